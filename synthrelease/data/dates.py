@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
+import numpy as np
+
 from synthrelease.errors import Unexpected
 
 ISO = "%Y-%m-%d"
@@ -27,6 +29,7 @@ PARTS = {
     "weekday": lambda day: day.isoweekday(),
 }
 """What a column may take from a date: quarter 1 to 4, ISO week 1 to 53, weekday 1 (Monday) to 7."""
+_EPOCH = date(1970, 1, 1).toordinal()
 _NEEDS = {"year": "Y", "quarter": "Ym", "month": "Ym"}
 """Directives without which a part cannot be told; all three for the others."""
 _DIRECTIVE = re.compile("%(.?)", re.DOTALL)
@@ -88,3 +91,19 @@ class DateFormat:
     def example(self) -> str:
         """The last day of 2014 as it would be written."""
         return self.text.replace("%Y", "2014").replace("%m", "12").replace("%b", "Dec").replace("%d", "31")
+
+
+def years_between(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return the completed years from one date to another, as ages are counted: born on 29 February, a year is over on 1 March.
+
+    Parameters
+    ----------
+    starts, ends : (n,) day numbers as `date.toordinal` has them.
+    """
+    years, days = [], []
+    for ordinals in (starts, ends):
+        dates = (ordinals - _EPOCH).astype("M8[D]")
+        months = dates.astype("M8[M]")
+        years.append(dates.astype("M8[Y]").astype(np.int64))
+        days.append(months.astype(np.int64) % 12 * 31 + (dates - months).astype(np.int64))
+    return years[1] - years[0] - (days[1] < days[0])

@@ -65,7 +65,8 @@ def _sentence(column: Column, kind: int, decimal: str) -> str:
     elif kind == OUTSIDE and column.bounds is not None:
         expected, found = "values within the public bounds {:.15g} to {:.15g}".format(*column.bounds), "other values"
     elif column.dates is not None:
-        expected, found = f"dates such as {column.dates.example}", "something else"
+        examples = dict.fromkeys(dates.example for dates in (column.dates, column.minus_dates) if dates is not None)
+        expected, found = f"dates such as {' and '.join(examples)}", "something else"
     else:
         numbers = "whole numbers such as 12" if column.kind == "integer" else f"numbers such as 1{decimal}5"
         expected, found = numbers, "something else"
@@ -108,7 +109,8 @@ class ReadColumns:
 
 def dates_in(schema: Schema, source: str) -> DateFormat | None:
     """How the dates of a column of the file are written, where the specification says so."""
-    return next((one.dates for one in schema.columns if source in one.sources and one.dates is not None), None)
+    dated = [column for column in schema.columns if source in column.sources and column.dates is not None]
+    return next((column.dates if column.source == source else column.minus_dates for column in dated), None)
 
 
 def _but_for_names(column: Column) -> Column:

@@ -225,8 +225,9 @@ class Column:
     kind : "integer", "real" or "category".
     description, unit : the steward's words, for the documents of the release.
     source, part : the column of the file, and "year" or another of `dates.PARTS` where only that part of a date is used.
-    minus : a column of the file with a date from which the days to that of `source` are counted; None where there is none.
-    dates : how dates are written, where dates are read.
+    minus : a column of the file with a date from which the days to that of `source` are counted, or with the part "year" the
+        completed years; None where there is none.
+    dates, minus_dates : how dates are written, where dates are read; and those of `minus`.
     bounds : public (lowest, highest) value of a numeric column; and `bounds_by`, who said so.
     edges : inner edges of the atomic bins of a numeric column, increasing; atom i is [edges[i-1], edges[i]).
     step : of the grid on which the own values of rows are counted, each as the number of its atom, which is within half a step
@@ -266,6 +267,7 @@ class Column:
     missing_values: tuple[str, ...] = ()
     minus: str | None = None
     dates: DateFormat | None = None
+    minus_dates: DateFormat | None = None
     step: float | None = None
     bounds_by: str = ""
     counts: Mapping[str, frozenset[int]] | None = None

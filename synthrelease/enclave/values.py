@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.data.dates import PARTS
+from synthrelease.data.dates import PARTS, DateFormat, years_between
 from synthrelease.data.misfits import MISSING, OUTSIDE, WRONG
 from synthrelease.data.schema import Column
 from synthrelease.enclave.texts import LazyTexts, Texts
@@ -140,14 +140,15 @@ def _numbers_that_may_be_missing(column: Column, policy: InputTable) -> list[flo
 
 
 def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
-    """The bins of the days from the dates of one column to those of another.
+    """Return the bins of the days, or completed years, from the dates of one column to those of another.
 
     The number of a row is missing where either date is, and what is no date makes the row wrong, whatever the other one is.
     """
-    if not known:
-        known["dates"] = Known(_ordinal_of_text(column, policy))
-    end, start = (known["dates"].of(cells.texts)[cells.codes] for cells in (ends, starts))
-    days = end - start
+    for side, dates in (("ends", column.dates), ("starts", column.minus_dates)):
+        if side not in known:
+            known[side] = Known(_ordinal_of_text(dates, column, policy))
+    end, start = (known[side].of(cells.texts)[cells.codes] for side, cells in (("ends", ends), ("starts", starts)))
+    days = end - start if column.part is None else years_between(start, end)
     low, high = column.bounds or (-math.inf, math.inf)
     bins = np.searchsorted(np.array(column.edges), days, side="right").astype(np.int64)
     if column.outside != "clip":
@@ -157,14 +158,14 @@ def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable
     return Digits(of_text=np.arange(WRONG, len(column.atoms)), codes=bins - WRONG)
 
 
-def _ordinal_of_text(column: Column, policy: InputTable) -> Callable[[str | None], int]:
-    """The reading of one text: the number of the day, which is positive, or one of MISSING and WRONG."""
+def _ordinal_of_text(dates: DateFormat | None, column: Column, policy: InputTable) -> Callable[[str | None], int]:
+    """Return the reading of one text: the number of the day, which is positive, or one of MISSING and WRONG."""
     missing = _Listed({}, _missing_texts(column, policy), MISSING, ".")
 
     def ordinal_of(text: str | None) -> int:
         if text is None or missing.of(text, ".") == MISSING:
             return MISSING
-        date = None if column.dates is None else column.dates.read(text.strip())
+        date = None if dates is None else dates.read(text.strip())
         return WRONG if date is None else date.toordinal()
 
     return ordinal_of

@@ -82,8 +82,10 @@ class ColumnPart(Part):
         refused); missing values may have a "bin" of their own, the last one, and so may texts that no category lists.
     outside_label : the category of such texts; empty where they have none.
     characters : how many of the first characters of a text are looked up in `texts`; null for all of them.
-    minus : where the number is the days between two dates, the column of the private file with the earlier one.
-    date_format : how dates are written there, where it is not yyyy-mm-dd.
+    minus : where the number is the days between two dates, or with the part "year" the completed years, the column of the
+        private file with the earlier one.
+    date_format, minus_format : how dates are written there, where it is not yyyy-mm-dd; and those of `minus`, where these are
+        written otherwise.
     missing_values : texts of the file that mean a missing value in this column, beside those of the whole file.
     texts : for categories, the texts in the file that each stands for.
     step : of the grid on which own values of rows were counted; absent where no criterion computed with them.
@@ -106,6 +108,7 @@ class ColumnPart(Part):
     missing_values: list[str] = []
     minus: str | None = None
     date_format: str = ISO
+    minus_format: str = ""
     outside_label: str = ""
     characters: Annotated[int, Field(ge=1)] | None = None
     step: Annotated[Number, Field(gt=0)] | None = None
@@ -132,6 +135,7 @@ class ColumnPart(Part):
             missing_values=list(column.missing_values),
             minus=column.minus,
             date_format=ISO if column.dates is None else column.dates.text,
+            minus_format="" if column.minus_dates in (None, column.dates) else column.minus_dates.text,
             outside_label=column.outside_label,
             characters=column.characters,
             step=None if column.step is None else number(column.step),

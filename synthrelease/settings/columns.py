@@ -181,7 +181,10 @@ class ColumnTable(SpecTable):
     part : reads one part of a date as the number, in a column of whole numbers: the year, quarter (1 to 4), month, week (1 to
         53, of ISO 8601), day or weekday (1, Monday, to 7). Example: `part = "month"`.
     minus : the column of the file with another date: the number is the days from that one to the one in `source`, in a column
-        of whole numbers. Example: `source = "discharged"`, `minus = "admitted"`.
+        of whole numbers. With `part = "year"` beside it, it is the completed years, as ages are counted.
+        Example: `source = "discharged"`, `minus = "admitted"`.
+    minus_format : how the dates of `minus` are written, where they are written otherwise than those of `source`.
+        Example: `source = "discharged"`, `minus = "admitted"`, `minus_format = "%d/%m/%Y"`.
     format : how dates are written, of %Y (a year of four digits), %m (a month as a number) or %b (Jan to Dec), and %d (a day).
         Left out, yyyy-mm-dd. Files that know dates as such give them as yyyy-mm-dd. Example: `format = "%d.%m.%Y"`.
     bounds : the lowest and the highest value of a numeric column, both included; required for it. Example: `bounds = [15, 74]`.
@@ -235,6 +238,7 @@ class ColumnTable(SpecTable):
     source: str | None = None
     part: Literal["year", "quarter", "month", "week", "day", "weekday"] | None = None
     minus: str | None = None
+    minus_format: str | None = Field(default=None, max_length=50)
     format: str | None = Field(default=None, max_length=50)
     bounds: tuple[float, float] | None = None
     bounds_by: Annotated[Line, Field(min_length=1, max_length=200)] | None = None

@@ -33,7 +33,19 @@ class ColumnError(Unexpected):
 
 def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
     """A column of categories, whose texts in the file and whose numbers are listed."""
-    _absent(table, "in a column of categories", "bounds", "bounds_by", "step", "part", "minus", "format", "codes", "characters")
+    _absent(
+        table,
+        "in a column of categories",
+        "bounds",
+        "bounds_by",
+        "step",
+        "part",
+        "minus",
+        "minus_format",
+        "format",
+        "codes",
+        "characters",
+    )
     if not table.categories:
         raise ColumnError("categories", "at least one category", "none")
     texts = table.categories if isinstance(table.categories, dict) else {label: [label] for label in table.categories}
@@ -58,7 +70,9 @@ def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | N
 
 def code(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
     """A column of codes: from here on one of categories, the labels of its codelist, without an order and without numbers."""
-    _absent(table, "in a column of codes", "bounds", "bounds_by", "step", "part", "minus", "format", "categories")
+    _absent(
+        table, "in a column of codes", "bounds", "bounds_by", "step", "part", "minus", "minus_format", "format", "categories"
+    )
     if table.numbers:
         raise ColumnError("numbers", "no numbers for codes, which are names (kind = 'category' may have some)", "some")
     if table.ordered:
@@ -471,7 +485,7 @@ def _numeric_column(
             raise ColumnError(field, f"no {field} in a numeric column", "some")
     if not table.alternatives:
         raise ColumnError("alternatives", "at least one list of bins", "none")
-    dates = _dates(table)
+    dates, minus_dates = _dates(table)
     parsed: dict[str, tuple[IntervalBin, ...]] = {}
     n_bins = 0
     for key, bins in table.alternatives.items():
@@ -499,6 +513,7 @@ def _numeric_column(
         part=table.part,
         minus=table.minus,
         dates=dates,
+        minus_dates=minus_dates,
         bounds=bounds,
         bounds_by=table.bounds_by or "",
         edges=tuple(sorted(inner)),
@@ -516,24 +531,35 @@ def _numeric_column(
     )
 
 
-def _dates(table: ColumnTable) -> DateFormat | None:
-    """How the dates of a column are written; None where it reads none."""
+def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
+    """Return how the dates of `source` and of `minus` are written; None where none are read."""
     of_dates = [field for field in ("part", "minus") if getattr(table, field) is not None]
+    if table.minus_format is not None and table.minus is None:
+        raise ColumnError(
+            "minus_format", "it beside minus alone (it says how those dates are written)", repr(table.minus_format)
+        )
     if not of_dates:
         if table.format is not None:
             raise ColumnError("format", "it beside part or minus alone (it says how dates are written)", repr(table.format))
-        return None
+        return None, None
     if table.kind != "integer":
         raise ColumnError(of_dates[0], "it in a column of whole numbers (kind = 'integer') alone", f"kind = {table.kind!r}")
-    if len(of_dates) > 1:
-        raise ColumnError("minus", "either part, of one date, or minus, between two", "both")
+    if table.minus is None:
+        return _date_format("format", table.format, table.part), None
+    if table.part not in (None, "year"):
+        raise ColumnError("minus", "part = 'year' beside it (completed years between two dates), or no part (days)", table.part)
+    return _date_format("format", table.format, None), _date_format("minus_format", table.minus_format or table.format, None)
+
+
+def _date_format(field: str, written: str | None, part: str | None) -> DateFormat:
+    """Return a format that tells this part of a date, or all of it."""
     try:
-        found = DateFormat(ISO if table.format is None else table.format)
+        dates = DateFormat(ISO if written is None else written)
     except Unexpected as error:
-        raise ColumnError("format", error.expected, error.found) from None
-    if found.lacks(table.part):
-        raise ColumnError("format", f"a date format that tells the {table.part or 'day'}", repr(table.format))
-    return found
+        raise ColumnError(field, error.expected, error.found) from None
+    if dates.lacks(part):
+        raise ColumnError(field, f"a date format that tells the {part or 'day'}", repr(written or ISO))
+    return dates
 
 
 def group_binning(column: Column, bins: Bins) -> Binning:

@@ -84,6 +84,11 @@ def check_stated(
         problems.add("input.rows", f"at least {promised}, as often as each released row must occur", found)
 
 
+def _formats_of(column: Column) -> list[str]:
+    """Return how the dates of a column are written, and those that are subtracted where these are written otherwise."""
+    return list(dict.fromkeys(dates.text for dates in (column.dates, column.minus_dates) if dates is not None))
+
+
 def domain_digest(release: ReleaseFile, schema: Schema) -> str:
     """A digest of everything in the configuration that decides which rows of a file are kept.
 
@@ -91,7 +96,7 @@ def domain_digest(release: ReleaseFile, schema: Schema) -> str:
     """
     read: list[list[object]] = [
         [each.name, each.source, each.part, each.kind, each.bounds, _texts_of(each), each.missing, each.outside]
-        + [more for more in (sorted(each.missing_values), each.minus, each.dates and each.dates.text) if more]
+        + [more for more in (sorted(each.missing_values), each.minus, *_formats_of(each)) if more]
         + [[name, how] for name, how in (("unlisted", each.outside_label), ("characters", each.characters)) if how]
         for each in schema.columns
     ]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import synthrelease.enclave.counting
@@ -652,6 +652,26 @@ def test_days_between_two_dates_are_counted_as_the_calendar_does(tmp_path_factor
     for text, parquet in (("%Y-%m-%d", True), ("%Y-%m-%d", False), ("%d.%m.%Y", False)):
         rows = [tuple(None if day is None else day.strftime(text) for day in pair) for pair in pairs]
         assert stays(folder, rows, parquet=parquet, outside="clip", format=text) == sorted(expected)
+
+
+AGE = {"part": "year", "bounds": (0, 110), "alternatives": {"each": ["0..110"]}, "minus_format": "%d/%m/%Y"}
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.dates(date(1920, 1, 1), date(2019, 12, 31)), st.dates(date(2020, 1, 1), date(2024, 12, 31))),
+                min_size=1, max_size=9))  # fmt: skip
+@example(
+    [(date(2000, 2, 29), date(2024, 2, 28)), (date(2000, 2, 29), date(2023, 2, 28)), (date(2000, 2, 29), date(2023, 3, 1))]
+)
+def test_completed_years_are_birthdays_that_were_had(tmp_path_factory, pairs):
+    """Between dates in two formats; the slow reference goes from birthday to birthday."""
+
+    def birthdays(born: date, then: date) -> int:
+        years = range(born.year + 1, then.year + 1)
+        return sum((year, born.month, born.day) <= (then.year, then.month, then.day) for year in years)
+
+    rows = [(f"{born:%d/%m/%Y}", then.isoformat()) for born, then in pairs]
+    assert stays(tmp_path_factory.mktemp("ages"), rows, **AGE) == sorted(birthdays(*pair) for pair in pairs)
 
 
 @pytest.mark.parametrize(

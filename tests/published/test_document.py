@@ -229,6 +229,7 @@ def test_a_bin_holds_just_the_bins_whose_values_it_holds() -> None:
         ({}, {}),
         ({"part": "year", "format": "%d.%m.%Y"}, {"date_format": "%d.%m.%Y"}),
         ({"minus": "in"}, {"minus": "in"}),
+        ({"minus": "in", "minus_format": "%d.%m.%Y"}, {"minus": "in", "minus_format": "%d.%m.%Y"}),
         ({"missing": "bin", "missing_values": ["9"]}, {"missing_values": ["9"]}),
     ],
 )
@@ -237,5 +238,7 @@ def test_a_column_has_the_words_that_it_needs_and_no_others(fields: dict[str, An
     column = build_column("x", table, InputTable(), [], None)
     part = ColumnPart.of(column, column.alternatives["a"])
     dumped = part.model_dump(mode="json", by_alias=True)
-    assert {name: dumped[name] for name in ("minus", "date_format", "missing_values") if name in dumped} == written
+    assert {
+        name: dumped[name] for name in ("minus", "date_format", "minus_format", "missing_values") if name in dumped
+    } == written
     assert ColumnPart.model_validate_json(json.dumps(dumped)) == part

@@ -290,11 +290,14 @@ def test_filling_gaps_from_other_private_records_is_refused_with_the_three_ways(
     ("fields", "message"),
     [
         ({"part": "month", "kind": "real"}, "part: expected it in a column of whole numbers .* alone, found kind = 'real'"),
-        ({"part": "month", "minus": "in"}, "minus: expected either part, of one date, or minus, between two, found both"),
+        ({"part": "month", "minus": "in"}, "minus: expected part = 'year' beside it .* found month"),
         ({"format": "%Y"}, "format: expected it beside part or minus alone"),
         ({"part": "month", "format": "%d.%m.%y"}, "format: expected a date format of %Y.*do not tell the century"),
         ({"part": "month", "format": "%Y"}, "format: expected a date format that tells the month, found '%Y'"),
         ({"minus": "in", "format": "%Y-%m"}, "format: expected a date format that tells the day, found '%Y-%m'"),
+        ({"minus": "in", "part": "year", "format": "%Y"}, "format: expected a date format that tells the day, found '%Y'"),
+        ({"minus": "in", "minus_format": "%m/%Y"}, "minus_format: expected a date format that tells the day, found '%m/%Y'"),
+        ({"part": "year", "minus_format": "%d/%m/%Y"}, "minus_format: expected it beside minus alone"),
     ],
 )
 def test_what_is_wrong_with_a_column_of_dates(fields: dict[str, object], message: str) -> None:

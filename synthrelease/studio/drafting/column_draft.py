@@ -698,14 +698,15 @@ def _words_among_numbers(rest: list[str], texts: Mapping[str, int]) -> frozenset
 
 
 def _spikes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[str]:
-    """97, 98 and 99 where they are far more frequent than all of the numbers from 80 to 96, of which there are some.
+    """Return 97, 98 and 99 where each is far more frequent than every number from 80 to 96.
 
     Of ages or hours the last ones are the rarest; a code that stands for no answer is not.
     """
     before = [texts[text] for text, value in values.items() if 80 <= value < 97]
     last = [text for text, value in values.items() if value in (97, 98, 99)]
     beyond = any(value > 99 for value in values.values())
-    frequent = len(before) >= 3 and not beyond and all(texts[text] > 3 * max(before) for text in last)
+    most = max(before, default=0)
+    frequent = len(values) >= _MANY_MISSING and not beyond and all(texts[text] > max(3 * most, _FEW_NUMBERS) for text in last)
     return frozenset(last) if frequent else frozenset()
 
 
@@ -767,7 +768,8 @@ class ColumnDraft:
     kind : "integer", "real", "code" or "category".
     remark : for the steward.
     description : what a codebook says.
-    part, minus, format : of a date: the part that is used, the column that is subtracted, and how it is written.
+    part, minus, format, minus_format : of a date: the part that is used, the column that is subtracted, how it is written, and
+        how the subtracted one is where that differs.
     bins, facts : of a column of numbers.
     codes : text of the file -> what it becomes, of a code or category.
     characters : how many of the first characters of a text are its code; None for all of them.
@@ -780,6 +782,7 @@ class ColumnDraft:
     missing_bin : whether missing values are a bin although they are few, since rows with gaps in other columns add up.
     weight : whether it is a design weight.
     doubt : what the steward is asked about it; empty where it is plain.
+    kind_doubt : of that, whether it holds numbers or codes, before it is known how much is asked of all columns.
     """
 
     name: str
@@ -790,6 +793,7 @@ class ColumnDraft:
     part: str | None = None
     minus: str | None = None
     format: str | None = None
+    minus_format: str | None = None
     bins: NumberBins | None = None
     facts: NumberFacts | None = None
     codes: Mapping[str, CodeDraft] = field(default_factory=dict)
@@ -802,6 +806,7 @@ class ColumnDraft:
     missing_bin: bool = False
     weight: bool = False
     doubt: str = ""
+    kind_doubt: str = ""
 
     @property
     def of_date(self) -> bool:
@@ -860,6 +865,7 @@ class Answers:
     missing_values : texts that stand for no answer in this column.
     missing_rows : rows without an answer.
     below_zero : of `missing_values` the negative codes of a quantity that is never negative, which nobody named.
+    shared : whether another column that is no key has many of these texts, as a second diagnosis shares those of the first.
     named_by : the column of the file that gave the labels; empty where a codebook did, or nothing.
     """
 
@@ -869,6 +875,7 @@ class Answers:
     missing_rows: int
     entry: CodebookEntry
     below_zero: tuple[str, ...] = ()
+    shared: bool = False
     named_by: str = ""
 
     @classmethod
@@ -1176,6 +1183,7 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
     ----------
     apart : whether each stays apart, however many there are.
     """
+    written = answers
     answers, spellings = _in_one_spelling(answers)
     known = {**{text: text for text in answers.texts}, **answers.entry.labels}
     order = [text for text in known if text not in answers.missing_values and text.isprintable() and len(text) <= _LONGEST]
@@ -1207,8 +1215,9 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
     return ColumnDraft(
         name=plain_name(answers.source, taken),
         source=answers.source,
-        kind="code" if named or as_numbers or common else "category",
+        kind="code" if named or common or (as_numbers and not any(spellings.values())) else "category",
         remark=remark,
+        doubt=_spelling_question(written, spellings),
         description=answers.entry.description,
         codes=codes,
         common=common,
@@ -1218,25 +1227,83 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
     )
 
 
-def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str, ...]]]:
-    """The answers with one text for all that differ by capitals, spaces, hidden characters or how an accent is stored ("Ja",
-    "ja", "JA ").
+_YES = frozenset(
+    [
+        "true",
+        "t",
+        "yes",
+        "y",
+        "1",
+        "1.0",
+        "on",
+        "ja",
+        "j",
+        "oui",
+        "o",
+        "si",
+        "sí",
+        "s",
+        "sim",
+        "sì",
+        "tak",
+        "wahr",
+        "vrai",
+        "verdadero",
+    ]
+)
+_NO = frozenset(["false", "f", "no", "n", "0", "0.0", "off", "nein", "non", "não", "nao", "nie", "falsch", "faux", "falso"])
+_ZERO_FIRST = re.compile(r"0\d+", re.ASCII)
 
-    It is the most frequent one that a list can hold, with the others of each; 1.0 is 1. Codes of a codebook stay as they are,
-    and so do texts of which there are many.
+
+def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str, ...]]]:
+    """Merge the texts that are one answer in several spellings; return the other spellings of each remaining text.
+
+    Texts are one answer when they differ by capitals, spaces, hidden characters or how an accent is stored ("Ja", "JA "), when
+    a column holds nothing but words for yes and no ("TRUE", "yes", "1"), and when a code lost its leading zeros ("7", "0007").
+    The most frequent spelling stays; 1.0 is 1. Codes of a codebook stay as they are, and so do texts of which there are many.
     """
     texts = answers.texts
-    if all(map(_WITH_POINT.fullmatch, texts)) and not texts.keys() & answers.entry.labels.keys():
+    padded = {text for text in texts if _ZERO_FIRST.fullmatch(text)}
+    if all(map(_WITH_POINT.fullmatch, texts)) and not padded and not texts.keys() & answers.entry.labels.keys():
         return replace(answers, texts=_together(texts, lambda text: text.partition(".")[0])), {}
+    width = _code_width(texts)
+    words = {text: " ".join(bare(text).casefold().split()) for text in texts}
+    if set(words.values()) <= _YES | _NO and not _YES.isdisjoint(words.values()) and not _NO.isdisjoint(words.values()):
+        words = {text: "yes" if word in _YES else "no" for text, word in words.items()}
     of_word: dict[str, list[str]] = {}
     for text in sorted(texts, key=lambda text: -texts[text]):
-        of_word.setdefault(" ".join(bare(text).casefold().split()), []).append(text)
+        of_word.setdefault(words[text].zfill(width), []).append(text)
     if answers.entry.labels or len(of_word) == len(texts) or len(texts) > MAX_CATEGORIES:
         return answers, {}
     for group in of_word.values():
-        group.sort(key=lambda text: not text.isprintable())
+        group.sort(key=lambda text: (not text.isprintable(), len(text) != width if width else False))
     merged = {group[0]: sum(texts[text] for text in group) for group in of_word.values()}
     return replace(answers, texts=merged), {group[0]: tuple(group[1:]) for group in of_word.values()}
+
+
+def _code_width(texts: Collection[str]) -> int:
+    """Return how many digits all codes have that start with 0 where shorter ones have lost their zeros; 0 elsewhere."""
+    padded = {len(text) for text in texts if _ZERO_FIRST.fullmatch(text)}
+    lengths = {len(text) for text in texts}
+    return max(padded) if len(padded) == 1 and all(map(str.isdigit, texts)) and max(lengths) in padded else 0
+
+
+def _spelling_question(answers: Answers, spellings: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the question about spellings that mean the same only if the steward says so; empty where there are none."""
+    lost = [text for text in answers.texts if len(text) < _code_width(answers.texts)]
+    if lost and not spellings:
+        return (
+            f"{len(lost)} of {len(answers.texts)} codes have lost their leading zeros, such as {lost[0]!r}. As they are, each "
+            f"counts as a code of its own. Write all codes with {_code_width(answers.texts)} digits and draft again"
+        )
+    merged = [
+        (first, *rest) for first, rest in spellings.items() if len({bare(text).casefold() for text in (first, *rest)}) > 1
+    ]
+    if not merged or not (lost or {bare(text).casefold() for text in merged[0]} <= _YES | _NO):
+        return ""
+    shown = "; ".join(" = ".join(map(repr, group)) for group in merged[:3])
+    change = f"Apart, the column would have {len(answers.texts)} categories and not {len(spellings)}"
+    return f"taken for one answer each: {shown}. {change}. If they differ, list them apart under categories"
 
 
 def _unlisted_in_words(texts: Collection[str]) -> str:
@@ -1310,10 +1377,10 @@ def left_out_as_key(answers: Answers) -> LeftOut | None:
         return None
     numeric = all(map(NUMBER.fullmatch, texts))
     whole = all(map(_WHOLE.fullmatch, texts))
-    if all(map(_MOMENT.fullmatch, texts)):
+    if all(map(_MOMENT.fullmatch, texts)) or (not numeric and (answers.shared or _are_classified(answers))):
         return None
     if len(texts) > rows / 2 and (not numeric or (whole and _NAMED.search(answers.source))):
-        return _key(answers, "it may identify persons")
+        return _key(answers, "free text, or names" if _are_words(texts) else "it may identify persons")
     if answers.entry.labels or not (whole or not numeric):
         return None
     if whole and not answers.missing_rows and len(texts) == rows and _differ_by_design(answers):
@@ -1324,17 +1391,31 @@ def left_out_as_key(answers: Answers) -> LeftOut | None:
     return _key(answers, why) if why else None
 
 
+_CLASSIFIED = re.compile(r"[A-Z]\d{2}([.-]?[0-9A-Z]{1,2})?|[A-Z]\d{2}[A-Z]{1,2}\d{0,2}|\d{1,3}\.\d{1,3}(\.\d{1,3})*", re.ASCII)
+"""How codes of diagnoses, procedures, drugs and industries are written: I21.4, N02BE01, 01.11."""
+
+
+def _are_classified(answers: Answers) -> bool:
+    """Whether nearly all texts are codes of a classification, with several that begin alike; no key is named so."""
+    written = sum(bool(_CLASSIFIED.fullmatch(text.upper())) for text in answers.texts)
+    beginnings = len({text[:3] for text in answers.texts})
+    return written >= 0.98 * len(answers.texts) and beginnings < 0.9 * len(answers.texts) and not _KEY.search(answers.source)
+
+
+def _are_words(texts: Collection[str]) -> bool:
+    """Whether most texts are several words, as remarks and names are, and keys are not."""
+    return sum(bool(re.search(r"[^\W\d_]{2,}[\s,]+[^\W\d_]", text)) for text in texts) > 0.8 * len(texts)
+
+
 def _key(answers: Answers, why: str) -> LeftOut:
     """A key, with how many rows have a value of their own and how many share one."""
     times, rows = list(answers.texts.values()), answers.rows
-    most, own = max(times), sum(one for one in times if one == 1) / rows
+    most, own = max(times), _own_share(answers)
     because = f"nearly every row has a value of its own: {why}"
     if own < _OWN:
         share = f"{own:.0%} of the rows have one of their own" if own else "no row has one of its own"
-        because = (
-            f"it has {len(times)} different values, up to {most} rows each, as a key of persons, events or places has "
-            f"({share}): {why}"
-        )
+        like = "" if _are_words(answers.texts) else ", as a key of persons, events or places has"
+        because = f"it has {len(times)} different values, up to {most} rows each{like} ({share}): {why}"
     shared = most > 1 and 1 - own >= _SHARED
     return LeftOut(
         source=answers.source,
@@ -1343,6 +1424,11 @@ def _key(answers: Answers, why: str) -> LeftOut:
         mean_rows=rows / len(times) if shared else 0.0,
         heavy=heavy_value(answers.texts) if shared else "",
     )
+
+
+def _own_share(answers: Answers) -> float:
+    """Return the share of the rows that have a value of their own."""
+    return sum(times == 1 for times in answers.texts.values()) / answers.rows
 
 
 def heavy_value(times: Mapping[str, int]) -> str:

@@ -14,11 +14,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from synthrelease.data.dates import DateFormat
+from synthrelease.data.dates import DateFormat, years_between
 from synthrelease.data.schema import parse_bins
 from synthrelease.errors import so_many
 from synthrelease.settings.columns import InputTable
 from synthrelease.studio.drafting.column_draft import (
+    MAX_CATEGORIES,
     NUMBER,
     Answers,
     CodebookEntry,
@@ -53,6 +54,8 @@ from synthrelease.studio.drafting.public_file import (
 # often
 # each occurs, and what the other columns say (`together`).
 
+_FILLED = 40
+"""Different numbers without a gap, none of them frequent, from which on nobody is asked whether they are a quantity."""
 _FEW = 20
 """Different numbers that could all be told apart as codes."""
 _RATHER_FEW, _VERY_FEW = 8, 5
@@ -69,6 +72,13 @@ _CLASSIFICATION = re.compile(
     re.IGNORECASE,
 )
 """Names of columns whose numbers are codes."""
+_QUANTITY = re.compile(
+    r"(^|_|\b)(age|ages|alter|edad|idade|[aâ]ge|years?|yrs|months?|weeks?|days?|hours?|hrs|minutes?|visits|children|siblings|persons?"
+    r"|score|points|percent|pct|ratio|rate|income|wages?|salary|price|cost|amount|height|length|distance|area|size|dose|stay)(\d*)"
+    r"($|_|\b)",
+    re.IGNORECASE,
+)
+"""Names of columns that hold a quantity; a name alone outweighs little."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +111,9 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
     total = sum(points for points, _ in evidence)
     few = len(values) <= _RATHER_FEW  # as codes each stands by itself, and nothing is lost
     codes = total > 0 or (few and total >= -_DOUBT)
-    silent = order.unlike is None and rows.sum() >= _FEW * len(values)
+    filled = len(values) / ((values[-1] - values[0]) / _step(values) + 1)
+    plain = (len(values) >= _FILLED and filled > 0.9 and rows.max() < rows.sum() / 20) or _QUANTITY.search(answers.source)
+    silent = order.unlike is None and rows.sum() >= _FEW * len(values) and not plain
     strongest = sorted(evidence, key=lambda each: -abs(each[0]))
     reasons = [because for points, because in strongest if (points > 0) == codes]
     against = [because for points, because in strongest if (points > 0) != codes]
@@ -165,6 +177,10 @@ def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> list[
         found.append((-1.5, "they get rarer from the first on, as numbers of things do"))
     if _CLASSIFICATION.search(answers.source):
         found.append((4.0, "named like a classification"))
+    elif _QUANTITY.search(answers.source) and n > _VERY_FEW:
+        found.append((-1.5, "named like a quantity"))
+    if n > _MANY_VALUES and _thin_out(values, rows):
+        found.append((-2.0, "there are hundreds of them, closer together where they are frequent"))
     if n > _FEW and _are_rounded(values, rows):
         found.append((-1.5, "most are round"))
     elif filled < 0.2 and values[0] > 0 and (total / n >= _MANY or _come_again(values, rows)):
@@ -180,6 +196,18 @@ def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> list[
         points = next(points for limit, points in steps if jumps < limit)
         found.append((points, ragged if points > 0 else smooth))
     return found
+
+
+_MANY_VALUES = 200
+"""Different numbers of which few classifications of so small a range have as many."""
+
+
+def _thin_out(values: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether most numbers up to the middle of the rows occur, and they lie farther apart beyond, as ratios and amounts do."""
+    cumulated = np.cumsum(rows) / rows.sum()
+    middle = values[np.searchsorted(cumulated, 0.5)]
+    below, above = (values <= middle).sum() / (middle - values[0] + 1), (values > middle).sum() / (values[-1] - middle)
+    return bool(below > 0.5 and above < 0.8 * below)
 
 
 def _of_others(order: Order) -> list[tuple[float, str]]:
@@ -278,13 +306,18 @@ _NO_ORDER = Order()
 
 
 def draft_column(answers: Answers, taken: Collection[str], order: Order = _NO_ORDER) -> ColumnDraft | LeftOut:
-    """What becomes of one column that holds no dates.
+    """Draft one column that holds no dates, with all that is asked about it.
 
     Parameters
     ----------
     taken : names that other columns have.
     order : what the other columns say of it, where its texts are whole numbers.
     """
+    drafted = _draft(answers, taken, order)
+    return drafted if isinstance(drafted, LeftOut) else with_kind_doubt(drafted)
+
+
+def _draft(answers: Answers, taken: Collection[str], order: Order) -> ColumnDraft | LeftOut:
     texts, source = answers.texts, answers.source
     if not texts:
         return LeftOut(source=source, because="it has no values")
@@ -346,21 +379,53 @@ def _numeric(answers: Answers, taken: Collection[str], order: Order) -> ColumnDr
     return _asked(found, answers, kind)
 
 
-def _asked(found: ColumnDraft | LeftOut, answers: Answers, kind: Kind) -> ColumnDraft | LeftOut:
-    """The column with what is doubtful about it, and how to turn it around."""
-    if isinstance(found, LeftOut):
-        return found
-    questions = [found.doubt] if found.doubt else []
-    if kind.doubt:
-        taken, other = ("codes", "number") if found.kind == "code" else ("numbers", "code")
-        because = kind.because if kind.codes == (found.kind == "code") else kind.doubt
-        against = kind.doubt if because == kind.because else kind.because
-        answer = json.dumps({answers.source: {"kind": other}}, ensure_ascii=False)
-        questions.append(f"taken for {taken}, since {because}; but {against}. If not, draft again with a codebook: {answer}")
-    if answers.below_zero and found.bins:
+def _asked(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind) -> ColumnDraft | LeftOut:
+    """Return the column with what is doubtful about it, what the other answer would change, and how to give it."""
+    if isinstance(drafted, LeftOut):
+        return drafted
+    if answers.below_zero and drafted.bins:
         rows = f"{', '.join(answers.below_zero)} below numbers that are never negative"
-        questions.append(f"{rows}, taken for no number. If it is one, take it out of missing_values")
-    return replace(found, doubt="; ".join(questions))
+        question = f"{rows}, taken for no number. If it is one, take it out of missing_values"
+        drafted = replace(drafted, doubt="; ".join(filter(None, [drafted.doubt, question])))
+    if not kind.doubt:
+        return drafted
+    is_code, n = drafted.kind == "code", len(answers.texts)
+    taken, other = ("codes", "number") if is_code else ("numbers", "code")
+    because, against = (kind.because, kind.doubt) if kind.codes == is_code else (kind.doubt, kind.because)
+    change = (
+        f"As numbers they would be drafted in bins of neighbours, with a mean, and not in {drafted.n_bins} categories"
+        if is_code
+        else f"As codes they would be {min(n, MAX_CATEGORIES)} categories without a mean, and not {drafted.n_bins} bins"
+    )
+    answer = json.dumps({answers.source: {"kind": other}}, ensure_ascii=False)
+    question = f"taken for {taken}, since {because}; but {against}. {change}. If so, draft again with a codebook: {answer}"
+    return replace(drafted, kind_doubt=question)
+
+
+def with_kind_doubt(column: ColumnDraft) -> ColumnDraft:
+    """Return the column with the question whether it holds numbers or codes among its questions."""
+    return replace(column, doubt="; ".join(filter(None, [column.doubt, column.kind_doubt])), kind_doubt="")
+
+
+def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
+    """Return the columns, of which three in ten are doubtful: of numbers or codes those are asked about that would change most.
+
+    What is not asked stands in the remark.
+    """
+    asked = sum(bool(column.doubt) for column in columns)
+    room = max(1, len(columns) * _DOUBTS_OF_TEN // 10) - asked
+    unsure = [column for column in columns if column.kind_doubt]
+    certain = sorted(unsure, key=lambda column: -max(column.n_bins, len(column.codes)))[max(room, 0) :]
+    drafted = []
+    for column in columns:
+        if any(column is other for other in certain):
+            other_kind = "numbers" if column.kind == "code" else "codes"
+            column = replace(column, kind_doubt="", remark=f"{column.remark}; perhaps {other_kind}")
+        drafted.append(with_kind_doubt(column))
+    return drafted
+
+
+_DOUBTS_OF_TEN = 3
 
 
 def without_role(column: ColumnDraft) -> ColumnDraft:
@@ -423,7 +488,7 @@ def numbers(
     taken: Collection[str],
     *,
     weight: bool = False,
-    date: Mapping[str, str] | None = None,
+    date: Mapping[str, str | None] | None = None,
     known: NumberBins | None = None,
 ) -> ColumnDraft | LeftOut:
     """A column of numbers in bins.
@@ -431,7 +496,7 @@ def numbers(
     Parameters
     ----------
     wanted : its name, of which one is made that rules and TOML can hold.
-    date : `part`, `minus`, `format` of a date.
+    date : `part`, `minus`, `format`, `minus_format` of a date.
     known : bins that take the place of those that the numbers suggest.
     """
     values, counts = _numbers_and_rows(answers.texts)
@@ -471,7 +536,8 @@ def _numbers_and_rows(texts: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]
     return np.array(values), np.array([sums[value] for value in values])
 
 
-# Dates of a public file: one column of them by year and month or week, the others by their distance in days. Never a day.
+# Dates of a public file: the time of the record by year and month or week, a date of birth as an age in years, the others by
+# their distance from the time of the record, in days or years. Never a day.
 
 FORMATS = (
     *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d", "%d%b%Y", "%d-%b-%Y", "%b %d, %Y"),
@@ -481,6 +547,22 @@ FORMATS = (
 
 _FORMATS = {form: DateFormat(form) for form in FORMATS}
 _YEARS = range(1850, 2101)
+_FILLERS = frozenset(
+    date(*day)
+    for day in ((1753, 1, 1), (1800, 1, 1), (1899, 12, 30), (1899, 12, 31), (1900, 1, 1), (1901, 1, 1), (1911, 11, 11))
+    + ((1960, 1, 1), (1970, 1, 1), (2099, 12, 31), (2100, 1, 1), (2100, 12, 31))
+)
+"""Days that programs and clerks write where they have no date, beside years such as 9999 that no date of a register has."""
+_OFTEN, _APART = 5, 3653
+"""How many times as often as any other date a filler stands there, or how many days it is apart from all of them."""
+_LOOKS_DATED = re.compile(r"\d{1,4}([-./ ])(\d{1,2}|[A-Za-z]{3})\1\d{2,4}.*|\d{8}|[A-Za-z]{3} \d.*", re.DOTALL)
+_WHOLE_YEARS = 1096
+"""Days, in the median, from which on a duration is told in years."""
+_GENERATION = 3653
+"""Days, in the median, by which dates of birth are before the time of the record, unless they are named so."""
+_BIRTH = re.compile(
+    r"birth|born|(^|_)dob($|_)|geb(urt|oren|dat)|naiss|nacim|nascim|nascita|f[oö]d(sel|d|elsedato)", re.IGNORECASE
+)
 _QUARTERS = (4.0, 7.0, 10.0)
 _MONTHS = NumberBins(low=1.0, high=12.0, coarse=_QUARTERS, fine=tuple(float(month) for month in range(2, 13)), groups=_QUARTERS)
 
@@ -528,46 +610,120 @@ def date_column(answers: Answers, texts: list[str], codes: np.ndarray) -> DateCo
     return DateColumn(answers=answers, format=form, days=np.array([*days, -1])[codes])
 
 
-def draft_dates(dates: list[DateColumn], taken: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
-    """What becomes of all columns of dates: by source, what is drafted, or why nothing is.
+def _without_fillers(answers: Answers) -> Answers:
+    """Return the answers of a column of dates with those that stand for none, as 9999-12-31 and 1900-01-01, as missing values.
 
-    The column with the fewest gaps, of these the earliest, stands for the time of the record. Of every other one it is how many
-    days later it is that people ask for.
+    A filler has a year that no date of a register has, or it is a day that programs write and is far more frequent than any
+    other date of the column or ten years away from all of them: somebody may have been born on 1 January 1900.
+    """
+    texts = answers.texts
+    form = next((form for form in FORMATS if texts and all(_FORMATS[form].read(text) for text in texts)), None)
+    if form is None or answers.entry.number:
+        return answers
+    days = {text: day for text in texts if (day := _FORMATS[form].read(text)) is not None}
+    fillers = [text for text, day in days.items() if day.year not in _YEARS or day in _FILLERS]
+    others = np.sort([day.toordinal() for text, day in days.items() if text not in fillers])
+    if not fillers or not others.size:
+        return answers
+    most = max(texts[text] for text in texts if text not in fillers)
+
+    def is_filler(text: str) -> bool:
+        day = days[text]
+        alone = np.abs(others - day.toordinal()).min() > _APART
+        return day.year not in _YEARS or bool(alone) or texts[text] > _OFTEN * most
+
+    return _without(answers, {text: texts[text] for text in fillers if is_filler(text)})
+
+
+def _mixed_dates(answers: Answers) -> LeftOut | None:
+    """Return why a column is left out whose dates are written in several ways; None for every other column."""
+    texts = answers.texts
+    if all(map(NUMBER.fullmatch, texts)) or sum(bool(_LOOKS_DATED.fullmatch(text)) for text in texts) < 0.95 * len(texts):
+        return None
+    rest, ways = set(texts), list[str]()
+    written = {form: {text for text in texts if _parsed(text, form)} for form in FORMATS}
+    written["short"] = {text for text in texts if _SHORT_YEAR.fullmatch(text)}
+    while rest:
+        group = max(written.values(), key=lambda group: sum(texts[text] for text in group & rest)) & rest
+        if not group:
+            break
+        rows = sum(texts[text] for text in group)
+        ways.append(f"{max(sorted(group), key=lambda text: texts[text])!r} ({so_many(rows, 'row')})")
+        rest -= group
+    if len(ways) < 2 or sum(texts[text] for text in rest) > answers.rows / 20:
+        return None
+    because = f"its dates are written in {len(ways)} ways, as in {', '.join(ways[:4])}: write all of them as 2025-08-31 first"
+    return LeftOut(source=answers.source, because=because)
+
+
+def draft_dates(dates: list[DateColumn], taken: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
+    """Draft all columns of dates: by source, what is drafted, or why nothing is.
+
+    The column with the fewest gaps, of these the earliest, stands for the time of the record and gives year and month. A date
+    of birth does not: with it the record has an age in years. Of every other date people ask how much later it is.
     """
     constant = [column for column in dates if len(np.unique(column.days)) == 1]
-    found: dict[str, list[ColumnDraft] | LeftOut] = {
+    drafts: dict[str, list[ColumnDraft] | LeftOut] = {
         column.name: LeftOut(source=column.name, because="it has one value only") for column in constant
     }
-    dates = [column for column in dates if column.name not in found]
+    dates = [column for column in dates if column.name not in drafts]
     if not dates:
-        return found
-    first = min(dates, key=lambda column: (column.answers.missing_rows, float(np.median(column.days[column.days >= 0]))))
+        return drafts
+    birth = _birth(dates)
+    first = _time_of_record([column for column in dates if column is not birth])
     used = list(taken)
     for column in [first, *(column for column in dates if column is not first)]:
-        drafted = [] if column is first else _later(column, first, used)
+        drafted = [] if column is first else _between(column, first, used, is_birth=column is birth)
         drafted = drafted or _parts(column, used)
-        used += [each.name for each in drafted]
-        found[column.name] = drafted or LeftOut(source=column.name, because="all dates are in one month")
-    return found
+        used += [draft.name for draft in drafted]
+        drafts[column.name] = drafted or LeftOut(source=column.name, because="all dates are in one month")
+    return drafts
 
 
-def _later(column: DateColumn, first: DateColumn, taken: Collection[str]) -> list[ColumnDraft]:
-    """Days between the first date and this one, from the one that mostly is the earlier; none where they are written unlike."""
+def _time_of_record(dates: Sequence[DateColumn]) -> DateColumn:
+    return min(dates, key=lambda column: (column.answers.missing_rows, float(np.median(column.days[column.days >= 0]))))
+
+
+def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
+    """Return the dates of birth: before another date in nearly all rows, and years before it or named so; None without any."""
+    for column in sorted(dates, key=lambda column: float(np.median(column.days[column.days >= 0]))):
+        others = [other for other in dates if other is not column]
+        if not others:
+            break
+        other = _time_of_record(others)
+        both = (column.days >= 0) & (other.days >= 0)
+        apart = (other.days - column.days)[both]
+        complete = other.answers.missing_rows <= column.answers.missing_rows + len(both) / 20
+        if not (len(apart) and complete and (apart >= 0).mean() >= 0.95):
+            continue
+        if np.median(apart) >= _GENERATION or (_BIRTH.search(column.name) and np.median(apart) >= _WHOLE_YEARS):
+            return column
+    return None
+
+
+def _between(column: DateColumn, first: DateColumn, taken: Collection[str], *, is_birth: bool) -> list[ColumnDraft]:
+    """Draft the days or years between the time of the record and this date, from the one that mostly is the earlier; nothing
+    where a format does not tell the day."""
     both = (column.days >= 0) & (first.days >= 0)
-    if not both.any():
+    if not both.any() or _FORMATS[column.format].lacks(None) or _FORMATS[first.format].lacks(None):
         return []
     earlier, later = (first, column) if np.median((column.days - first.days)[both]) >= 0 else (column, first)
-    apart, times = np.unique((later.days - earlier.days)[both], return_counts=True)
-    if later.format != earlier.format or _FORMATS[later.format].lacks(None):
-        return []
+    starts, ends = earlier.days[both], later.days[both]
+    in_years = is_birth or float(np.median(ends - starts)) >= _WHOLE_YEARS
+    apart, times = np.unique(years_between(starts, ends) if in_years else ends - starts, return_counts=True)
     answers = _with_numbers(later, dict(zip(apart.tolist(), times.tolist(), strict=True)), int((~both).sum()))
     gone = dict.fromkeys([*later.answers.missing_values, *earlier.answers.missing_values])
-    answers = replace(answers, missing_values=tuple(gone))
-    date = {"minus": earlier.name, "format": later.format}
-    drafted = numbers(answers, f"{later.name}_days_after_{plain_name(earlier.name, ())}", taken, date=date)
+    answers = replace(answers, source=later.name, missing_values=tuple(gone))
+    unit = "years" if in_years else "days"
+    name = f"{later.name}_{unit}_after_{plain_name(earlier.name, ())}"
+    name = f"age_at_{plain_name(later.name, ())}" if is_birth and in_years else name
+    date = {"minus": earlier.name, "format": later.format, "part": "year" if in_years else None}
+    date["minus_format"] = None if earlier.format == later.format else earlier.format
+    drafted = numbers(answers, name, taken, date=date)
     if isinstance(drafted, LeftOut):
         return []
-    return [replace(drafted, remark=f"days from {earlier.name} to {later.name}; {drafted.remark}")]
+    complete = "completed " if in_years else ""
+    return [replace(drafted, remark=f"{complete}{unit} from {earlier.name} to {later.name}; {drafted.remark}")]
 
 
 def _parts(column: DateColumn, taken: Collection[str]) -> list[ColumnDraft]:
@@ -667,20 +823,11 @@ def _rows(strays: Mapping[str, int]) -> str:
 def drafted_columns(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None, as_key: str = ""
 ) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
-    """Every column of the file, in its order, without that of the key, left out because `as_key`; and which hold dates."""
-    read = {
-        source: without_typing_errors(answers_of(file, source, texts, book.get(source, CodebookEntry())))
-        for source, texts in file.columns.items()
-        if source != key
-    }
-    answers = {source: found for source, (found, _) in read.items()}
-    mistyped = {source: asked for source, (_, asked) in read.items()}
-    dated = draft_dates(_date_columns(file, answers), [])
-    rows = public_rows(file, answers)
-    once = one_to_one({source: found for source, found in answers.items() if source not in dated}, rows, file)
-    order = orders(once.answers, rows)
-    columns: list[ColumnDraft] = []
-    drafts = dict[str, ColumnDraft | LeftOut]()
+    """Draft every column of the file but its key, which is left out because `as_key`; also return which columns hold dates."""
+    # what each column says, without what stands for no answer
+    answers, mistyped = _read_answers(file, book, key)
+
+    # columns of which nothing can be made by looking at them together
     left_out = [
         LeftOut(source=source, because=f"it cannot be read ({because.partition(': ')[2].rstrip('.')})")
         for source, because in file.unreadable.items()
@@ -688,20 +835,100 @@ def drafted_columns(
     left_out += [LeftOut(source="", because="it has no name in the header")] * file.unnamed
     left_out += file.not_wanted
     left_out += [LeftOut(source=key, because=as_key)] if key is not None else []
+
+    # dates together, then what says the same as another column, then what the columns say of each other's order
+    dated = draft_dates(_date_columns(file, answers), [])
+    dates = list(dated)
+    dated |= {source: mixed for source, found in answers.items() if source not in dated and (mixed := _mixed_dates(found))}
+    rows = public_rows(file, answers)
+    once = one_to_one({source: found for source, found in answers.items() if source not in dated}, rows, file)
     left_out += once.left_out
+    order = orders(once.answers, rows)
+
+    # each column by itself
+    columns: list[ColumnDraft] = []
+    drafts = dict[str, ColumnDraft | LeftOut]()
     for source in (source for source in answers if source in dated or source in once.answers):
         taken = [column.name for column in columns]
-        own = order.get(source, Order())
-        drafted = dated[source] if source in dated else draft_column(once.answers[source], taken, own)
+        drafted = dated.get(source) or _draft(once.answers[source], taken, order.get(source, _NO_ORDER))
         if not isinstance(drafted, list):
             drafts[source] = drafted
         if isinstance(drafted, LeftOut):
             left_out.append(drafted)
         else:
             columns += drafted if isinstance(drafted, list) else [drafted]
+
+    # what the steward is asked
     nested = nested_columns(once.answers, drafts, rows)
     columns = [replace(column, doubt=_questions(column, mistyped, once.doubts, nested)) for column in columns]
-    return with_bins_for_gaps(columns, rows), left_out, list(dated)
+    return with_bins_for_gaps(_with_fewer_doubts(columns), rows), left_out, dates
+
+
+def _read_answers(
+    file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None
+) -> tuple[dict[str, Answers], dict[str, str]]:
+    """Read what every column but the key says, and what is asked of texts that look mistyped."""
+    answers = {
+        source: answers_of(file, source, texts, book.get(source, CodebookEntry()))
+        for source, texts in file.columns.items()
+        if source != key
+    }
+    answers = _with_codes_of_block(answers)
+    read = {source: without_typing_errors(_without_fillers(found)) for source, found in answers.items()}
+    answers = {source: found for source, (found, _) in read.items()}
+    return _with_shared_texts(answers), {source: asked for source, (_, asked) in read.items()}
+
+
+_BLOCK_NAME = re.compile(r"\d+|(?<=[_.-])[A-Za-z]$")
+"""What tells the columns of a block apart: a number in the name, or a single letter at its end."""
+
+
+def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
+    """Take a code that stands for no answer in one column of a block for one in all of them.
+
+    A block is a battery of questions: columns with one name but for a number, or with the same codebook, whose other texts are
+    the same. A code that the codebook of a column names otherwise stays there.
+    """
+    blocks: dict[str, list[str]] = {}
+    for source, found in answers.items():
+        blocks.setdefault(_BLOCK_NAME.sub("#", source), []).append(source)
+        if found.entry.labels:
+            blocks.setdefault(json.dumps(sorted(found.entry.labels.items())), []).append(source)
+    result = dict(answers)
+    for sources in blocks.values():
+        codes = {text for source in sources for text in answers[source].missing_values if NUMBER.fullmatch(text)}
+        substance = [text for source in sources for text in answers[source].texts if text not in codes]
+        shared = {text for text, times in Counter(substance).items() if times > len(sources) / 2}
+        for source in sources:
+            found = result[source]
+            gone = [
+                text for text in found.texts if text in codes and text not in found.entry.labels.keys() - found.entry.missing
+            ]
+            own = [text for text in found.texts if text not in codes]
+            if gone and own and len(shared.intersection(own)) >= 0.8 * len(own):
+                result[source] = _without(found, {text: found.texts[text] for text in gone})
+    return result
+
+
+def _with_shared_texts(answers: Mapping[str, Answers]) -> dict[str, Answers]:
+    """Mark the columns of codes that share a fifth of their texts with another column that is no key."""
+    many = {source for source, found in answers.items() if len(found.texts) > MAX_CATEGORIES and not _are_numbers(found)}
+    known = [source for source in many if not left_out_as_key(answers[source])]
+    return {
+        source: replace(found, shared=True)
+        if source in many
+        and any(
+            len(found.texts.keys() & answers[other].texts.keys()) >= 0.2 * len(found.texts)
+            for other in known
+            if other != source
+        )
+        else found
+        for source, found in answers.items()
+    }
+
+
+def _are_numbers(answers: Answers) -> bool:
+    return all(map(NUMBER.fullmatch, answers.texts))
 
 
 def _questions(column: ColumnDraft, *others: Mapping[str, str]) -> str:

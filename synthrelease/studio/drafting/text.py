@@ -104,6 +104,7 @@ def column_lines(release: str, column: ColumnDraft, table: str = "columns") -> l
     ]
     settings = {"source": column.source if column.source != column.name else None, "part": column.part, "minus": column.minus}
     settings["format"] = column.format if column.format != "%Y-%m-%d" else None
+    settings["minus_format"] = column.minus_format
     settings["role"] = "weight" if column.weight else None
     lines += [f"{key} = {toml(value)}" for key, value in settings.items() if value]
     if column.missing_values:

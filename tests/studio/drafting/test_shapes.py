@@ -1,0 +1,289 @@
+"""Shapes of tables that people report in public trackers, each with made-up rows of our own.
+
+Reported in the issues of these repositories on GitHub.
+
+| reported in | shape | what a draft does |
+|---|---|---|
+| DataResponsibly/DataSynthesizer#38, sdv-dev/SDV#1375 | TRUE, yes and 1 in one column | two categories, and a question |
+| exmergo/dex#218 | a flag with more than two values | the third value stays |
+| sdv-dev/SDV#1099, capitalone/DataProfiler#1130 | codes that lost leading zeros | one code, and a question |
+| bnowok/synthpop#20 | a second diagnosis that is mostly empty | first characters, no key |
+| sdv-dev/SDV#2318, sdv-dev/SDV#2637 | date of birth and a date of the record | age in years, month of the record |
+| sdv-dev/SDV#1402 | arrival and departure | days between them, month of arrival |
+| sdv-dev/SDV#2275 | dates in two columns, written differently | days between them |
+| sdv-dev/SDV#2594 | two ways of writing dates in one column | left out, naming both |
+| metaodi/swissparlpy#64 | 1753-01-01 and 9999-12-31 for no date | missing values |
+| alvarodiez20/pysuricata#28 | people born before 1906 | stay dates |
+| kjhealy/gssr#8 | 98 and 99 in some columns of a battery | missing in all columns of it |
+| Big-Life-Lab/cchsflow#39 | 7, 8, 9 named in the codebook of one column | missing in all columns of its block |
+| Data-Centric-AI-Community/fg-data-profiling#461 | a ratio with hundreds of values | a number |
+| Data-Centric-AI-Community/fg-data-profiling#935 | names and remarks beside numbers of persons | left out, by its own words |
+"""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthrelease.studio.drafting.column_draft import LeftOut
+from synthrelease.studio.drafting.columns import drafted_columns
+from synthrelease.studio.drafting.public_file import read_public_file
+from tests.studio.drafting.test_kinds import column, drafted
+
+N = 1200
+
+
+def chance(seed: int) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def days_after(start: date, days: np.ndarray, written: str = "%Y-%m-%d") -> list[str]:
+    return [(start + timedelta(days=int(day))).strftime(written) for day in days]
+
+
+# --- Values in several spellings
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"),
+    [
+        (["TRUE", "true", "1"], ["FALSE", "0"]),
+        (["Yes", "Y"], ["No", "N", "n"]),
+        (["ja", "1"], ["nein", "0"]),
+        (["sí", "s"], ["no"]),
+    ],
+)
+def test_words_for_yes_and_no_are_two_categories_and_asked(yes: list[str], no: list[str], tmp_path: Path) -> None:
+    random = chance(1)
+    flag = np.where(random.random(N) < 0.3, random.choice(yes, N), random.choice(no, N))
+    found = column(drafted(pd.DataFrame({"x": random.integers(0, 90, N), "flag": flag}), tmp_path), "flag")
+    assert [sorted([text, *draft.spellings]) for text, draft in found.codes.items()] in (
+        [sorted(yes), sorted(no)],
+        [sorted(no), sorted(yes)],
+    )
+    assert "taken for one answer each" in found.doubt
+
+
+def test_a_flag_with_a_third_value_keeps_it(tmp_path: Path) -> None:
+    random = chance(2)
+    frame = pd.DataFrame({"x": random.integers(0, 90, N), "flag": random.choice(["yes", "no", "Y", "later"], N)})
+    assert len(column(drafted(frame, tmp_path), "flag").codes) == 4
+
+
+def test_codes_that_lost_their_zeros_are_the_codes_that_kept_them_and_asked(tmp_path: Path) -> None:
+    random = chance(3)
+    codes = random.choice(["0021", "0450", "1209", "2310"], N)
+    lost = np.where(random.random(N) < 0.2, [code.lstrip("0") for code in codes], codes)
+    found = drafted(pd.DataFrame({"kept": codes, "lost": lost, "x": random.integers(0, 90, N)}), tmp_path)
+    assert list(column(found, "kept").codes) == ["0021", "0450", "1209", "2310"]
+    assert not column(found, "kept").doubt
+    merged = column(found, "lost")
+    assert {text: draft.spellings for text, draft in merged.codes.items()} == {
+        "0021": ("21",), "0450": ("450",), "1209": (), "2310": (),
+    }  # fmt: skip
+    assert "'0021' = '21'" in merged.doubt
+
+
+def test_of_many_codes_those_without_their_zeros_are_asked_about(tmp_path: Path) -> None:
+    random = chance(4)
+    codes = np.array([f"{number:05}" for number in random.choice(60_000, 90, replace=False)])
+    drawn = random.choice(codes, N)
+    lost = np.where(random.random(N) < 0.2, [code.lstrip("0") for code in drawn], drawn)
+    found = column(drafted(pd.DataFrame({"place": lost, "x": random.integers(0, 90, N)}), tmp_path), "place")
+    assert "have lost their leading zeros" in found.doubt
+
+
+# --- Codes that look like keys, and keys
+
+
+def test_a_second_diagnosis_is_grouped_as_the_first_one_is(tmp_path: Path) -> None:
+    random = chance(5)
+    codes = np.array([f"{letter}{two:02}.{one}" for letter in "ABCDEFGHIJ" for two in range(15) for one in range(10)])
+    second = np.where(random.random(N) < 0.4, random.choice(codes, N), "")
+    found = drafted(
+        pd.DataFrame({"first": random.choice(codes, N), "second": second, "sex": random.choice(["f", "m"], N)}), tmp_path
+    )
+    assert [column(found, name).characters for name in ("first", "second")] == [1, 1]
+    assert column(found, "second").missing_rows == int((second == "").sum())
+
+
+def test_what_is_said_of_a_key_is_said_of_keys_alone(tmp_path: Path) -> None:
+    random = chance(6)
+    persons = np.array([f"P{number:06}" for number in random.choice(10**6, N, replace=False)])
+    words = [f"{random.choice(['Anna', 'Bo', 'Cai'])} {''.join(random.choice(list('abcdefgh'), 9))}" for _ in range(N)]
+    frame = pd.DataFrame(
+        {"person": persons, "other": random.choice(persons, N), "words": words, "x": random.integers(0, 90, N)}
+    )
+    found = drafted(frame, tmp_path)
+    left = {name: str(found[name].because) for name in ("person", "other", "words") if isinstance(found[name], LeftOut)}
+    assert "identify persons" in left["person"]
+    assert "as a key of persons" in left["other"]
+    assert "free text" in left["words"]
+    assert "key" not in left["words"]
+
+
+# --- Dates
+
+
+def of_dates(frame: pd.DataFrame, folder: Path) -> list[tuple[str, str, str | None, str | None, str | None]]:
+    """Name, source, part, minus and minus_format of the drafted columns that read a date."""
+    frame.to_csv(folder / "public.csv", index=False)
+    columns = drafted_columns(read_public_file(folder / "public.csv"), {})[0]
+    return [(one.name, one.source, one.part, one.minus, one.minus_format) for one in columns if one.of_date]
+
+
+def test_a_birth_date_becomes_the_age_at_the_record_whose_month_stays(tmp_path: Path) -> None:
+    random = chance(7)
+    visits = random.integers(0, 700, N)
+    frame = pd.DataFrame(
+        {
+            "born": days_after(date(1930, 1, 1), random.integers(0, 30_000, N), "%d/%m/%Y"),
+            "visit": days_after(date(2020, 1, 1), visits),
+            "report": days_after(date(2020, 1, 1), visits + random.geometric(0.2, N)),
+            "sex": random.choice(["f", "m"], N),
+        }
+    )
+    assert of_dates(frame, tmp_path) == [
+        ("age_at_visit", "visit", "year", "born", "%d/%m/%Y"),
+        ("visit_year", "visit", "year", None, None),
+        ("visit_month", "visit", "month", None, None),
+        ("report_days_after_visit", "report", None, "visit", None),
+    ]
+
+
+def test_a_contract_lasts_years_and_a_stay_days_whichever_way_they_are_written(tmp_path: Path) -> None:
+    random = chance(8)
+    begun = random.integers(0, 1400, N)
+    frame = pd.DataFrame(
+        {
+            "signed": days_after(date(2010, 1, 1), begun, "%d.%m.%Y"),
+            "ended": days_after(date(2010, 1, 1), begun + random.integers(400, 3000, N)),
+            "paid": days_after(date(2010, 1, 1), begun + random.integers(0, 40, N), "%m/%d/%Y"),
+            "sex": random.choice(["f", "m"], N),
+        }
+    )
+    assert of_dates(frame, tmp_path)[2:] == [
+        ("ended_years_after_signed", "ended", "year", "signed", "%d.%m.%Y"),
+        ("paid_days_after_signed", "paid", None, "signed", "%d.%m.%Y"),
+    ]
+
+
+def test_a_newborn_has_an_age_in_days(tmp_path: Path) -> None:
+    random = chance(9)
+    born = random.integers(0, 700, N)
+    admitted = born + random.integers(0, 60, N)
+    frame = pd.DataFrame({"born": days_after(date(2020, 1, 1), born), "admitted": days_after(date(2020, 1, 1), admitted)})
+    assert [name for name, *_ in of_dates(frame, tmp_path)] == ["born_year", "born_month", "admitted_days_after_born"]
+
+
+@pytest.mark.parametrize("other", ["%d-%b-%y", "%d.%m.%Y", "%d/%m/%Y"])
+def test_two_ways_of_writing_dates_are_named(other: str, tmp_path: Path) -> None:
+    random = chance(10)
+    days = random.integers(0, 700, N)
+    ways = [days_after(date(2020, 1, 1), days), days_after(date(2020, 1, 1), days, other)]
+    mixed = np.where(random.random(N) < 0.6, *ways)
+    found = drafted(pd.DataFrame({"seen": mixed, "x": random.integers(0, 90, N)}), tmp_path)["seen"]
+    assert isinstance(found, LeftOut)
+    assert "its dates are written in 2 ways" in found.because
+
+
+@pytest.mark.parametrize(
+    ("filler", "written"),
+    [("9999-12-31", "%Y-%m-%d"), ("31/12/9999", "%d/%m/%Y"), ("1900-01-01", "%Y-%m-%d"), ("01.01.1753", "%d.%m.%Y")],
+)
+def test_a_date_that_stands_for_none_is_missing(filler: str, written: str, tmp_path: Path) -> None:
+    random = chance(11)
+    days = days_after(date(2015, 1, 1), random.integers(0, 1500, N), written)
+    ended = np.where(random.random(N) < 0.2, filler, days)
+    found = drafted(pd.DataFrame({"ended": ended, "x": random.integers(0, 90, N)}), tmp_path)["ended"]
+    assert not isinstance(found, LeftOut)
+    assert filler in found.missing_values
+    assert found.missing_rows == int((ended == filler).sum())
+
+
+def test_somebody_may_be_born_on_the_first_of_january_1900(tmp_path: Path) -> None:
+    random = chance(12)
+    born = days_after(date(1890, 1, 1), random.integers(0, 12_000, N))
+    born[:2] = ["1900-01-01"] * 2
+    found = drafted(pd.DataFrame({"born": born, "x": random.integers(0, 90, N)}), tmp_path)["born"]
+    assert not isinstance(found, LeftOut)
+    assert not found.missing_values
+
+
+# --- Codes that stand for no answer, in blocks
+
+
+def test_a_missing_code_of_one_question_is_one_in_the_whole_battery(tmp_path: Path) -> None:
+    """The codebook names 8 and 9 for the first question alone; -7 occurs once in the last one."""
+    random = chance(13)
+    frame = pd.DataFrame({f"trust_{k}": random.choice([1, 2, 3, 4, 8, 9], N) for k in "abcd"})
+    frame["children"] = np.minimum(random.poisson(1.5, N), 9)
+    book = {"trust_a": {"values": {"1": "none", "2": "some", "3": "much", "4": "all", "8": "Don't know", "9": "Refused"}}}
+    found = drafted(frame, tmp_path, book)
+    for name in ("trust_a", "trust_b", "trust_c", "trust_d"):
+        assert sorted(column(found, name).codes) == ["1", "2", "3", "4"]
+        assert column(found, name).missing_rows == int(frame[name].isin([8, 9]).sum())
+    assert not column(found, "children").missing_values  # eight children are eight children
+
+
+def test_a_code_that_one_question_names_stays_there(tmp_path: Path) -> None:
+    random = chance(14)
+    frame = pd.DataFrame({f"q{k}": random.choice([1, 2, 3, 9], N) for k in (1, 2, 3)})
+    named = {"1": "low", "2": "middle", "3": "high"}
+    book = {"q1": {"values": {**named, "9": "Not stated"}}, "q3": {"values": {**named, "9": "very high"}}}
+    found = drafted(frame, tmp_path, book)
+    assert [len(column(found, name).codes) for name in ("q1", "q2", "q3")] == [3, 3, 4]
+
+
+@pytest.mark.parametrize(("above", "codes"), [((), (97, 98, 99)), ((100, 112, 126), (998, 999))])
+def test_codes_of_hours_are_missing_as_those_of_wages_are(
+    above: tuple[int, ...], codes: tuple[int, ...], tmp_path: Path
+) -> None:
+    random = chance(15)
+    hours = np.clip(np.round(random.normal(38, 13, N)), 1, 94).astype(int)
+    hours[: len(above)] = above
+    hours[20:140] = random.choice(codes, 120)
+    found = column(drafted(pd.DataFrame({"hours": hours, "sex": random.choice(["f", "m"], N)}), tmp_path), "hours")
+    assert found.kind == "integer"
+    assert set(found.missing_values) == {str(code) for code in codes}
+
+
+# --- Numbers and codes, and how much is asked
+
+
+def test_a_ratio_with_hundreds_of_values_is_a_number(tmp_path: Path) -> None:
+    """Income in percent of the poverty line, all above 500 as 501, beside codes of as many values."""
+    random = chance(16)
+    income = random.lognormal(5.3, 0.8, 5 * N)
+    frame = pd.DataFrame(
+        {
+            "ratio": np.minimum(np.round(income), 501).astype(int),
+            "poor": np.where(income < 100, "yes", "no"),
+            "x": np.round(random.normal(0, 1, 5 * N), 1),
+        }
+    )
+    found = column(drafted(frame, tmp_path), "ratio")
+    assert (found.kind, found.doubt) == ("integer", "")
+    alone = column(drafted(frame[["ratio", "x"]], tmp_path), "ratio")
+    assert (alone.kind, alone.doubt) == ("integer", "")
+
+
+def test_an_age_is_not_doubtful(tmp_path: Path) -> None:
+    random = chance(17)
+    for n in (90, 18, 6):
+        frame = pd.DataFrame({"age": random.integers(0, n, N), "sex": random.choice(["f", "m"], N)})
+        assert not column(drafted(frame, tmp_path), "age").doubt
+
+
+def test_at_most_three_columns_in_ten_are_asked_about_and_each_question_says_what_it_would_change(tmp_path: Path) -> None:
+    random = chance(18)
+    frame = pd.DataFrame({f"c{k}": np.minimum(random.geometric(0.05 + k / 100, N), 60) for k in range(10)})
+    found = drafted(frame, tmp_path)
+    asked = [name for name in found if column(found, name).doubt]
+    assert 1 <= len(asked) <= 3
+    assert all("without a mean, and not" in column(found, name).doubt for name in asked)
+    assert all("perhaps codes" in column(found, name).remark for name in found if name not in asked)
