@@ -193,8 +193,8 @@ OF_COLUMNS = (
         name="dates: days from the later date to the earlier",
         breaks="the sign of every duration",
         place="enclave.values:_days_between",
-        old="end - start if",
-        new="start - end if",
+        old="end - start",
+        new="start - end",
         tests=(f"{READ}::test_days_between_two_dates_are_counted_as_the_calendar_does",),
     ),
     Mutation(
