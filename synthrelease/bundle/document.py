@@ -237,7 +237,7 @@ def planned_parts(
         "specification": spec.digest,
         "not_promised": spec.not_promised,
         **planned(spec.parts, n),
-        **{name: list(tables) for name, tables in spec.lists.items()},
+        **({"intended_queries": list(spec.questions)} if spec.questions else {}),
     }
 
 

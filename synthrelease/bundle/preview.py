@@ -34,7 +34,6 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Transformation
 from synthrelease.errors import InputError, Unexpected
 from synthrelease.generators.candidate import Candidate
-from synthrelease.parts import each
 from synthrelease.published import measurements
 from synthrelease.published.base import Content, Files, Keep, in_memory
 from synthrelease.published.document import FORMAT, ReleaseDocument, read_strictly
@@ -168,7 +167,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     changed = {"format": FORMAT, "card": card, "written_by": own_version()}
     written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
     document = old.model_copy(update=changed | {"bundle": spec.bundle, "versions": written_by})
-    document = document.model_copy(update={name: list(spec.lists.get(name, ())) for name in each("listed")})
+    document = document.model_copy(update={"intended_queries": list(spec.questions)})
     document = with_parts_anew(document, spec.parts, of_rows.parts, files["release.json"])
     if document.fixed_parts != old.fixed_parts:
         differ = [name for name, fixed in document.fixed_parts.items() if old.fixed_parts.get(name) != fixed]

@@ -44,6 +44,7 @@ from synthrelease.published.measurements import EstimatesPart, NotSample
 from synthrelease.published.table import TableFile, TableShape, files_of
 from synthrelease.resources import is_first_or_before
 from synthrelease.settings.card import CardTable
+from synthrelease.settings.options import IntendedQueryTable
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.settings.reading import dotted
 from synthrelease.settings.tables import BundleTable, NotPromisedTable
@@ -182,7 +183,7 @@ if TYPE_CHECKING:
     _DocumentWithOptions = _DocumentCore
 else:
     _OPTIONS = {name: (part | None, None) for name, part in each("published").items()}
-    _OPTIONS |= {name: (Annotated[list[table], Field(strict=False)], []) for name, table in each("listed").items()}
+    _OPTIONS |= {"intended_queries": (Annotated[list[IntendedQueryTable], Field(strict=False)], [])}
     _DocumentWithOptions = create_model("_DocumentWithOptions", __base__=_DocumentCore, **_OPTIONS)
 
 
@@ -207,7 +208,7 @@ class ReleaseDocument(_DocumentWithOptions):
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         found, unsaid = dump(self), self.unsaid
         options = {name: found.pop(name) for name in each("published")}
-        listed = {name: found.pop(name) for name in each("listed")}
+        listed = {"intended_queries": found.pop("intended_queries")}
         ordered = dict[str, Any]()
         for field, value in found.items():
             ordered[field] = value
@@ -243,8 +244,7 @@ class ReleaseDocument(_DocumentWithOptions):
     @property
     def questions(self) -> list[QuestionTable]:
         """What the release is meant to answer."""
-        tables = (table for name in each("listed") for table in getattr(self, name))
-        return [table for table in tables if isinstance(table, QuestionTable)]
+        return [*self.intended_queries]  # type: ignore[attr-defined]
 
     @property
     def parts(self) -> dict[str, Part]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, get_args
+from typing import Annotated, Any, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
-from synthrelease.data.linked import Linked
 from synthrelease.data.texts import is_executable
 from synthrelease.errors import Unexpected
 
@@ -46,40 +44,9 @@ Reason = Annotated[Line, Field(max_length=500)]
 
 
 class SpecTable(BaseModel):
-    """Base of everything that stands in the two files: unknown keys are mistakes, and true is not a number.
-
-    Attributes
-    ----------
-    only_words : of a table of the configuration, whether it changes nothing of what a release computes: it can then be changed
-        afterwards, and is no part of the digest.
-    """
-
-    only_words: ClassVar[bool] = False
+    """Base of everything that stands in the two files: unknown keys are mistakes, and true is not a number."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-
-    def widened(self, columns: Mapping[str, Any], rules: Sequence[Any], missing: str) -> tuple[dict[str, Any], list[Any]]:
-        """The columns and rules of a record, from those that the configuration states; `missing` is that of [input]."""
-        return dict(columns), list(rules)
-
-    def members_with(self, missing: str) -> Linked | None:
-        """How the columns that it adds are those of members; None where they are not."""
-        return None
-
-    @property
-    def fixed(self) -> frozenset[str]:
-        """Of a table of words, the settings that are fixed before the run all the same, and part of the digest."""
-        return frozenset()
-
-    @property
-    def numbers_records(self) -> bool:
-        """Whether it says that every row of the file has a record number of its own."""
-        return False
-
-    @property
-    def several_releases(self) -> bool:
-        """Whether it says that there are other releases from the same records, whose losses add up."""
-        return False
 
     @field_validator("*", mode="before")
     @classmethod

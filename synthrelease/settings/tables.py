@@ -5,19 +5,30 @@ The two TOML files as pydantic models.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, create_model, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from synthrelease.data.linked import Linked
 from synthrelease.errors import Unexpected
-from synthrelease.parts import choices, each, words
 from synthrelease.settings.base import Line, Reason, SpecTable
 from synthrelease.settings.card import CardTable
 from synthrelease.settings.columns import ColumnTable, Groups, InputTable, RuleTable
-from synthrelease.settings.questions import QuestionTable
+from synthrelease.settings.options import (
+    CalibrationTable,
+    GeographyTable,
+    ImputationTable,
+    IntendedQueryTable,
+    MarksTable,
+    MembersTable,
+    PartitionTable,
+    PopulationTable,
+    SeriesTable,
+    SplitTable,
+)
+from synthrelease.settings.wide import with_levels, with_members, with_numbers_of_marks
 
 # The tables [budget], [unit] and [selection]: what may be spent, on whose records, and how rounds are repeated.
 
@@ -173,28 +184,25 @@ SYNTHETIC = "synthetic"
 """The constant column that says so in every row."""
 
 
-if TYPE_CHECKING:
-    _WithLists = SpecTable
-else:  # the lists of options, each with its own names
-    _WithLists = create_model(
-        "_WithLists",
-        __base__=SpecTable,
-        __doc__="\n".join(["Attributes", "----------", *(f"{name} : {words(name)}" for name in choices())]),
-        **{name: (tuple[Literal[each], ...], ()) for name, each in choices().items()},
-    )
-
-
-class BundleTable(_WithLists):
+class BundleTable(SpecTable):
     """[bundle]: further files of a release, made from the accepted table and its figures at no cost.
 
     Attributes
     ----------
+    formats : for statistical packages: "stata" (data.dta, and read.do, which adds numbers and figures), "spss" (data.sav,
+        which SAS reads, too), "r" (read.R, which needs nothing but R). "stata" and "spss" need the extra `formats`.
+        Example: `formats = ["stata", "spss", "r"]`.
+    catalogues : descriptions for catalogues of data: "dcat" (DCAT-AP 3 with the fields of HealthDCAT-AP, as dcat.jsonld and
+        dcat.ttl; it needs the extra `catalogue`), "croissant" (Croissant 1.0, for machine learning), "ddi" (DDI-Codebook
+        2.5). Example: `catalogues = ["dcat", "croissant", "ddi"]`.
     synthetic_names : files with rows are called synthetic-data.csv and so on, in place of data.csv.
         Example: `synthetic_names = true`.
     synthetic_column : files with rows have one more column, the last one, "synthetic", which is 1 in every row.
         Example: `synthetic_column = true`.
     """
 
+    formats: tuple[Literal["stata", "spss", "r"], ...] = ()
+    catalogues: tuple[Literal["dcat", "croissant", "ddi"], ...] = ()
     synthetic_names: bool = False
     synthetic_column: bool = False
 
@@ -207,8 +215,9 @@ class BundleTable(_WithLists):
 
     @property
     def chosen(self) -> dict[str, tuple[str, ...]]:
-        """What stands in the lists of options, by the name of the option; without those that are empty."""
-        return {name: found for name in choices() if (found := getattr(self, name))}
+        """What stands in the lists of further files, by their names; without those that are empty."""
+        lists: dict[str, tuple[str, ...]] = {"formats": self.formats, "catalogues": self.catalogues}
+        return {name: chosen for name, chosen in lists.items() if chosen}
 
     @property
     def stem(self) -> str:
@@ -265,7 +274,6 @@ class NotPromisedTable(SpecTable):
 
 MAX_TABLES = 200
 """Columns, rules, generators, projections or criteria of one specification."""
-Table = TypeVar("Table", bound=SpecTable)
 
 
 def _not_too_many(columns: Any) -> Any:
@@ -278,41 +286,14 @@ def _not_too_many(columns: Any) -> Any:
     return columns
 
 
-class _ReleaseCore(SpecTable):
-    """What stands before the options, in the order of the settings; `ReleaseFile` has the words."""
-
-    extends: str | None = None
-    override: dict[str, Any] = Field(default_factory=dict)
-    title: Line = Field(min_length=1, max_length=300)
-    description: str = ""
-    acceptance: str
-    input: InputTable = Field(default_factory=InputTable.model_construct)
-    columns: Annotated[dict[str, ColumnTable], BeforeValidator(_not_too_many)] = Field(min_length=1, max_length=MAX_TABLES)
-    rules: list[RuleTable] = Field(default=[], max_length=MAX_TABLES)
-    transformations: dict[str, list[str]] = Field(default_factory=dict)
-    generators: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
-    projections: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
-    budget: BudgetTable
-    selection: SelectionTable = Field(default_factory=SelectionTable.model_construct)
-    unit: UnitTable = Field(default_factory=UnitTable.model_construct)
+OPTIONS = (
+    "partition", "split", "members", "calibration", "series", "population", "imputation", "geography", "marks",
+)  # fmt: skip
+"""Tables of the configuration that most releases do without, in the order of the settings."""
 
 
-if TYPE_CHECKING:
-    _ReleaseWithOptions = _ReleaseCore
-else:
-    _OPTIONS = {name: (table | None, None) for name, table in each("table").items()}
-    _OPTIONS |= {name: (list[table], Field(default=[], max_length=MAX_TABLES)) for name, table in each("listed").items()}
-    _ReleaseWithOptions = create_model(
-        "_ReleaseWithOptions",
-        __base__=_ReleaseCore,
-        __doc__="\n".join(["Attributes", "----------", *(f"{name} : {words(name)}" for name in _OPTIONS)]),
-        **_OPTIONS,
-    )
-
-
-class ReleaseFile(_ReleaseWithOptions):
-    """configs/NAME.toml: the columns, the space of configurations and the budget of a release. Options that are a folder of
-    `synthrelease.parts` have a table each, too.
+class ReleaseFile(SpecTable):
+    """configs/NAME.toml: the columns, the space of configurations and the budget of a release.
 
     Attributes
     ----------
@@ -338,50 +319,87 @@ class ReleaseFile(_ReleaseWithOptions):
     budget : what a fit may cost, and the whole release; its settings follow below. Example: `budget.generation = 4`.
     selection : how rounds are repeated; its settings follow below. Example: `selection.stop_probability = 0.001`.
     unit : how records belong to persons; its settings follow below. Example: `unit.name = "birth"`.
+    partition : Random pieces of the rows, one for the generator and one for the criteria; its settings follow below. Left
+        out, both work with all rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
+    split : Which piece of the register this release reads, where the ledger has split it; its settings follow below. Left
+        out, it reads all rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
+    members : A second table with the members of each row, such as the persons of a household; its settings follow below.
+        Example: `members = { key = "household", most = 6, columns = { age = { kind = "integer", bounds = [0, 99] } } }`.
+    calibration : Published totals that the released rows are weighted to, after acceptance and at no cost; its settings
+        follow below. Example: `calibration.source = "Population register, 1 January 2024, table 3"`, `calibration.margins =
+        [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
+    series : Earlier releases of the same register; its settings follow below. Example: `series.name = "Live births,
+        yearly"`.
+    population : What the private file is a simple random sample of; its settings follow below. Example: `population = {
+        size = 2000000, sample = "simple random, without replacement", source = "Population register" }`.
+    imputation : Complete copies of the released rows, made after acceptance and at no cost; its settings follow below.
+        Example: `imputation.copies = 5`.
+    geography : Areas that lie within one another, such as municipalities in regions; its settings follow below. Example:
+        `geography = { column = "municipality", levels = ["region"] }`.
+    marks : Groups of marks, yes or no, such as rare diagnoses: of each group a column with the number of marks in the row;
+        its settings follow below. Example: `marks.groups.heart = ["infarct", "failure", "stroke"]`.
+    intended_queries : questions that the release is meant to answer; their settings follow below. The card says what is
+        stated about each. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
     bundle : further formats of the release, at no cost; its settings follow below. Example: `bundle.formats = ["r"]`.
     card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
     """
 
+    extends: str | None = None
+    override: dict[str, Any] = Field(default_factory=dict)
+    title: Line = Field(min_length=1, max_length=300)
+    description: str = ""
+    acceptance: str
+    input: InputTable = Field(default_factory=InputTable.model_construct)
+    columns: Annotated[dict[str, ColumnTable], BeforeValidator(_not_too_many)] = Field(min_length=1, max_length=MAX_TABLES)
+    rules: list[RuleTable] = Field(default=[], max_length=MAX_TABLES)
+    transformations: dict[str, list[str]] = Field(default_factory=dict)
+    generators: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
+    projections: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
+    budget: BudgetTable
+    selection: SelectionTable = Field(default_factory=SelectionTable.model_construct)
+    unit: UnitTable = Field(default_factory=UnitTable.model_construct)
+    partition: PartitionTable | None = None
+    split: SplitTable | None = None
+    members: MembersTable | None = None
+    calibration: CalibrationTable | None = None
+    series: SeriesTable | None = None
+    population: PopulationTable | None = None
+    imputation: ImputationTable | None = None
+    geography: GeographyTable | None = None
+    marks: MarksTable | None = None
+    intended_queries: list[IntendedQueryTable] = Field(default=[], max_length=MAX_TABLES)
     bundle: BundleTable = Field(default_factory=BundleTable.model_construct)
     card: CardTable = Field(default_factory=CardTable)
 
     @property
     def parts(self) -> dict[str, SpecTable]:
-        """The tables of options that are a folder, by name, as far as they are there."""
-        return {name: getattr(self, name) for name in each("table") if getattr(self, name) is not None}
-
-    @property
-    def lists(self) -> dict[str, tuple[SpecTable, ...]]:
-        """The tables of options that may stand several times, by name, as far as they are there."""
-        return {name: tuple(tables) for name in each("listed") if (tables := getattr(self, name))}
-
-    @property
-    def questions(self) -> tuple[QuestionTable, ...]:
-        """What the release is meant to answer."""
-        return tuple(table for tables in self.lists.values() for table in tables if isinstance(table, QuestionTable))
-
-    @property
-    def numbered(self) -> str | None:
-        """The name of the option that says that every row has a record number of its own; None where there is none."""
-        return next((name for name, table in self.parts.items() if table.numbers_records), None)
+        """The tables of `OPTIONS` by name, as far as they are there."""
+        return {name: table for name in OPTIONS if (table := getattr(self, name)) is not None}
 
     @property
     def linked(self) -> Linked | None:
         """How the columns of a record are those of a root and its members; None where rows have no members."""
-        return next((found for table in self.parts.values() if (found := table.members_with(self.input.missing))), None)
+        return None if self.members is None else self.members.members_with(self.input.missing)
+
+    def widened(self) -> Iterator[tuple[str, dict[str, ColumnTable], list[RuleTable]]]:
+        """Yield columns and rules of a record as each option adds to them, with the name of the option."""
+        columns, rules, missing = self.columns, self.rules, self.input.missing
+        if self.members is not None:
+            columns, rules = with_members(self.members, columns, rules, missing)
+            yield "members", columns, rules
+        if self.geography is not None:
+            columns, rules = with_levels(self.geography, columns, rules, missing)
+            yield "geography", columns, rules
+        if self.marks is not None:
+            columns, rules = with_numbers_of_marks(self.marks, columns, rules, missing)
+            yield "marks", columns, rules
 
     def wide(self) -> ReleaseFile:
-        """The configuration with all columns and rules of a record, also those that an option adds."""
-        columns, rules = self.columns, self.rules
-        for table in self.parts.values():
-            columns, rules = table.widened(columns, rules, self.input.missing)
-        if columns == self.columns:
-            return self
-        return self.model_copy(update={"columns": columns, "rules": rules})
-
-    def part(self, kind: type[Table]) -> Table | None:
-        """One of these tables; None where it is not there."""
-        return next((table for table in self.parts.values() if isinstance(table, kind)), None)
+        """The configuration with all columns and rules of a record, also those that options add."""
+        wide = self
+        for _, columns, rules in self.widened():
+            wide = self.model_copy(update={"columns": columns, "rules": rules})
+        return wide
 
     @field_validator("columns")
     @classmethod
@@ -411,8 +429,3 @@ class AcceptanceFile(SpecTable):
     groups: dict[str, Groups] = Field(default_factory=dict)
     criteria: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
     not_promised: NotPromisedTable = Field(default_factory=NotPromisedTable.model_construct)
-
-
-def list_of_questions() -> str | None:
-    """The name of the option whose tables are questions; None where there is no such option."""
-    return next((name for name, table in each("listed").items() if issubclass(table, QuestionTable)), None)

@@ -16,21 +16,16 @@ from decimal import Decimal
 from typing import Any
 
 from synthrelease.errors import Unexpected
-from synthrelease.parts import each
-from synthrelease.settings.base import RELEASED, SpecTable
+from synthrelease.settings.base import RELEASED
+from synthrelease.settings.options import SeriesTable
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 
 NAME = "specification.json"
 """Its file in a bundle."""
 FORMAT = 1
-WORDS = (
-    "card",
-    "bundle",
-    *(name for name, table in each("table").items() if table.only_words),
-    *each("listed"),
-)
+WORDS = ("card", "bundle", "calibration", "series", "intended_queries")
 """Tables that change nothing of what a release computes: they can be changed afterwards, and are no part of its digest but for
-what they call `fixed` (which year of which plan a release is)."""
+`SeriesTable.fixed` (which year of which plan a release is)."""
 PATHS = ("extends", "override")
 """Settings that name another file of the steward, or what is changed in it."""
 PRIOR = "prior"
@@ -48,10 +43,8 @@ def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: M
     priors : the digest of each public table, by the name in the configuration.
     """
     settings = release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"}, exclude_unset=True)
-    for name in WORDS:
-        table = getattr(release, name, None)
-        if isinstance(table, SpecTable) and (fixed := table.fixed):
-            settings[name] = table.model_dump(mode="json", include=set(fixed), exclude_unset=True)
+    if release.series is not None and release.series.fixed:
+        settings["series"] = release.series.model_dump(mode="json", include=set(release.series.fixed), exclude_unset=True)
     settings["generators"] = [_sorted(with_digests(table, priors)) for table in release.generators]
     settings["projections"] = [_sorted(table) for table in release.projections]
     settings["acceptance"] = acceptance.model_dump(mode="json", exclude_unset=True, exclude={"criteria"})
@@ -103,8 +96,8 @@ def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, wor
 def is_fixed(name: str, table: Any) -> bool:
     """Whether a table of words, as it stands in a published specification, has just what is fixed before the run."""
     try:
-        return bool(table) and set(table) <= each("table")[name].model_validate(table).fixed
-    except (LookupError, TypeError, ValueError):
+        return name == "series" and bool(table) and set(table) <= SeriesTable.model_validate(table).fixed
+    except (TypeError, ValueError):
         return False
 
 

@@ -125,7 +125,7 @@ class SpecBuilder:
         check_design_weights(self.release, space.transformations, self.problems)
         law = self._law_of_rounds()
         parts = self._parts(setting, criteria, synthetic)
-        check_lists(self.release.lists, self.release.card, schema, self.problems)
+        check_lists({"intended_queries": self.release.intended_queries}, self.release.card, schema, self.problems)
         check_bundle(self.release.bundle, self.release.card, schema, self.problems)
         self.problems.stop()
         return ReleaseSpec(
@@ -162,7 +162,7 @@ class SpecBuilder:
             unit=self.release.unit,
             budget_reason=self.release.budget.reason,
             bundle=self.release.bundle,
-            lists=self.release.lists,
+            questions=tuple(self.release.intended_queries),
             not_promised=self.acceptance.not_promised,
             parts=parts,
         )

@@ -59,7 +59,7 @@ def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRu
         return RowsRule(way="stated", stated=stated)
     several = release.unit.key is not None and release.unit.records > 1  # how many a person has is private
     every = not dropped and not raw.masks and not several
-    if every and release.numbered is None:
+    if every and release.split is None:
         return RowsRule(way="whole")
     if stated == "exact":
         return RowsRule(way="exact")
@@ -207,11 +207,11 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
         problems.add(
             "unit.first_by", "each column once, and not the key, which all rows of a person share", repr(unit.first_by)
         )
-    if (numbered := release.numbered) is not None:
+    if release.split is not None:
         expected = (
             "no such table with [unit] key: record numbers are of rows, and would put the rows of a person into several pieces"
         )
-        problems.add(numbered, expected, "one")
+        problems.add("split", expected, "one")
     if release.input.rows == "exact":
         expected = "another way with [unit] key: the exact number of kept rows tells how many rows persons have"
         problems.add("input.rows", expected, "'exact'")
@@ -311,11 +311,10 @@ def read_rules(
 
 def _added_by(written: ReleaseFile) -> list[str]:
     """Of each rule of a record the option that adds it; nothing of those that are written in the file."""
-    columns, rules, found = written.columns, written.rules, [""] * len(written.rules)
-    for name, table in written.parts.items():
-        columns, rules = table.widened(columns, rules, written.input.missing)
-        found += [name] * (len(rules) - len(found))
-    return found
+    options = [""] * len(written.rules)
+    for name, _, rules in written.widened():
+        options += [name] * (len(rules) - len(options))
+    return options
 
 
 def _labels_of(table: ColumnTable) -> tuple[str, ...]:

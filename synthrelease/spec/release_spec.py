@@ -29,7 +29,6 @@ from synthrelease.privacy.charges import (
 )
 from synthrelease.privacy.plan import Guarantee, Loss, Plan, pure_epsilon
 from synthrelease.privacy.selection import FiniteLaw, SelectionRule
-from synthrelease.settings.base import SpecTable
 from synthrelease.settings.card import CardTable, gaps
 from synthrelease.settings.columns import InputTable, RuleTable
 from synthrelease.settings.mistakes import Problems
@@ -81,7 +80,7 @@ class ReleaseSpec:
     shares_noise : whether figures after acceptance share one noise where that is less (theory 4.4, figures that share a noise).
         No setting: False for a bundle from before, which `verify` plans once more.
     parts : by its name, what is held of each option that is a folder of `synthrelease.parts`, as far as it is used.
-    lists : the tables of options that may stand several times, which are words alone.
+    questions : what the release is meant to answer.
     """
 
     title: str
@@ -120,12 +119,7 @@ class ReleaseSpec:
     not_promised: NotPromisedTable = NotPromisedTable()
     shares_noise: bool = True
     parts: Mapping[str, object] = field(default_factory=dict)
-    lists: Mapping[str, tuple[SpecTable, ...]] = field(default_factory=dict)
-
-    @property
-    def questions(self) -> tuple[QuestionTable, ...]:
-        """What the release is meant to answer."""
-        return tuple(table for tables in self.lists.values() for table in tables if isinstance(table, QuestionTable))
+    questions: tuple[QuestionTable, ...] = ()
 
     def part(self, kind: type[Value]) -> Value | None:
         """What is held of one of these options; None where it is not used."""

@@ -16,10 +16,10 @@ from synthrelease.bundle.verify import verify_files
 from synthrelease.bundle.verify_documents import estimates
 from synthrelease.bundle.write import _sealed, release_files, written
 from synthrelease.errors import SpecError
-from synthrelease.parts.intended_queries.listed import IntendedQueryTable
 from synthrelease.published import PublishedRelease, load
 from synthrelease.published.document import read_strictly
 from synthrelease.published.verify.checks import read_files
+from synthrelease.settings.options import IntendedQueryTable
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.spec.load import load_spec
 from tests.helpers.cards import rich_release, write_files

@@ -12,10 +12,10 @@ from typing import Any
 
 from synthrelease.bundle.write import _sealed, write_bundle
 from synthrelease.parts.series.building import Series
-from synthrelease.parts.series.table import SeriesTable
 from synthrelease.privacy.plan import Horizon, YearOfSeries
 from synthrelease.published.verify.checks import Report
 from synthrelease.releasing.release import Release
+from synthrelease.settings.options import SeriesTable
 from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.forgeries import of_version
 from tests.helpers.tiny import NOT_PROMISED, write_config

@@ -81,7 +81,7 @@ OF_AREAS = (
     Mutation(
         name="areas within areas: the rule leaves rows of the file out",
         breaks="a number of rows that is counted and paid for without need",
-        place="parts.geography.table:_tied",
+        place="settings.wide:_tied",
         old='("synthetic",)',
         new='("raw", "synthetic")',
         tests=(f"{PART}::test_each_level_is_a_column_that_the_town_decides",),

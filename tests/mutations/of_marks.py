@@ -25,7 +25,7 @@ OF_MARKS = (
     Mutation(
         name="numbers of marks: the rule leaves rows of the file out",
         breaks="a number of rows that is counted and paid for without need",
-        place="parts.marks.table:MarksTable.widened",
+        place="settings.wide:with_numbers_of_marks",
         old='applies_to=("synthetic",)',
         new='applies_to=("raw", "synthetic")',
         tests=(f"{PART}::test_a_number_is_no_column_of_the_file_and_costs_nothing",),
@@ -33,7 +33,7 @@ OF_MARKS = (
     Mutation(
         name="numbers of marks: a missing value may be a mark",
         breaks="released rows with another number than that of their marks",
-        place="parts.marks.table:_is_marked",
+        place="settings.wide:_is_marked",
         old='f"{text} and not {column} is missing"',
         new="text",
         tests=RULES,

@@ -163,7 +163,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: a rule holds in a slot that no member fills",
         breaks="roots with few members are left out for a member that they do not have",
-        place="parts.members.wide:_of_member",
+        place="settings.wide:_of_member",
         old='needed > table.least and ("missing" in words or (of_more and words & {"or", "not"}))',
         new="False",
         tests=RULES,
@@ -171,7 +171,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: the first one is compared with itself",
         breaks="roots that are left out by a rule about all other members",
-        place="parts.members.wide:wide_record",
+        place="settings.wide:with_members",
         old="place > 1 or not of_others(rule)",
         new="True",
         tests=RULES,
@@ -179,7 +179,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: a rule for two members is asked of neighbours alone",
         breaks="a root with two such members is released when another member stands between them",
-        place="parts.members.wide:_of_every_two",
+        place="settings.wide:_of_every_two",
         old="place == 1 and of_others(rule)",
         new="abs(place - other) > 1",
         tests=TWO,
@@ -187,7 +187,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: two members are asked in one order",
         breaks="a root whose later member is the first of the two is released",
-        place="parts.members.wide:_of_every_two",
+        place="settings.wide:_of_every_two",
         old='frozenset(found.never.split(" and ")) if not words_of(rule) & {"or", "not"} else frozenset([found.never])',
         new="frozenset([str(sorted((place, other or 0)))])",
         tests=TWO,
@@ -195,7 +195,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: slots that no member fills are counted",
         breaks="a rule about how many members are not something is true of small households",
-        place="parts.members.wide:_counted",
+        place="settings.wide:_counted",
         old="place > table.least",
         new="False",
         tests=COUNTS,
@@ -203,7 +203,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: an equation is asked of families that the cap cut",
         breaks="every large household is left out",
-        place="parts.members.wide:_counted",
+        place="settings.wide:_counted",
         old='against is None or table.more == "drop"',
         new="True",
         tests=COUNTS,
@@ -211,7 +211,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: the first one is counted among the others",
         breaks="a rule about the others is one about everybody",
-        place="parts.members.wide:_counted",
+        place="settings.wide:_counted",
         old="2 if any(word.startswith(FIRST) for word in words_in(condition)) else 1",
         new="1",
         tests=(f"{COUNTED}::test_the_first_member_is_not_counted_among_the_others",),
@@ -339,7 +339,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: released slots that no member fills may hold values",
         breaks="a household of one has a second person",
-        place="parts.members.wide:_of_absent",
+        place="settings.wide:_of_absent",
         old="if never:",
         new="if False:",
         tests=(f"{ROWS}::test_rules_of_a_slot_forbid_what_no_member_can_be",),

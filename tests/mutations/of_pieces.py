@@ -178,7 +178,7 @@ OF_PIECES = (
     Mutation(
         name="population: any design",
         breaks="a bound that does not hold",
-        place="parts.population.table:PopulationTable._proved",
+        place="settings.options:PopulationTable._proved",
         old="sample != SIMPLE",
         new="False",
         tests=(NO_SAMPLE,),

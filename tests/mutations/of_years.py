@@ -196,7 +196,7 @@ OF_YEARS = (
     Mutation(
         name="years: a plan is no series",
         breaks="a sample of a population is amplified year after year",
-        place="parts.series.table:SeriesTable.several_releases",
+        place="settings.options:SeriesTable.several_releases",
         old="bool(self.earlier) or self.years is not None",
         new="bool(self.earlier)",
         tests=(STATED,),

@@ -12,9 +12,8 @@ from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.write import write_bundle
 from synthrelease.data.counts import Counts
 from synthrelease.errors import SpecError
-from synthrelease.parts.geography.building import BUILDING
+from synthrelease.parts.geography.building import BUILDING, Geography
 from synthrelease.parts.geography.published import GeographyPart, LevelPart
-from synthrelease.parts.geography.table import Geography
 from synthrelease.parts.geography.verifying import VERIFYING
 from synthrelease.privacy.plan import Loss
 from synthrelease.published.document import ReleaseDocument, read_strictly

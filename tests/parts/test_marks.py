@@ -20,7 +20,6 @@ from synthrelease.errors import SpecError
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.base import Background, MeasuringGenerator
 from synthrelease.generators.counters import Counters
-from synthrelease.parts.marks import table as marks_table
 from synthrelease.parts.marks.published import MarksPart, NumberPart
 from synthrelease.parts.marks.verifying import VERIFYING
 from synthrelease.privacy.charges import GENERATION, Meter, gaussian
@@ -32,6 +31,7 @@ from synthrelease.published.verify.options import asked
 from synthrelease.published.verify.part import KnownFiles
 from synthrelease.releasing.dry_run import made_up
 from synthrelease.releasing.release import release
+from synthrelease.settings import wide
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 
@@ -349,7 +349,7 @@ def test_what_does_not_go_together_is_refused_at_its_place(name: str, tmp_path: 
 
 
 def test_a_mistake_in_a_rule_of_an_option_stands_at_that_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(marks_table, "_is_marked", lambda name, marks, may_be_missing: f"{name} == 'nobody'")
+    monkeypatch.setattr(wide, "_is_marked", lambda name, marks, may_be_missing: f"{name} == 'nobody'")
     with pytest.raises(SpecError) as raised:
         load_spec(write(tmp_path, {"[input]": "[[rules]]\nnever = \"sex == 'x'\"\n\n[input]"}))
     own, *added = (problem.path for problem in raised.value.problems)

@@ -29,7 +29,6 @@ from synthrelease.cli import app
 from synthrelease.data.linked import Linked
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, SpecError
-from synthrelease.parts.members.table import MembersTable
 from synthrelease.published import table as linked
 from synthrelease.published.base import Files
 from synthrelease.published.document import read_strictly
@@ -37,6 +36,8 @@ from synthrelease.published.measurements import EstimatesPart
 from synthrelease.published.table import TableError, parquet_rows, read_csv, table_of
 from synthrelease.releasing.release import release
 from synthrelease.settings.columns import RuleTable
+from synthrelease.settings.options import MembersTable
+from synthrelease.settings.wide import with_members
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.draft import write_draft
@@ -580,7 +581,7 @@ def test_rules_stand_in_the_order_in_which_released_bundles_state_them() -> None
     table = MembersTable.model_validate(
         {"key": "hh", "most": 2, "columns": {"age": {"kind": "integer", "bounds": [0, 3]}}, "rules": rules}
     )
-    _, found = table.widened({}, [RuleTable(never="rent == 1")], "drop")
+    _, found = with_members(table, {}, [RuleTable(never="rent == 1")], "drop")
     assert [rule.never for rule in found] == [
         "rent == 1",
         "(members < 1 and not age_1 is missing) or (members >= 1 and age_1 is missing)",

@@ -15,9 +15,9 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Binning, Column, Schema, Transformation, parse_bins
 from synthrelease.data.weights import WEIGHT, Calibration, Margin, disagreements
 from synthrelease.errors import Unexpected, closest, listing
-from synthrelease.parts.calibration.table import CalibrationTable, MarginTable
 from synthrelease.parts.calibration.totals import stated_totals
 from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.options import CalibrationTable, MarginTable
 from synthrelease.spec.columns import group_binning
 from synthrelease.spec.part import Building, Surroundings
 

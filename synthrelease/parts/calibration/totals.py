@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from synthrelease.errors import Unexpected, listing
-from synthrelease.parts.calibration.table import MarginTable, is_total
+from synthrelease.settings.options import MarginTable, is_total
 from synthrelease.settings.reading import beside, regular_file
 
 MOST_BYTES = 10_000_000

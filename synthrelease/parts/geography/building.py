@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
 from synthrelease.data.schema import Transformation
@@ -10,12 +11,28 @@ from synthrelease.errors import listing
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.base import MeasuringGenerator
 from synthrelease.generators.measurements import AreaNoise, area_noise
-from synthrelease.parts.geography.table import Geography, GeographyTable
 from synthrelease.privacy.plan import Loss
 from synthrelease.settings.columns import ColumnTable, unlisted_label
 from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.options import GeographyTable
 from synthrelease.settings.tables import ReleaseFile
 from synthrelease.spec.part import Building, Surroundings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Geography:
+    """The levels of a release.
+
+    Attributes
+    ----------
+    chain : the columns of areas, from the largest to the smallest.
+    areas : how many each has.
+    noise : what it leaves of each level, for each generator that measures a fixed set of tables.
+    """
+
+    chain: tuple[str, ...]
+    areas: tuple[int, ...]
+    noise: Mapping[str, tuple[AreaNoise, ...]]
 
 
 class GeographyBuilding(Building[GeographyTable, Geography]):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from synthrelease.bundle.part import CardSection, Writing
 from synthrelease.criteria.facts import figure
+from synthrelease.parts.geography.building import Geography
 from synthrelease.parts.geography.published import GeographyPart, LevelPart
-from synthrelease.parts.geography.table import WHY, Geography
 from synthrelease.published.columns import RulePart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.settings.wide import AREAS_WHY
 
 
 class GeographyWriting(Writing[Geography, GeographyPart]):
@@ -28,7 +29,7 @@ class GeographyWriting(Writing[Geography, GeographyPart]):
     def tells(self, part: GeographyPart, rule: RulePart) -> bool:
         """The rules that put areas into areas name all of them."""
         levels = [level.column for level in part.levels]
-        return rule.why == WHY and any(rule.never.startswith(f"{name} ") for name in levels)
+        return rule.why == AREAS_WHY and any(rule.never.startswith(f"{name} ") for name in levels)
 
 
 def _sentences(part: GeographyPart, rows: int) -> list[str]:

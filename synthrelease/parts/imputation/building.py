@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from synthrelease.errors import closest, listing
-from synthrelease.parts.imputation.table import ImputationTable
 from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.options import ImputationTable
 from synthrelease.spec.part import Building, Surroundings
 
 DIGITS = 24

@@ -22,9 +22,9 @@ from synthrelease.criteria.facts import figure, words
 from synthrelease.data.donors import Completed, NotImputed, completed, gaps_of_cells
 from synthrelease.parts.imputation.gaps import HEAD, flags_of_rows, gaps_of, missing_bins
 from synthrelease.parts.imputation.published import IMPUTED, ImputationPart
-from synthrelease.parts.imputation.table import ImputationTable
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import MARK, ROWS_PER_BATCH, ReleasedTable
+from synthrelease.settings.options import ImputationTable
 from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 

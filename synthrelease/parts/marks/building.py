@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from synthrelease.errors import closest, listing
 from synthrelease.generators import GENERATORS
-from synthrelease.parts.marks.table import YES, Marks, MarksTable, labels_of
 from synthrelease.privacy.plan import Loss
 from synthrelease.settings.columns import unlisted_label
 from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.options import YES, MarksTable, labels_of
 from synthrelease.settings.tables import MAX_TABLES, ReleaseFile
 from synthrelease.spec.part import Building, Surroundings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marks:
+    """The groups of a release.
+
+    Attributes
+    ----------
+    groups : by the column with the number of marks, each column that it counts with its released categories that are a mark.
+    """
+
+    groups: Mapping[str, Mapping[str, tuple[str, ...]]]
 
 
 class MarksBuilding(Building[MarksTable, Marks]):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from synthrelease.parts.marks.published import MarksPart, NumberPart
-from synthrelease.parts.marks.table import Marks
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.verify.part import KnownFiles, Verifying
 
+if TYPE_CHECKING:
+    from synthrelease.parts.marks.building import Marks
 
-class MarksVerifying(Verifying[Marks, MarksPart]):
+
+class MarksVerifying(Verifying[Any, MarksPart]):
     def asked(self, value: Marks, part: MarksPart, document: ReleaseDocument) -> Iterator[str]:
         """The same groups of the same columns, with the marks that the specification states."""
         wanted = {name: {one: list(labels) for one, labels in marks.items()} for name, marks in value.groups.items()}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from synthrelease.bundle.part import CardSection, Writing
+from synthrelease.parts.marks.building import Marks
 from synthrelease.parts.marks.published import MarksPart, NumberPart
-from synthrelease.parts.marks.table import WHY, Marks
 from synthrelease.published.columns import RulePart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.settings.wide import MARKS_WHY
 
 
 class MarksWriting(Writing[Marks, MarksPart]):
@@ -33,7 +34,7 @@ class MarksWriting(Writing[Marks, MarksPart]):
 
     def tells(self, part: MarksPart, rule: RulePart) -> bool:
         """The rules that count these marks name all of them."""
-        return rule.why == WHY and any(rule.never.endswith(f"!= {group.column}") for group in part.groups)
+        return rule.why == MARKS_WHY and any(rule.never.endswith(f"!= {group.column}") for group in part.groups)
 
 
 def _mark(column: str, labels: list[str]) -> str:

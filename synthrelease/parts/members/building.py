@@ -7,12 +7,12 @@ import re
 from synthrelease.data.linked import FIRST, OTHER, Linked
 from synthrelease.data.rules import RuleError
 from synthrelease.errors import listing
-from synthrelease.parts.members.table import MembersTable
-from synthrelease.parts.members.wide import CONNECTIVES, COUNT, around_counts, counts, words_in, words_of
 from synthrelease.privacy.plan import Loss
 from synthrelease.settings.columns import ColumnTable, RuleTable
 from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.options import MembersTable
 from synthrelease.settings.tables import MAX_TABLES, ReleaseFile
+from synthrelease.settings.wide import CONNECTIVES, COUNT, around_counts, counts, words_in, words_of
 from synthrelease.spec.columns import ColumnError, build_column
 from synthrelease.spec.part import Building, Surroundings
 
@@ -42,8 +42,8 @@ class MembersBuilding(Building[MembersTable, Linked]):
     def _check(self, table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
         if release.unit.key is not None:
             problems.add("unit.key", "none with [members]: a record is a root with all its members", repr(release.unit.key))
-        if (numbered := release.numbered) is not None:
-            problems.add(numbered, "no such table with [members]: record numbers are of rows", "one")
+        if release.split is not None:
+            problems.add("split", "no such table with [members]: record numbers are of rows", "one")
         if release.input.rows == "exact":
             expected = "another way with [members]: the exact number of kept roots tells what members they have"
             problems.add("input.rows", expected, "'exact'")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from synthrelease.parts.partition.table import PartitionTable
 from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.settings.mistakes import Problems
-from synthrelease.settings.tables import list_of_questions
+from synthrelease.settings.options import PartitionTable
 from synthrelease.spec.part import Building, Surroundings
 
 
@@ -27,9 +26,9 @@ class PartitionBuilding(Building[PartitionTable, PartitionTable]):
         if release.selection.publish_measurements:
             expected = "false: with [partition], the measurements are about another piece than the released figures"
             problems.add("selection.publish_measurements", expected, "true")
-        if release.questions:
+        if release.intended_queries:
             expected = "none: with [partition], figures are about a random piece, and no bound for all rows follows from them"
-            problems.add(list_of_questions() or "", expected, f"{len(release.questions)}")
+            problems.add("intended_queries", expected, f"{len(release.intended_queries)}")
         return table
 
     def rows_text(self, value: PartitionTable) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from synthrelease.errors import SynthreleaseError
 from synthrelease.parts.partition.published import PartitionPart
-from synthrelease.parts.partition.table import PartitionTable
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.verify.part import KnownFiles, Verifying
+from synthrelease.settings.options import PartitionTable
 
 
 class PartitionVerifying(Verifying[PartitionTable, PartitionPart]):

@@ -6,9 +6,9 @@ from synthrelease.bundle.card.numbers import rounded_up
 from synthrelease.bundle.part import Writing
 from synthrelease.criteria.facts import figure
 from synthrelease.parts.partition.published import PartitionPart
-from synthrelease.parts.partition.table import PartitionTable
 from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.settings.options import PartitionTable
 
 
 class PartitionWriting(Writing[PartitionTable, PartitionPart]):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from synthrelease.data.weights import WEIGHT
-from synthrelease.parts.population.table import PopulationTable
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.options import PopulationTable
 from synthrelease.spec.part import Building, Surroundings
 
 
@@ -28,10 +28,10 @@ class PopulationBuilding(Building[PopulationTable, PopulationTable]):
         if weights := [name for name, column in release.columns.items() if column.role == WEIGHT]:
             expected = "no such table: design weights belong to unequal probabilities, for which there is no such bound"
             problems.add(where, expected, f"the weight {weights[0]!r}")
-        for name, other in release:
-            if getattr(other, "several_releases", False):
-                expected = "no such table: of several releases of the same records their sum alone could be amplified"
-                problems.add(where, expected, f"[{name}]")
+        several = {"split": release.split is not None, "series": release.series is not None and release.series.several_releases}
+        for name in (name for name, holds in several.items() if holds):
+            expected = "no such table: of several releases of the same records their sum alone could be amplified"
+            problems.add(where, expected, f"[{name}]")
         if release.input.rows == "exact":
             expected = 'no such table: with [input] rows = "exact" the guarantee does not cover whose record is kept'
             problems.add(where, expected, 'rows = "exact"')

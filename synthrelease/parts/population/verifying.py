@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from synthrelease.parts.population.published import PopulationPart
-from synthrelease.parts.population.table import PopulationTable
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.verify.part import KnownFiles, Verifying
+from synthrelease.settings.options import PopulationTable
 
 
 class PopulationVerifying(Verifying[PopulationTable, PopulationPart]):

@@ -8,9 +8,9 @@ from synthrelease.bundle.card.numbers import exact_epsilon
 from synthrelease.bundle.part import CardStatement, Writing
 from synthrelease.criteria.facts import figure
 from synthrelease.parts.population.published import PopulationPart
-from synthrelease.parts.population.table import PopulationTable
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.settings.options import PopulationTable
 
 
 class PopulationWriting(Writing[PopulationTable, PopulationPart]):

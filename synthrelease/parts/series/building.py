@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from synthrelease.errors import Unexpected
-from synthrelease.parts.series.table import SeriesTable
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import Loss, PaidYear, YearOfSeries
 from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.options import SeriesTable
 from synthrelease.settings.reading import beside, regular_file
 from synthrelease.spec.part import Building, Surroundings
 
@@ -81,8 +81,8 @@ class SeriesBuilding(Building[SeriesTable, Series]):
 
 def _planned(table: SeriesTable, around: Surroundings, problems: Problems) -> YearOfSeries:
     """The plan with the records of a person, which [unit] and `records` say."""
-    if (numbered := around.release.numbered) is not None:
-        problems.add("series.years", "no plan over years of a register that is split into pieces", f"[{numbered}]")
+    if around.release.split is not None:
+        problems.add("series.years", "no plan over years of a register that is split into pieces", "[split]")
     horizon = table.horizon(around.release.unit.records)
     if horizon.promise is None:
         problems.add("series.delta", "a delta that adds up to less than 1 for a person", _shown(table.delta))

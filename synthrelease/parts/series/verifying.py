@@ -8,12 +8,12 @@ from fractions import Fraction
 from synthrelease.errors import InputError
 from synthrelease.parts.series.published import SeriesPart, YearsPart
 from synthrelease.parts.series.summing import earlier_part, read, total, years_part
-from synthrelease.parts.series.table import SeriesTable
 from synthrelease.privacy.plan import YearOfSeries
 from synthrelease.published.base import Files, sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable, TableError, read_csv
 from synthrelease.published.verify.part import KnownFiles, Verifying
+from synthrelease.settings.options import SeriesTable
 from synthrelease.settings.tables import ReleaseFile
 from synthrelease.spec.canonical import BY_DIGEST, PRIOR
 

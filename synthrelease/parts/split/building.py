@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from synthrelease.parts.split.table import SplitTable
 from synthrelease.privacy.subsets import SplitRule
 from synthrelease.settings.mistakes import Problems
-from synthrelease.settings.tables import list_of_questions
+from synthrelease.settings.options import SplitTable
 from synthrelease.spec.part import Building, Surroundings
 
 
@@ -29,11 +28,11 @@ class SplitBuilding(Building[SplitTable, SplitTable]):
         if release.selection.publish_measurements:
             expected = "false: with [split], the measurements are about a piece, and no estimate for the whole register follows"
             problems.add("selection.publish_measurements", expected, "true")
-        if release.questions:
+        if release.intended_queries:
             expected = (
                 "none: with [split], figures are about a piece of the register, and no bound for all rows follows from them"
             )
-            problems.add(list_of_questions() or "", expected, f"{len(release.questions)}")
+            problems.add("intended_queries", expected, f"{len(release.intended_queries)}")
         return table
 
     def rows_text(self, value: SplitTable) -> str:

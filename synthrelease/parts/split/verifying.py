@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from synthrelease.parts.split.published import SplitPart
-from synthrelease.parts.split.table import SplitTable
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.verify.part import KnownFiles, Verifying
+from synthrelease.settings.options import SplitTable
 
 
 class SplitVerifying(Verifying[SplitTable, SplitPart]):

@@ -6,8 +6,8 @@ from synthrelease.bundle.card.numbers import rounded_up
 from synthrelease.bundle.part import Writing
 from synthrelease.criteria.facts import figure
 from synthrelease.parts.split.published import SplitPart
-from synthrelease.parts.split.table import SplitTable
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.settings.options import SplitTable
 
 
 class SplitWriting(Writing[SplitTable, SplitPart]):

@@ -10,7 +10,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.verify.checks import Check, made
 from synthrelease.published.verify.part import KnownFiles, Verifying
 from synthrelease.settings.tables import ReleaseFile
-from synthrelease.spec.canonical import read_tables
+from synthrelease.spec.canonical import WORDS, read_tables
 
 
 def verifyings() -> Mapping[str, Verifying]:
@@ -33,12 +33,12 @@ def asked(document: ReleaseDocument, values: Mapping[str, object]) -> Iterator[s
 
     Options of words alone are no part of a specification, but for what they call `fixed`.
     """
-    hooks, tables = verifyings(), each("table")
+    hooks = verifyings()
     for name, hook in hooks.items():
         value, part = values.get(name), document.parts.get(name)
         if value is not None and part is not None:
             yield from hook.asked(value, part, document)
-        elif value is not part and not (value is None and tables[name].only_words):
+        elif value is not part and not (value is None and name in WORDS):
             yield f"{name}: expected just where the specification has it, found otherwise"
 
 
@@ -47,7 +47,7 @@ def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
 
     Version 1.0.0 published no such table, so that a release which it made may have what its specification does not.
     """
-    stated = {name: table for name, table in release.parts.items() if table.fixed}
+    stated = {} if release.series is None or not release.series.fixed else {"series": release.series}
     for name in dict.fromkeys([*stated, *document.fixed_parts]):
         if name in stated and name in document.parts:
             yield from verifyings()[name].fixed(stated[name], document.parts[name], release)

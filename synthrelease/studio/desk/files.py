@@ -21,7 +21,6 @@ from typing import Any
 from synthrelease.data.schema import Column
 from synthrelease.errors import InputError, OutputError, SynthreleaseError
 from synthrelease.settings.reading import ConfigurationFile, beside, read_configuration, toml_tables
-from synthrelease.settings.tables import list_of_questions
 from synthrelease.spec.load import load_changed
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import judged_digest
@@ -611,17 +610,14 @@ def _of_limits(shown: Shown, column: Column, alternative: str, table: Path_, for
 
 
 def _of_questions(shown: Shown, what: str, which: str, form: Form) -> Changes:
-    questions = list_of_questions()
     if what == "ask":
         given = {key: text for key in ("query", "why") if (text := form.get(key, "").strip())}
         if "query" not in given:
             raise ValueError("Expected a question, found none. Nothing was saved.")
-        if questions is None:
-            raise NoSuchControl
-        place = (questions, len(shown.spec.questions))
+        place = ("intended_queries", len(shown.spec.questions))
         return {"configuration": [Edit(path=place, toml=toml(given))]}
-    if what == "unask" and questions is not None and which in _places(shown.spec.questions):
-        return {"configuration": [Edit(path=(questions, int(which)))]}
+    if what == "unask" and which in _places(shown.spec.questions):
+        return {"configuration": [Edit(path=("intended_queries", int(which)))]}
     if what == "criterion":
         edits = criterion_edits(
             shown.spec,

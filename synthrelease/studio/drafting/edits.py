@@ -24,13 +24,12 @@ from synthrelease.criteria import CRITERIA
 from synthrelease.data.schema import Column, IntervalBin, parse_bins
 from synthrelease.errors import InputError, OutputError, SpecError, Unexpected, closest, listing
 from synthrelease.generators.measurements import FormulaTerm, read_terms
-from synthrelease.parts import PARTS
 from synthrelease.privacy.charges import Charge, decimal_text
 from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.mistakes import validated
 from synthrelease.settings.reading import beside, dotted, read_configuration, read_toml, toml_tables
-from synthrelease.settings.tables import list_of_questions
+from synthrelease.settings.tables import OPTIONS
 from synthrelease.sources.paths import checked_path
 from synthrelease.spec.load import load_changed, load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
@@ -317,12 +316,11 @@ class _References:
                 self._take(("transformations", name), f"transformations.{name}")
         for index, generator in enumerate(self.tables.get("generators", ())):
             self._generator(index, generator)
-        questions = list_of_questions() or ""
-        for index, query in enumerate(self.tables.get(questions, ())):
+        for index, query in enumerate(self.tables.get("intended_queries", ())):
             asked = [query.get(part) or "" for part in ("query", "given", "minus")]
             if query.get("mean") in self.gone or any(map(self._names, asked)):
                 told = _one_line(" ".join(filter(None, [query.get("mean"), *asked])))
-                self._take((questions, index), f"the question {told!r} that it is meant to answer")
+                self._take(("intended_queries", index), f"the question {told!r} that it is meant to answer")
         self._card()
         self._imputation()
         self._to_decide()
@@ -429,7 +427,7 @@ class _References:
         for source, names in made.items():
             if names and names <= self.gone:
                 self.undecided.append(f"unit.first_by orders by {source!r}, of which no column would be left: change it first")
-        for top in PARTS:
+        for top in (*OPTIONS, "intended_queries"):
             for path in _places(self.tables.get(top), (top,), self.gone):
                 self.undecided.append(f"{dotted(path)} names it: decide what shall stand there, and change it first")
 

@@ -23,7 +23,6 @@ from synthrelease.data.marginals import lattice
 from synthrelease.errors import InputError, closest, listing
 from synthrelease.generators.measured_noise import CountNoise
 from synthrelease.generators.measurements import divided, power_of
-from synthrelease.parts import PARTS
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.settings.tables import NOT_ANSWERED
 from synthrelease.sources.paths import without_secrets
@@ -388,8 +387,6 @@ def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[
     table : the public rows in the drafted bins.
     lost : pairs of columns that fits of the draft lose.
     """
-    if "marks" not in PARTS:
-        return None
     yes = dict(_marks(columns, table))
     of_pairs = [set(pair) for pair in lost]
     if not any(pair <= set(yes) for pair in of_pairs):

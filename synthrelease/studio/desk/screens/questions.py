@@ -7,7 +7,6 @@ from typing import Any
 
 from synthrelease.criteria.base import Criterion
 from synthrelease.settings.reading import ConfigurationFile
-from synthrelease.settings.tables import list_of_questions
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.desk.files import Rehearsed
 from synthrelease.studio.desk.strips import marks
@@ -25,7 +24,6 @@ def gathered(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehearsed | 
     facts = spec.setting.facts(spec.space[0].transformation)
     return {
         "asked": expected_answers(spec),
-        "can_be_asked": list_of_questions() is not None,
         "examples": _examples(spec),
         "inherited": file.base.name if file.base is not None and "acceptance" in file.inherited else "",
         "kinds": kinds_asked_for(),

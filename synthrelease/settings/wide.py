@@ -1,14 +1,14 @@
-"""The wide record that [members] makes of the columns: those of roots, the number of members, and those of each member."""
+"""The record of a row with the columns and rules that options add: slots of members, larger areas, numbers of marks."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
-from typing import Literal, Protocol
 
 from synthrelease.data.linked import ABSENT, FIRST, NAME_OR_TEXT, OTHER, in_slot, is_count, of_member, slot_name
-from synthrelease.settings.columns import ColumnTable, RuleTable
+from synthrelease.settings.columns import ColumnTable, RuleTable, unlisted_label
+from synthrelease.settings.options import GeographyTable, MarksTable, MembersTable
 
 COUNT = "count("
 CONNECTIVES = ("and", "or", "not", "in", "is", "missing", COUNT)
@@ -18,20 +18,8 @@ _AGAINST = re.compile(r"\s*(<=|>=|==|!=|<|>)\s*((?:first\.)?[^\W\d]\w*(?:\s*[+-]
 _WHY = "A member that is there has values, and no other."
 
 
-class MembersSettings(Protocol):
-    """What of [members] decides about the wide record."""
-
-    key: str
-    most: int
-    least: int
-    more: Literal["first", "drop"]
-    size: str
-    columns: dict[str, ColumnTable]
-    rules: list[RuleTable]
-
-
-def wide_record(
-    table: MembersSettings, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
+def with_members(
+    table: MembersTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
     """Columns and rules of the wide record.
 
@@ -59,7 +47,7 @@ def wide_record(
     return wide, all_rules
 
 
-def _size(table: MembersSettings) -> ColumnTable:
+def _size(table: MembersTable) -> ColumnTable:
     """The number of members of a root; of more than are released it is as many as are."""
     numbers = [str(number) for number in range(table.least, table.most + 1)]
     if table.least == table.most:  # one bin would be no column; a rule says that nobody is in the second
@@ -131,7 +119,7 @@ def around_counts(text: str) -> tuple[list[str], list[str]]:
     return [*pieces, text[at:]], counted
 
 
-def _counted(rule: RuleTable, table: MembersSettings) -> RuleTable:
+def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
     """A rule that counts members, of all slots. Members beyond the cap are not there to be counted, so a root with as many as
     can be has at least the number that is found: what a rule says of fewer it does not say of that root."""
     (before, *after), counted = around_counts(rule.never)
@@ -167,7 +155,7 @@ def of_two(rule: RuleTable) -> bool:
     return any(word.startswith(OTHER) for word in words_of(rule))
 
 
-def _of_every_two(rule: RuleTable, table: MembersSettings) -> Iterator[RuleTable]:
+def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
     """A rule for every two members, in both orders; where the first one is named, it is not about that one."""
     seen: set[frozenset[str]] = set()
     for place, other in permutations(range(1, table.most + 1), 2):
@@ -180,7 +168,7 @@ def _of_every_two(rule: RuleTable, table: MembersSettings) -> Iterator[RuleTable
             yield found
 
 
-def _of_member(rule: RuleTable, table: MembersSettings, place: int, other: int | None = None) -> RuleTable:
+def _of_member(rule: RuleTable, table: MembersTable, place: int, other: int | None = None) -> RuleTable:
     """A rule for a member, of the one at this place, and another one. It says nothing of a slot without a member.
 
     What it says of the member's values is unknown there, which is enough in a conjunction. Where something else can make it
@@ -192,3 +180,107 @@ def _of_member(rule: RuleTable, table: MembersSettings, place: int, other: int |
     if needed > table.least and ("missing" in words or (of_more and words & {"or", "not"})):
         never = f"{table.size} >= {needed} and ({never})"
     return rule.model_copy(update={"never": never})
+
+
+# Columns of larger areas, each with a rule for each of its areas.
+
+AREAS_WHY = "An area lies in one area of the level above."
+
+
+def with_levels(
+    table: GeographyTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
+) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
+    """Return the record with a column for each level, before that of the smallest areas, and the rules that tie them to it."""
+    wide: dict[str, ColumnTable] = {}
+    for name, column in columns.items():
+        if name == table.column:
+            wide |= {level: _of_level(name, column, level) for level in table.levels}
+        wide[name] = column
+    lowest = columns[table.column]
+    may_be_missing = (lowest.missing or missing) == "bin"
+    tied = (rule for level in table.levels for rule in _tied(level, table.column, lowest, may_be_missing))
+    return wide, [*rules, *tied]
+
+
+def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
+    """The column of a level: what the file has as the code of an area counts as the group that the codelist gives it."""
+    kept = ("missing", "missing_label", "missing_values", "outside", "outside_label")
+    return ColumnTable(
+        kind="category",
+        description=f"{table.description or name}: {level}",
+        source=table.source or name,
+        categories=table.alternatives[level],
+        **{field: getattr(table, field) for field in kept if getattr(table, field)},
+    )
+
+
+def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> Iterator[RuleTable]:
+    """That every one of the smallest areas is in one area of the level: a rule for each of these."""
+    codes, unlisted = table.codes if isinstance(table.codes, Mapping) else {}, unlisted_label(table)
+    listed = table.alternatives[level]
+    of_level = listed if isinstance(listed, Mapping) else {}
+    groups = {name: [codes.get(code, code) for code in members] for name, members in of_level.items()}
+    groups |= {} if unlisted is None else {unlisted: [unlisted]}
+    joined = {name: ", ".join(map(_quoted, inside)) for name, inside in groups.items()}
+    never = [f"{level} == {_quoted(name)} and not {column} in [{inside}]" for name, inside in joined.items()]
+    if may_be_missing:
+        never += [f"{one} is missing and not {other} is missing" for one, other in ((level, column), (column, level))]
+    rule = RuleTable(never=level, applies_to=("synthetic",), why=AREAS_WHY)
+    return (rule.model_copy(update={"never": text}) for text in never)  # longer than one that somebody writes
+
+
+def _quoted(label: str) -> str:
+    return f'"{label}"' if "'" in label else f"'{label}'"
+
+
+# Columns with numbers of marks, each with a rule that says so.
+
+MARKS_WHY = "The number of marks is that of the row."
+
+
+class NumberColumn(ColumnTable):
+    """The column of a group.
+
+    Attributes
+    ----------
+    marks : of each column of the group the released categories that are a mark.
+    """
+
+    marks: dict[str, tuple[str, ...]]
+
+    @property
+    def counts(self) -> Mapping[str, tuple[str, ...]]:
+        return self.marks
+
+
+def with_numbers_of_marks(
+    table: MarksTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
+) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
+    """Return the record with the number of marks of each group, behind all other columns, and a rule for each that says so."""
+    wide, all_rules = dict(columns), [*rules]
+    for name, group in table.groups.items():
+        marks = {column: table.marks_of(column, columns[column]) for column in group}
+        wide[name] = _number(marks, table.most)
+        marked = [_is_marked(column, marks[column], (columns[column].missing or missing) == "bin") for column in group]
+        rule = RuleTable(never=name, applies_to=("synthetic",), why=MARKS_WHY)
+        all_rules.append(rule.model_copy(update={"never": f"count({', '.join(marked)}) != {name}"}))
+    return wide, all_rules
+
+
+def _number(marks: Mapping[str, tuple[str, ...]], most: int) -> NumberColumn:
+    bins = [*map(str, range(min(most, len(marks)))), f">={most}" if most < len(marks) else str(len(marks))]
+    return NumberColumn(
+        kind="integer",
+        description=f"Number of marks in {', '.join(marks)}",
+        bounds=(0, len(marks)),
+        missing="drop",
+        outside="drop",
+        alternatives={"coarse": bins},
+        marks=dict(marks),
+    )
+
+
+def _is_marked(column: str, marks: Sequence[str], may_be_missing: bool) -> str:
+    """That a row has the mark; false, and not unknown, where the value is missing."""
+    text = f"{column} in [{', '.join(map(_quoted, marks))}]" if len(marks) > 1 else f"{column} == {_quoted(marks[0])}"
+    return f"{text} and not {column} is missing" if may_be_missing else text

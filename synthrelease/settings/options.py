@@ -1,0 +1,438 @@
+"""The tables of options: what most releases do not ask for, in the order of the settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from synthrelease.data.linked import Linked, slot_name
+from synthrelease.errors import Unexpected
+from synthrelease.privacy.plan import MOST_YEARS, Horizon
+from synthrelease.settings.base import Line, Reason, SpecTable
+from synthrelease.settings.columns import ColumnTable, RuleTable
+from synthrelease.settings.questions import QuestionTable
+
+MOST_MEMBERS = 50
+Cells = dict[str, float | dict[str, float]]
+PositiveFraction = Annotated[Fraction, Field(gt=0)]
+SIMPLE = "simple random, without replacement"
+"""The one design for which the second sentence is proved."""
+YES = ("1", "yes", "y", "true", "t")
+"""Categories that are a mark, in capitals, too, where the configuration does not say which ones are."""
+
+
+class PartitionTable(SpecTable):
+    """[partition]: the rows are divided at random, once, and the generator is fitted to one piece while the criteria ask the
+    other. A record then costs what its piece spends, not the sum. The released table has as many rows as the piece that the
+    criteria ask, and its figures are about that piece: thresholds must bear how it differs from the whole by chance.
+
+    Attributes
+    ----------
+    fit : the share of the rows that the generator is fitted to. Example: `fit = 0.5`, `score = 0.5`.
+    score : the share of the rows that the criteria ask; both together are 1. Example: `score = 0.5`, `fit = 0.5`.
+    """
+
+    fit: Fraction = Field(gt=0, lt=1)
+    score: Fraction = Field(gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _whole(self) -> PartitionTable:
+        if self.fit + self.score != 1:
+            raise ValueError(f"fit and score must add up to 1, found {float(self.fit + self.score):g}")
+        return self
+
+
+class SplitTable(SpecTable):
+    """[split]: the register is split into pieces by a secret key, once and for ever (`synthrelease ledger split`), and this
+    release reads one of them. Releases that read other pieces spend on other records; the released figures are about the piece.
+
+    Attributes
+    ----------
+    by : the column of the private file with the record number: public, in every row, none twice, and no column of the release.
+        Example: `by = "certificate"`, `piece = 1`, `of = 2`.
+    piece : which piece this release reads, 1 to `of`. Example: `piece = 1`, `by = "certificate"`, `of = 2`.
+    of : into how many pieces the register is split, as the ledger says, too. Example: `of = 2`, `by = "certificate"`,
+        `piece = 1`.
+    """
+
+    by: Line = Field(min_length=1, max_length=200)
+    piece: int = Field(ge=1)
+    of: int = Field(ge=2, le=1000)
+
+    @model_validator(mode="after")
+    def _there_is_one(self) -> SplitTable:
+        if self.piece > self.of:
+            raise ValueError(f"piece must be 1 to {self.of}, found {self.piece}")
+        return self
+
+
+class MembersTable(SpecTable):
+    """[members]: the members of each row of the private file (persons of a household, visits of a patient), which stand in a
+    second file, or in the one file that carries the columns of their root. What is protected is a root with all its members.
+    `release --members FILE` names the second file.
+
+    Attributes
+    ----------
+    key : the column of both files that says to which root a member belongs. It is used for this alone; the released files have
+        new numbers under its name. Example: `key = "household"`.
+    most : members of a root that are released, at most. Every one more makes the record wider. Example: `most = 6`.
+    least : a root with fewer members is left out. Example: `least = 1`.
+    more : of a root with more members, "first" releases the first ones in the order below, and "drop" leaves the root out with
+        all of them. Example: `more = "drop"`.
+    order : columns of the members' file by which the members of a root are ordered: numbers by size, dates by time, other texts
+        by their first letters, rows without a value last. Members that agree in them are ordered by what is released; the
+        order of the file has no effect. Example: `order = ["number"]`.
+    reference : a column of the members' file, with the text of the members who come before all others, such as a household's
+        reference person. Example: `reference = { relation = "reference person" }`.
+    size : how the released column with the number of members is called. Example: `size = "persons"`.
+    columns : the columns of a member, as [columns.NAME]; each has one list of bins. In criteria and queries the column NAME of
+        the first member is NAME_1, that of the second NAME_2, and so on.
+        Example: `columns.age = { kind = "integer", bounds = [0, 99] }`.
+    rules : what must never occur in a member, as [[rules]]: a root with such a member is left out. A rule may name columns of
+        the root as well, and as first.NAME those of the first member (it is then about all others) or as other.NAME those of
+        another one (about every two members), compare whole numbers (`age > first.age - 12`), and count members
+        (`count(relation == 'spouse') > 1`, `count(age < 18) > children`).
+        Example: `rules = [{ never = "relation == 'spouse' and other.relation == 'spouse'" }]`.
+    """
+
+    key: str = Field(min_length=1)
+    most: int = Field(ge=1, le=MOST_MEMBERS)
+    least: int = Field(default=0, ge=0, le=MOST_MEMBERS)
+    more: Literal["first", "drop"] = "first"
+    order: list[str] = Field(default=[], max_length=20)
+    reference: dict[str, str] = Field(default_factory=dict, max_length=1)
+    size: str = "members"
+    columns: dict[str, ColumnTable] = Field(min_length=1, max_length=100)
+    rules: list[RuleTable] = Field(default=[], max_length=50)
+
+    @field_validator("size")
+    @classmethod
+    def _a_name(cls, size: str) -> str:
+        if not size.isidentifier():
+            raise Unexpected("a column name made of letters, digits and underscores", repr(size))
+        return size
+
+    def members_with(self, missing: str) -> Linked:
+        """How members stand in the record of their root; `missing` is what missing values do where a column does not say it."""
+        return Linked(
+            key=self.key,
+            size=self.size,
+            names=tuple(self.columns),
+            slots=tuple(tuple(slot_name(name, place) for name in self.columns) for place in range(1, self.most + 1)),
+            whole=frozenset(name for name, column in self.columns.items() if (column.missing or missing) != "bin"),
+            least=self.least,
+            more=self.more,
+            order=tuple(self.order),
+            reference=next(iter(self.reference.items()), None),
+        )
+
+
+def _totals(value: Any) -> Any:
+    """One message instead of one for each type that totals could have had; which groups there are is checked later."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Mapping) or not value:
+        raise Unexpected("the name of a CSV file, or a table of groups with their totals")
+    for label, inner in value.items():
+        for text, number in inner.items() if isinstance(inner, Mapping) else [(label, inner)]:
+            if not is_total(number):
+                raise Unexpected("a finite number of at least 0 for each group", f"{text!r} with something else")
+    return value
+
+
+def is_total(value: Any) -> bool:
+    """Whether a value can be a total."""
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+class MarginTable(SpecTable):
+    """[[calibration.margins]]: published totals of all combinations of groups of one or more columns.
+
+    Attributes
+    ----------
+    columns : the columns. Example: `columns = ["sex", "age"]`.
+    totals : the total of each group of one column, or of each pair of groups of two, by their labels: whole categories, bins
+        or alternatives of the column, or coarser bins, into which each bin of every alternative fits. Or the name of a CSV
+        file, relative to this one, with a column for each of `columns` and a column "total". Every group needs a total.
+        Example: `totals = { F = { "<18" = 900, ">=18" = 4200 }, M = { "<18" = 1000, ">=18" = 3900 } }`,
+        `columns = ["sex", "age"]`.
+    """
+
+    columns: tuple[str, ...] = Field(min_length=1, max_length=8)
+    totals: Annotated[Cells | str, BeforeValidator(_totals)]
+
+
+class CalibrationTable(SpecTable):
+    """[calibration]: weights with which the released rows have published totals. They are made from the accepted table and cost
+    nothing.
+
+    Attributes
+    ----------
+    source : which published figures the totals are. Totals that were counted in the private file are not allowed: they would
+        be published outside of the guarantee. Example: `source = "Population register, 1 January 2024, table 3"`.
+    margins : the totals, one table for each margin; their settings follow below. Margins must agree in what they share.
+        Example: `margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
+    start : a column with `role = "weight"`: the weights start from the numbers of its bins. Left out, all start equal.
+        Example: `start = "design_weight"`.
+    cap : the largest weight, in mean weights. Example: `cap = 5`.
+    floor : the least weight, in mean weights; rows in a group with a total of 0 weigh 0 all the same. Example: `floor = 0.2`.
+    tolerance : by what share a weighted count may differ from its total; by so much margins may disagree, too. The sum of all
+        margins is taken from the first one. Example: `tolerance = 0.0001`.
+    collapse : columns whose neighbouring groups may be joined in a margin, where too few released rows are in a group, in the
+        order in which they are tried. Groups are neighbours in the order of their bins, or in which their totals are written.
+        Example: `collapse = ["age"]`.
+    fewest_rows : groups of a margin with fewer released rows are joined with a neighbour, where `collapse` allows it.
+        Example: `fewest_rows = 30`.
+    """
+
+    source: Annotated[Line, Field(min_length=1, max_length=500)]
+    margins: list[MarginTable] = Field(min_length=1, max_length=20)
+    start: str | None = None
+    cap: float = Field(default=10, gt=1, le=1e6)
+    floor: float = Field(default=0, ge=0, lt=1)
+    tolerance: float = Field(default=0.001, ge=1e-6, le=0.1)
+    collapse: tuple[str, ...] = ()
+    fewest_rows: int = Field(default=10, ge=1)
+
+
+class SeriesTable(SpecTable):
+    """[series]: which releases of the same register there were before. The card shows what each cost and the sum for a person
+    who is in all of them; `verify --with` checks it.
+
+    Attributes
+    ----------
+    name : of the series. Example: `name = "Live births, yearly"`.
+    earlier : the files release.json of all earlier releases from records of the same persons, relative to this file, the oldest
+        first. Example: `earlier = ["../births-2022/release.json", "../births-2023/release.json"]`.
+    years : how many years the plan has, with one release each. It is promised to a person before the first one what all of them
+        cost together; `ledger years` notes it, and every release of the series names that ledger.
+        Example: `years = 5`, `first = 2019`, `year = 2020`, `epsilon = [0.85, 0.5]`, `records = 1`,
+        `name = "Live births, yearly"`.
+    first : the first year. Example: `first = 2019`, `years = 5`, `year = 2020`, `epsilon = 0.5`, `name = "Births"`.
+    year : that of this release. Example: `year = 2020`, `years = 5`, `first = 2019`, `epsilon = 0.5`, `name = "Births"`.
+    epsilon : the most that the release of a year may cost a record: one number, or one for each year, the last of which
+        stands for those that follow. Example: `epsilon = [0.85, 0.5]`, `years = 5`, `first = 2019`, `year = 2020`,
+        `name = "Births"`.
+    delta : the same of delta, for every year. Example: `delta = 1e-9`, `epsilon = 0.5`, `years = 5`, `first = 2019`,
+        `year = 2020`, `name = "Births"`.
+    records : how many records one person can have in the files of all years together, at most: 1 where each record is in one
+        year and of somebody else, 4 where a mother has four births at most. Without it everybody can be in every year, with as
+        many records as [unit] says. Example: `records = 4`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`,
+        `name = "Births"`.
+    fallbacks : in how many years a second release may follow where the first one released nothing, as with last year's release
+        as public table it may. They count in what is promised, whether they are needed or not.
+        Example: `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`,
+        `name = "Births"`.
+    fallback_epsilon : the most that such a release may cost a record. Example: `fallback_epsilon = 0.85`, `fallbacks = 1`,
+        `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
+    again : whether this release is such a second one. Example: `again = true`, `fallbacks = 1`, `fallback_epsilon = 0.85`,
+        `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
+    corrects : the file release.json of the release that an erratum replaces. `card --bundle` writes errata, at no cost;
+        a new release cannot be one. Example: `corrects = "../births-2024/release.json"`, `reason = "A wrong unit."`,
+        `name = "Live births, yearly"`.
+    reason : what the erratum puts right; required with `corrects`, and for it alone.
+        Example: `reason = "The unit of the weight was wrong."`, `corrects = "../births-2024/release.json"`,
+        `name = "Live births, yearly"`.
+    """
+
+    name: Line = Field(min_length=1, max_length=300)
+    earlier: tuple[str, ...] = Field(default=(), max_length=1000)
+    years: Annotated[int, Field(ge=2, le=MOST_YEARS)] | None = None
+    first: Annotated[int, Field(ge=-9999, le=9899)] | None = None
+    year: int | None = None
+    epsilon: PositiveFraction | Annotated[tuple[PositiveFraction, ...], Field(min_length=1, max_length=MOST_YEARS)] | None = (
+        None
+    )
+    delta: Annotated[Fraction, Field(ge=0, lt=1)] = Fraction(0)
+    records: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    fallbacks: Annotated[int, Field(ge=0, le=MOST_YEARS)] = 0
+    fallback_epsilon: PositiveFraction | None = None
+    again: bool = False
+    corrects: str | None = None
+    reason: Reason = ""
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """Which release of which plan it is: all that a plan over years has."""
+        return frozenset(() if self.years is None else set(type(self).model_fields) - {"earlier", "corrects", "reason"})
+
+    def horizon(self, records: int) -> Horizon:
+        """The plan, where a person has so many records in the file of a year."""
+        count = self.years or 1
+        in_all = min(self.records or records * count, records * count)
+        return Horizon(
+            first=self.first or 0,
+            epsilons=self.epsilons,
+            delta=self.delta,
+            in_year=min(records, in_all),
+            in_all=in_all,
+            fallbacks=self.fallbacks,
+            fallback_epsilon=self.fallback_epsilon or Fraction(0),
+        )
+
+    @property
+    def several_releases(self) -> bool:
+        """Earlier ones are named, or others are planned."""
+        return bool(self.earlier) or self.years is not None
+
+    @model_validator(mode="after")
+    def _an_erratum_has_a_reason(self) -> SeriesTable:
+        if (self.corrects is None) != (not self.reason):
+            raise ValueError("corrects and reason need each other")
+        return self
+
+    @model_validator(mode="after")
+    def _a_plan_is_whole(self) -> SeriesTable:
+        needed = {"first": self.first, "year": self.year, "epsilon": self.epsilon}
+        if self.years is None:
+            named = [name for name, value in needed.items() if value is not None]
+            named += [name for name in ("delta", "records", "fallbacks", "fallback_epsilon", "again") if getattr(self, name)]
+            if named:
+                raise ValueError(f"{named[0]} belongs to a plan over years, so it needs years")
+            return self
+        if missing := [name for name, value in needed.items() if value is None]:
+            raise ValueError(f"a plan over years needs {missing[0]}")
+        last = (self.first or 0) + self.years - 1
+        if not (self.first or 0) <= (self.year or 0) <= last:
+            raise ValueError(f"year must be one of the plan, {self.first} to {last}, found {self.year}")
+        if isinstance(self.epsilon, tuple) and len(self.epsilon) > self.years:
+            raise ValueError(f"epsilon has {len(self.epsilon)} numbers for {self.years} years")
+        if (self.fallbacks > 0) != (self.fallback_epsilon is not None):
+            raise ValueError("fallbacks and fallback_epsilon need each other")
+        if self.fallbacks > self.years or (self.again and not self.fallbacks):
+            raise ValueError(f"there are {self.years} years and {self.fallbacks} second releases of a year")
+        return self
+
+    @property
+    def epsilons(self) -> tuple[Fraction, ...]:
+        """By year."""
+        stated = self.epsilon if isinstance(self.epsilon, tuple) else (self.epsilon or Fraction(0),)
+        return (*stated, *stated[-1:] * ((self.years or 0) - len(stated)))
+
+
+class PopulationTable(SpecTable):
+    """[population]: the private file is a simple random sample of so many records. Plan, card and release.json then have a
+    second sentence: what a member of the population is promised of whom nobody knows whether he was drawn (theory 11.3,
+    amplification by a subset). It lowers no charge, and the ledger has the whole.
+
+    Attributes
+    ----------
+    size : records of the population, each in the file at most once. Example: `size = 2000000`,
+        `sample = "simple random, without replacement"`, `source = "Population register, 1 January 2024"`.
+    sample : how the file was drawn from them. "simple random, without replacement" is the only design for which this is proved:
+        strata, clusters, panels and unequal weights are refused. Example: `sample = "simple random, without replacement"`,
+        `size = 2000000`, `source = "Population register, 1 January 2024"`.
+    source : where the number of records is published. Example: `source = "Population register, 1 January 2024"`,
+        `size = 2000000`, `sample = "simple random, without replacement"`.
+    """
+
+    size: int = Field(ge=1, le=10**12)
+    sample: Line
+    source: Line = Field(min_length=1, max_length=500)
+
+    @field_validator("sample")
+    @classmethod
+    def _proved(cls, sample: str) -> str:
+        if sample != SIMPLE:
+            raise Unexpected(f"{SIMPLE!r}: for strata, clusters, panels and other designs there is no such bound", repr(sample))
+        return sample
+
+
+class ImputationTable(SpecTable):
+    """[imputation]: complete copies of the released rows, beside the incomplete ones, where missing values are a bin. They are
+    made from the accepted table and cost nothing.
+
+    Attributes
+    ----------
+    copies : how many complete copies; what differs between them shows how unsure the filled values are. Example: `copies = 10`.
+    donors : a gap is filled from a released row that has the value and agrees in the columns of `match`; in fewer of them, from
+        the last one back, until so many rows agree. Example: `donors = 20`.
+    match : the columns in which rows should agree, the most important first; left out, all in their order.
+        Example: `match = ["age", "sex"]`.
+    """
+
+    copies: int = Field(default=5, ge=1, le=100)
+    donors: int = Field(default=10, ge=1)
+    match: tuple[str, ...] | None = None
+
+
+class GeographyTable(SpecTable):
+    """[geography]: areas that lie within one another. Each named level of the codelist of the smallest areas becomes a column
+    of the record, a public function of the same text of the file, and a rule says that released rows follow it exactly. The
+    generator family "nested" measures tables of each level and draws rows level by level.
+
+    Attributes
+    ----------
+    column : the column of codes of the smallest areas, whose codelist has levels. Example: `column = "municipality"`.
+    levels : the levels of that codelist that get a column of their own, of their name, the largest areas first.
+        Example: `levels = ["region"]`.
+    """
+
+    column: str = Field(min_length=1)
+    levels: list[str] = Field(min_length=1, max_length=5)
+
+    @field_validator("levels")
+    @classmethod
+    def _different(cls, levels: list[str]) -> list[str]:
+        if len(set(levels)) < len(levels):
+            raise Unexpected("different levels", "one of them twice")
+        return levels
+
+    @property
+    def chain(self) -> tuple[str, ...]:
+        """The columns of areas, from the largest to the smallest."""
+        return (*self.levels, self.column)
+
+
+class MarksTable(SpecTable):
+    """[marks]: columns of categories that say whether a row has a mark, in groups of marks that come together. Each group gets
+    a column of the record with the number of marks in the row, which is released, and tables may be measured of it: it keeps
+    how marks come together where each pair of them is in too few rows. The number is a function of the same row, so it costs
+    nothing by itself, and released rows have just as many marks. A missing value is no mark.
+
+    Attributes
+    ----------
+    groups : by the name of the new column, the columns of its group.
+        Example: `groups = { heart = ["infarct", "failure", "stroke"], lung = ["asthma", "copd"] }`.
+    most : the number that stands for itself and all above, in the last bin of each new column. Example: `most = 3`.
+    yes : of a column the released category, or the categories, that are a mark; of a column that is not named it is the one
+        that is called 1, yes, y, true or t, in small or capital letters.
+        Example: `yes = { alive = ["no"], infarct = ["acute", "old"] }`.
+    """
+
+    groups: dict[str, list[str]] = Field(min_length=1, max_length=100)
+    most: int = Field(default=3, ge=1, le=20)
+    yes: dict[str, list[str]] = Field(default_factory=dict)
+
+    @field_validator("groups")
+    @classmethod
+    def _names_and_columns(cls, groups: dict[str, list[str]]) -> dict[str, list[str]]:
+        for name, columns in groups.items():
+            if not name.isidentifier() or name in {"and", "or", "not", "in", "is", "missing", "count"}:
+                raise Unexpected("names of columns made of letters, digits and underscores", repr(name))
+            if not 2 <= len(set(columns)) == len(columns) <= 100:
+                raise Unexpected("from 2 to 100 different columns in each group", f"{len(set(columns))} in {name!r}")
+        return groups
+
+    def marks_of(self, name: str, table: ColumnTable) -> tuple[str, ...]:
+        """The categories of a column that are a mark; none where nobody can tell."""
+        if name in self.yes:
+            return tuple(self.yes[name])
+        found = tuple(label for label in labels_of(table) if label.lower() in YES)
+        return found if len(found) == 1 else ()
+
+
+def labels_of(table: ColumnTable) -> list[str]:
+    """The released categories of a column that its table lists."""
+    return list(table.codes.values()) if isinstance(table.codes, Mapping) else list(table.categories or ())
+
+
+class IntendedQueryTable(QuestionTable):
+    """[[intended_queries]]: a question that the release is meant to answer, as `synthrelease bound` asks it. The card says of
+    each whether a criterion covers it, whether its error is bounded, or that nothing is stated.
+    """
