@@ -43,8 +43,8 @@ def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: M
     priors : the digest of each public table, by the name in the configuration.
     """
     settings = release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"}, exclude_unset=True)
-    if release.series is not None and release.series.fixed:
-        settings["series"] = release.series.model_dump(mode="json", include=set(release.series.fixed), exclude_unset=True)
+    if release.series is not None and (fixed := release.series.fixed):
+        settings["series"] = release.series.model_dump(mode="json", include=set(fixed), exclude_unset=True)
     settings["generators"] = [_sorted(with_digests(table, priors)) for table in release.generators]
     settings["projections"] = [_sorted(table) for table in release.projections]
     settings["acceptance"] = acceptance.model_dump(mode="json", exclude_unset=True, exclude={"criteria"})

@@ -150,7 +150,7 @@ OF_THE_SPLIT = (
         name="split: all rows of a piece are used",
         breaks="their number is published, and it changes with a record that comes or goes",
         place="spec.record:rows_rule",
-        old="release.numbered is None",
+        old="release.split is None",
         new="True",
         tests=(f"{WHOLE}::test_without_rules_too_the_number_of_rows_of_a_piece_is_counted",),
     ),

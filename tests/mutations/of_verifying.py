@@ -135,7 +135,7 @@ OF_VERIFYING = (
         name="specification: which release of its plan it is, is not digested",
         breaks="year and second release can be said afterwards",
         place="spec.canonical:canonical_tables",
-        old="table.fixed",
+        old="release.series.fixed",
         new="frozenset()",
         tests=(f"{YEARS}::test_the_specification_of_a_plan_says_which_release_of_it_is_committed_to",),
     ),
