@@ -82,10 +82,9 @@ def test_the_changelog_has_the_version_or_says_that_it_is_in_development() -> No
     assert Version(rest[0]) < version if version.is_devrelease else Version(first) == version
 
 
-def test_the_changelog_begins_with_the_first_published_version_and_is_read_in_minutes() -> None:
+def test_the_changelog_begins_with_the_first_published_version() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.findall(r"^## ([^,\n]+)", text, re.MULTILINE)[-1] == "1.0.0"
-    assert len(text.split()) <= 1_500
 
 
 def test_what_make_test_leaves_out_is_run_by_make_test_long_and_by_continuous_integration() -> None:
