@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from synthrelease.answers.averages import Average, groups, known, term_in, term_of
 from synthrelease.answers.contrasts import Interval, intervals, less, of_means, of_medians, of_shares
@@ -469,7 +469,7 @@ def _same_noise(one: _Year, other: _Year) -> bool:
 def _name(folder: Path) -> str:
     """The year in a plan over years, or the name of the folder."""
     try:
-        said: Any = read_leniently((folder / "release.json").read_bytes()).parts.get("series")
+        said = read_leniently((folder / "release.json").read_bytes()).series
     except (OSError, Unexpected):
         said = None
     year = None if said is None or said.years is None else said.years.year

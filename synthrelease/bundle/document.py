@@ -91,7 +91,7 @@ def estimates_part(
     return EstimatesPart(
         level=ESTIMATED_LEVEL,
         together=[list(table.columns) for table in measurements.tables],
-        intended=[_estimated(release, asked, not_a_sample is None) for asked in document.questions],
+        intended=[_estimated(release, asked, not_a_sample is None) for asked in document.intended_queries],
         not_a_sample=None if not_a_sample is None else list(not_a_sample),
     )
 

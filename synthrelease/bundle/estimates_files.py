@@ -52,7 +52,7 @@ def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
     part = document.estimates
     level, before = (0.95, False) if part is None else (float(part.level), part.not_a_sample is None)
     release = replace(release, not_a_sample=()) if before else release
-    return listed(release, [text for asked in document.questions if (text := in_words(asked))], level, before=before)
+    return listed(release, [text for asked in document.intended_queries if (text := in_words(asked))], level, before=before)
 
 
 def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[str, bytes]:

@@ -260,10 +260,11 @@ def _fields(document: ReleaseDocument, table: TableFile) -> list[dict[str, Any]]
             *fields,
         ]
     mark = _marks(document)
-    if (found := document.weights_column) is None or table.of_members:
+    calibration = document.calibration
+    if calibration is None or calibration.weights is None or table.of_members:
         return fields + mark
-    limits = {"minimum": found.smallest, "maximum": found.largest}
-    described = f"For how many a row stands. Raked to: {found.source}"
+    limits = {"minimum": calibration.weights.smallest, "maximum": calibration.weights.largest}
+    described = f"For how many a row stands. Raked to: {calibration.source}"
     return [
         *fields,
         {"name": WEIGHT, "type": "number", "description": described, "constraints": {"required": True, **limits}},
@@ -420,9 +421,10 @@ def _implementation(document: ReleaseDocument) -> dict[str, Any]:
 
 
 def _weights(document: ReleaseDocument) -> str:
-    if (found := document.weights_column) is None:
+    if document.calibration is None or document.calibration.weights is None:
         return ""
-    return f" A column of weights was raked from the released rows to published totals (source: {found.source.rstrip('.')})."
+    source = document.calibration.source.rstrip(".")
+    return f" A column of weights was raked from the released rows to published totals (source: {source})."
 
 
 def _administrative(document: ReleaseDocument) -> dict[str, Any]:

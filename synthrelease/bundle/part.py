@@ -17,7 +17,7 @@ from synthrelease.errors import SynthreleaseError
 from synthrelease.published.base import Part
 from synthrelease.published.columns import ColumnPart, RulePart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.naming import FileKind
+from synthrelease.published.names import FileKind
 from synthrelease.published.table import ReleasedTable
 from synthrelease.settings.tables import BundleTable
 

@@ -344,7 +344,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
             refused=[one.name for one in document.columns if "error" in (one.missing, one.outside)],
             by_hand=by_hand,
             beyond=list(beyond(document, WORDS)),
-            several=[name for name, part in document.parts.items() if part.names_others],
+            several=[] if document.series is None else ["series"],
             audit=AUDIT,
             n=numbers,
         )

@@ -17,8 +17,7 @@ from synthrelease.published import associations, measurements
 from synthrelease.published.base import Files
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import EstimatesPart, IntendedEstimatePart
-from synthrelease.published.names import STEM, namings
-from synthrelease.published.naming import FurtherNames
+from synthrelease.published.names import STEM, FurtherNames, namings
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.checks import Check, made
 from synthrelease.resources import install

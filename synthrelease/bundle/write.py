@@ -60,8 +60,8 @@ from synthrelease.published.charges import ChargePart
 from synthrelease.published.commitment import CommitmentPart, CommittedCriterionPart, CommittedYearsPart, LedgerHeadPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import page_name
+from synthrelease.published.options import PlanOfYearsPart
 from synthrelease.published.table import ReleasedTable
-from synthrelease.published.years import PlanOfYearsPart
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec import canonical
 from synthrelease.spec.release_spec import ReleaseSpec

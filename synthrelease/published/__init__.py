@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from synthrelease.published.charges import DomainPart
     from synthrelease.published.columns import RulePart
     from synthrelease.published.folder import Evaluation, PublishedRelease, load
-else:  # parts of release.json stand in `synthrelease.parts`, too, and import what is here one by one
+else:
     __getattr__ = at_first_use(
         __name__,
         {"columns": ("RulePart",), "charges": ("DomainPart",), "folder": ("load", "Evaluation", "PublishedRelease")},

@@ -19,7 +19,7 @@ from synthrelease.published.base import ExactText, Number, Part, check_format, s
 from synthrelease.published.charges import ChargePart, SelectionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
-from synthrelease.published.years import PlanOfYearsPart
+from synthrelease.published.options import PlanOfYearsPart
 from synthrelease.settings.reading import dotted
 
 # What nobody can check without the private file: every verification lists it, and so does the sheet to sign.
@@ -52,7 +52,8 @@ def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
     records = document.guarantee.person.records
     if document.domain.persons is None:
         yield f"that no person stands in more than {records} record{'s' if records > 1 else ''} of the file"
-    yield from (part.beyond for part in document.parts.values() if part.beyond)
+    options = (document.calibration, document.series, document.imputation)
+    yield from (part.beyond for part in options if part is not None)
     yield "with which versions of programs the run was made"
     fixed = {} if document.first_run else document.fixed_parts
     tables = ", ".join(f"[{name}]{' (but for its plan)' * (name in fixed)}" for name in words if name != "card")

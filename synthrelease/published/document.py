@@ -22,32 +22,38 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AliasChoices,
     Field,
-    SerializerFunctionWrapHandler,
     ValidationError,
-    create_model,
-    model_serializer,
 )
 
 from synthrelease.data.linked import Linked
 from synthrelease.errors import Unexpected
-from synthrelease.parts import each
 from synthrelease.privacy.plan import Guarantee
-from synthrelease.published.base import ExactText, Part, WeightColumn, check_format
+from synthrelease.published.base import ExactText, Part, check_format
 from synthrelease.published.charges import ChargePart, CriterionPart, DomainPart, GuaranteePart, SelectionPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.measurements import EstimatesPart, NotSample
+from synthrelease.published.options import (
+    CalibrationPart,
+    GeographyPart,
+    ImputationPart,
+    MarksPart,
+    MembersPart,
+    PartitionPart,
+    PopulationPart,
+    SeriesPart,
+    SplitPart,
+)
 from synthrelease.published.table import TableFile, TableShape, files_of
 from synthrelease.resources import is_first_or_before
 from synthrelease.settings.card import CardTable
 from synthrelease.settings.options import IntendedQueryTable
-from synthrelease.settings.questions import QuestionTable
 from synthrelease.settings.reading import dotted
-from synthrelease.settings.tables import BundleTable, NotPromisedTable
+from synthrelease.settings.tables import OPTIONS, BundleTable, NotPromisedTable
 
 # The guarantee by its five building blocks, for machines (Bailie, Gong & Meng 2023; theory 10, statement of the guarantee).
 #
@@ -148,11 +154,31 @@ FORMAT: Literal[1] = 1
 BEFORE: Literal[5] = 5
 """The provisional number of what became format 1."""
 
-Said = TypeVar("Said", bound=Part)
 
+class ReleaseDocument(Part):
+    """The whole of release.json, in the order in which it is written. Fields that have a default are absent where they have it:
+    those of options, where an option is not used.
 
-class _DocumentCore(Part):
-    """What stands in every release.json, and in the order of its fields before the options."""
+    Attributes
+    ----------
+    members : the members of each row, in a file of their own.
+    geography : areas within areas.
+    marks : columns with numbers of marks.
+    specification : the digest of the two files behind the release, without [card].
+    files : the SHA-256 checksums of the data files.
+    versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
+    calibration : weights, with which the rows have published totals.
+    flavour : the guarantee by its building blocks, for machines.
+    bundle : further formats that were asked for.
+    partition : random pieces of the rows.
+    split : the piece of the register.
+    series : other releases of the same register.
+    population : what the file is a simple random sample of.
+    imputation : complete copies of the rows.
+    estimates : what the published noisy tables answer.
+    intended_queries : the questions that the release is meant to answer.
+    not_promised : what the publisher knows that the release does not keep.
+    """
 
     format: Literal[1, 5]
     title: str
@@ -170,51 +196,25 @@ class _DocumentCore(Part):
     )
     groups: dict[str, list[BinPart]]
     rules: list[RulePart]
+    members: MembersPart | None = None
+    geography: GeographyPart | None = None
+    marks: MarksPart | None = None
     specification: str
     files: dict[str, str]
     versions: dict[str, str]
     written_by: str
     card: Annotated[CardTable, Field(strict=False)]
+    calibration: CalibrationPart | None = None
     flavour: FlavourPart
     bundle: Annotated[BundleTable, Field(strict=False)] = BundleTable()
-
-
-if TYPE_CHECKING:
-    _DocumentWithOptions = _DocumentCore
-else:
-    _OPTIONS = {name: (part | None, None) for name, part in each("published").items()}
-    _OPTIONS |= {"intended_queries": (Annotated[list[IntendedQueryTable], Field(strict=False)], [])}
-    _DocumentWithOptions = create_model("_DocumentWithOptions", __base__=_DocumentCore, **_OPTIONS)
-
-
-class ReleaseDocument(_DocumentWithOptions):
-    """The whole of release.json. Options that are a folder of `synthrelease.parts` have a field each, absent where not used.
-
-    Attributes
-    ----------
-    specification : the digest of the two files behind the release, without [card].
-    files : the SHA-256 checksums of the data files.
-    versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
-    flavour : the guarantee by its building blocks, for machines.
-    bundle : further formats that were asked for; absent where none were.
-    estimates : what the published noisy tables answer; absent where none are published.
-    not_promised : what the publisher knows that the release does not keep; absent where nothing is named.
-    """
-
+    partition: PartitionPart | None = None
+    split: SplitPart | None = None
+    series: SeriesPart | None = None
+    population: PopulationPart | None = None
+    imputation: ImputationPart | None = None
     estimates: EstimatesPart | None = None
+    intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
     not_promised: Annotated[NotPromisedTable, Field(strict=False)] = NotPromisedTable()
-
-    @model_serializer(mode="wrap")
-    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        found, unsaid = dump(self), self.unsaid
-        options = {name: found.pop(name) for name in each("published")}
-        listed = {"intended_queries": found.pop("intended_queries")}
-        ordered = dict[str, Any]()
-        for field, value in found.items():
-            ordered[field] = value
-            ordered |= {name: options[name] for name, part in each("published").items() if part.follows == field}
-            ordered |= listed if field == "estimates" else {}
-        return {name: value for name, value in ordered.items() if name not in unsaid}
 
     @property
     def provisional(self) -> bool:
@@ -239,21 +239,13 @@ class ReleaseDocument(_DocumentWithOptions):
     @property
     def fixed_parts(self) -> dict[str, dict[str, Any]]:
         """What was fixed before the run of options whose other settings are words, by the name of the option."""
-        return {name: part.fixed for name, part in self.parts.items() if part.fixed is not None}
-
-    @property
-    def questions(self) -> list[QuestionTable]:
-        """What the release is meant to answer."""
-        return [*self.intended_queries]  # type: ignore[attr-defined]
+        fixed = None if self.series is None else self.series.fixed
+        return {} if fixed is None else {"series": fixed}
 
     @property
     def parts(self) -> dict[str, Part]:
-        """What is said of each option that is a folder, by its name, as far as it is used."""
-        return {name: getattr(self, name) for name in each("published") if getattr(self, name) is not None}
-
-    def part(self, kind: type[Said]) -> Said | None:
-        """What is said of one of these options; None where it is not used."""
-        return next((part for part in self.parts.values() if isinstance(part, kind)), None)
+        """What is said of each option, by its name, as far as it is used."""
+        return {name: part for name in OPTIONS if (part := getattr(self, name)) is not None}
 
     @property
     def csv(self) -> str:
@@ -273,22 +265,29 @@ class ReleaseDocument(_DocumentWithOptions):
     @property
     def secret_piece(self) -> bool:
         """Whether a secret decides which rows of the file belong to the release."""
-        return any(part.secret_piece for part in self.parts.values())
+        return self.split is not None
 
     @property
     def figures_about(self) -> str:
         """What the released figures are about, a part of a sentence, where that is not all rows; empty where it is."""
-        return next((part.figures_about for part in self.parts.values() if part.figures_about), "")
+        if self.partition is not None:
+            return "a random piece of them ([partition])"
+        return "" if self.split is None else "a piece of the register ([split])"
 
     @property
     def ledger_note(self) -> str:
-        """What a ledger notes beside name and cost, each after a comma; empty for nothing."""
-        return "".join(f", {part.ledger_note}" for part in self.parts.values() if part.ledger_note)
+        """What a ledger notes beside name and cost, after a comma; empty for nothing."""
+        return "" if self.split is None else f", piece {self.split.piece}"
 
     @property
     def divided_rows(self) -> int | None:
         """Rows that were divided at random into pieces; None where none were."""
-        return next((rows for part in self.parts.values() if (rows := part.divided_rows) is not None), None)
+        return None if self.partition is None else self.partition.rows
+
+    @property
+    def several_releases(self) -> bool:
+        """Whether there are other releases from the same records, whose losses add up."""
+        return self.split is not None or (self.series is not None and self.series.several_releases)
 
     @property
     def shape(self) -> TableShape:
@@ -305,12 +304,13 @@ class ReleaseDocument(_DocumentWithOptions):
     @property
     def linked(self) -> Linked | None:
         """How the columns are those of roots and their members; None where rows have no members."""
-        return next((found for part in self.parts.values() if (found := part.linked) is not None), None)
+        return None if self.members is None else self.members.linked
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Columns that are functions of others in every row, each with these."""
-        return tuple(one for part in self.parts.values() for one in part.functions)
+        of_areas = () if self.geography is None else self.geography.functions
+        return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
 
     @property
     def table_files(self) -> tuple[TableFile, ...]:
@@ -341,12 +341,7 @@ class ReleaseDocument(_DocumentWithOptions):
     @property
     def weighted(self) -> bool:
         """Whether the table has one column more than `columns`, "weight"."""
-        return self.weights_column is not None
-
-    @property
-    def weights_column(self) -> WeightColumn | None:
-        """The weights of the rows, where an option gives them some."""
-        return next((found for part in self.parts.values() if (found := part.weights_column) is not None), None)
+        return self.calibration is not None and self.calibration.weights is not None
 
     @property
     def not_a_sample(self) -> tuple[NotSample, ...]:

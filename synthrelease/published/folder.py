@@ -369,7 +369,7 @@ def release_of(
         configuration=document.configuration,
         measurements=measurements,
         measured=NAME in document.files and math.isfinite(document.selection.measured_times),
-        intended=tuple(document.questions),
+        intended=tuple(document.intended_queries),
         codes=codes,
         weights=weights,
         divided_rows=document.divided_rows,

@@ -2,24 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 
-from synthrelease.parts import each
 from synthrelease.published import associations
 from synthrelease.published import base as checksums
 from synthrelease.published import base as signatures
 from synthrelease.published.document import BEFORE, ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
-from synthrelease.published.naming import FileKind, FurtherNames
 from synthrelease.settings.tables import BundleTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileKind:
+    """A kind of file that holds all rows.
+
+    Attributes
+    ----------
+    ending : of the name, without its point.
+    format : what datapackage.json calls it.
+    """
+
+    ending: str
+    media_type: str
+    format: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FurtherNames:
+    """The files that a list in [bundle] asks for.
+
+    Attributes
+    ----------
+    words : what each is for, in a line, by the plain name.
+    with_rows : by the name in the list, the kind of the files that hold rows. Their checksums stand in release.json.
+    documents : by the name in the list, the files that follow from release.json and the table.
+    packages : by the name in the list, the library that writes what it asks for.
+    extra : of the program, which brings these libraries.
+    """
+
+    words: Mapping[str, str]
+    with_rows: Mapping[str, FileKind] = field(default_factory=dict)
+    documents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    packages: Mapping[str, str] = field(default_factory=dict)
+    extra: str = ""
+
+    def rows_of(self, chosen: Collection[str]) -> list[FileKind]:
+        """The kinds of files with rows that were chosen."""
+        return [kind for name, kind in self.with_rows.items() if name in chosen]
+
+
+FORMATS = FurtherNames(
+    words={
+        "members.dta": "the same members for Stata 14 and later, with the key of their root",
+        "members.sav": "the same members for SPSS and SAS, with the key of their root",
+        "data.dta": "the same rows for Stata 14 and later: numbers of bins with value labels, .a where a value is missing",
+        "data.sav": "the same rows for SPSS and SAS: numbers of bins with value labels, -1 where a value is missing",
+        "read.R": "a script for R: the rows as factors with their labels, the numbers of bins, and the released figures",
+        "read.do": "a script for Stata: adds the numbers of bins to the file for Stata, and the released figures",
+        "estimates.dta": "the same estimates for Stata 14 and later",
+        "estimates.sav": "the same estimates for SPSS and SAS",
+    },
+    with_rows={
+        "stata": FileKind(ending="dta", media_type="application/x-stata-dta", format="stata"),
+        # of a format called "sav" frictionless wants to read the rows itself, with a library of its own
+        "spss": FileKind(ending="sav", media_type="application/x-spss-sav", format="spss"),
+    },
+    documents={"r": ("read.R",), "stata": ("read.do",)},
+    packages={"stata": "pyreadstat", "spss": "pyreadstat"},
+    extra="formats",
+)
+
+
+CATALOGUES = FurtherNames(
+    words={
+        "dcat.jsonld": "an entry for catalogues of data: DCAT-AP 3 with the fields of HealthDCAT-AP, as JSON-LD",
+        "dcat.ttl": "the same entry as Turtle",
+        "croissant.json": "the same schema for tools of machine learning: Croissant 1.0",
+        "ddi.xml": "a codebook for archives: DDI-Codebook 2.5, with the frequencies of all categories",
+    },
+    documents={"dcat": ("dcat.jsonld", "dcat.ttl"), "croissant": ("croissant.json",), "ddi": ("ddi.xml",)},
+    packages={"dcat": "rdflib"},
+    extra="catalogue",
+)
+
 
 STEM = "estimates"
 """What the files with estimates are called before their ending."""
 
 
 def namings() -> Mapping[str, FurtherNames]:
-    """The files of each option that is a list in [bundle], by its name."""
-    return each("naming")
+    """The files of each list in [bundle], by its name."""
+    return {"formats": FORMATS, "catalogues": CATALOGUES}
 
 
 def kind_of(name: str) -> FileKind | None:
@@ -64,8 +138,8 @@ def possible_data(document: ReleaseDocument) -> Iterator[str]:
     kinds = [kind.ending for kind in kinds_of_rows(document.bundle)]
     for table in document.table_files:
         yield from (table.named(ending) for ending in ("csv", "parquet", *kinds))
-    for part in document.parts.values():
-        yield from part.file_names(document.bundle)
+    if document.imputation is not None and not document.imputation.failed:
+        yield document.imputation.file(document.bundle)
     if document.estimates is not None:
         yield from (f"{STEM}.{ending}" for ending in ("csv", *kinds))
     yield MEASUREMENTS

@@ -16,11 +16,11 @@ from synthrelease.bundle.document import release_document
 from synthrelease.bundle.limits import drawing_behind, error_band, file_end, public_facts, with_file_ends
 from synthrelease.bundle.verify import verify_files
 from synthrelease.generators.drawing import Drawing
-from synthrelease.parts.partition.published import PartitionPart
 from synthrelease.privacy.charges import NUMBER_OF_ROWS, SHORTFALL, RowsRule
 from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.published.charges import CriterionPart
 from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.options import PartitionPart
 from synthrelease.published.table import ReleasedTable
 from tests.helpers.cards import rich_bundle, rich_release
 from tests.helpers.forgeries import of_version, written_anew

@@ -70,7 +70,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="series: an erratum counts again",
         breaks="the sum for a person is not that of the releases which spent",
-        place="parts.series.summing:total",
+        place="published.series:total",
         old="spent.setdefault(_origin(digest, corrected), costs)",
         new="spent.setdefault(digest, costs)",
         tests=(f"{SERIES}::test_the_sum_counts_every_release_once_whatever_errata_it_has",),
@@ -78,7 +78,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="series: a release that promises a person nothing counts as nothing",
         breaks="a sum is stated where there is none",
-        place="parts.series.summing:total",
+        place="published.series:total",
         old="return (None, None)",
         new="continue",
         tests=(f"{SERIES}::test_the_sum_counts_every_release_once_whatever_errata_it_has",),

@@ -65,7 +65,7 @@ OF_YEARS = (
     Mutation(
         name="years: a first release that released nothing was free",
         breaks="the card of a second release says less than was paid",
-        place="parts.series.summing:paid_so_far",
+        place="published.series:paid_so_far",
         old="all(again for again, _ in releases)",
         new="not releases",
         tests=(STATED,),

@@ -17,7 +17,6 @@ import synthrelease
 from synthrelease.bundle.part import OtherRelease
 from synthrelease.bundle.preview import preview, rewritten
 from synthrelease.bundle.verify import verify_files
-from synthrelease.parts.calibration.published import CalibrationPart
 from synthrelease.published.document import read_strictly
 from tests.bundle.verify.test_verify import resealed
 from tests.helpers.cards import rich_bundle, rich_release, write_files
@@ -113,7 +112,7 @@ def test_a_mistake_in_raking_loses_no_release_either(monkeypatch: pytest.MonkeyP
     def failing(*arguments: object) -> None:
         raise ZeroDivisionError("of a value")
 
-    monkeypatch.setattr("synthrelease.parts.calibration.weighting.raked", failing)
+    monkeypatch.setattr("synthrelease.published.options.raked", failing)
     part = json.loads(weighted_bundle()["release.json"])["calibration"]
     assert part["failed"] == "the weights could not be computed (ZeroDivisionError)"
 
@@ -148,7 +147,7 @@ def test_what_release_json_says_about_weights_is_read_as_it_was_written() -> Non
     for files in (bundle(), weighted_bundle(CAPPED)):
         document = read_strictly(files["release.json"])
         assert document.dumped() == files["release.json"]
-        part = document.part(CalibrationPart)
+        part = document.calibration
         assert part is not None
         assert part.calibration(document.columns).margins[1].labels == (("<=4", "5-6", ">6"),)
-    assert read_strictly(rich_bundle()["release.json"]).part(CalibrationPart) is None
+    assert read_strictly(rich_bundle()["release.json"]).calibration is None

@@ -13,10 +13,10 @@ from synthrelease.bundle.write import write_bundle
 from synthrelease.data.counts import Counts
 from synthrelease.errors import SpecError
 from synthrelease.parts.geography.building import BUILDING, Geography
-from synthrelease.parts.geography.published import GeographyPart, LevelPart
 from synthrelease.parts.geography.verifying import VERIFYING
 from synthrelease.privacy.plan import Loss
 from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.options import GeographyPart, LevelPart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.options import asked
 from synthrelease.published.verify.part import KnownFiles
@@ -172,7 +172,7 @@ def test_what_does_not_fit_the_codelist_is_told_with_its_place(
 
 @pytest.mark.slow
 def test_a_release_verifies_and_says_its_levels(folder: Path, document: ReleaseDocument) -> None:
-    part = document.part(GeographyPart)
+    part = document.geography
     assert part == GeographyPart(
         levels=[LevelPart(column=name, areas=areas) for name, areas in (("region", 4), ("district", 5), ("town", 7))]
     )
@@ -188,7 +188,7 @@ def test_a_release_verifies_and_says_its_levels(folder: Path, document: ReleaseD
 
 @pytest.mark.slow
 def test_a_row_in_another_region_than_its_towns_is_found(folder: Path, document: ReleaseDocument, spec: ReleaseSpec) -> None:
-    part = document.part(GeographyPart)
+    part = document.geography
     assert part is not None
     layout = spec.schema.layout
     table = np.array([[0, 0, 0, 0], [0, 1, 2, 3], [1, 0, 1, 2]])

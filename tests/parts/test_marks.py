@@ -20,11 +20,11 @@ from synthrelease.errors import SpecError
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.base import Background, MeasuringGenerator
 from synthrelease.generators.counters import Counters
-from synthrelease.parts.marks.published import MarksPart, NumberPart
 from synthrelease.parts.marks.verifying import VERIFYING
 from synthrelease.privacy.charges import GENERATION, Meter, gaussian
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.options import MarksPart, NumberPart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.alone import rebuild
 from synthrelease.published.verify.options import asked

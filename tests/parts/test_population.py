@@ -12,10 +12,10 @@ from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.write import write_bundle
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import InputError, SpecError
-from synthrelease.parts.population.published import PopulationPart
 from synthrelease.parts.population.verifying import VERIFYING
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.options import PopulationPart
 from synthrelease.published.table import read_csv
 from synthrelease.published.verify.options import asked
 from synthrelease.published.verify.part import KnownFiles
@@ -53,7 +53,7 @@ def problems(folder: Path, document: ReleaseDocument, part: PopulationPart) -> l
 
 
 def test_a_member_of_the_population_has_a_sentence_of_his_own(folder: Path, document: ReleaseDocument) -> None:
-    part, guarantee = document.part(PopulationPart), document.guarantee
+    part, guarantee = document.population, document.guarantee
     assert part is not None
     whole = Loss(Fraction(guarantee.epsilon_exact), Fraction(0))
     assert part.loss() == of_the_population(whole, 401, 4010)  # rows of the file, kept or not
@@ -72,7 +72,7 @@ def test_a_member_of_the_population_has_a_sentence_of_his_own(folder: Path, docu
     [{"epsilon_exact": "1"}, {"size": 40100}, {"sampled": 400}, {"size": 400}, {"delta_exact": "1/1000000"}],
 )
 def test_a_forged_sentence_is_found(update: dict[str, Any], folder: Path, document: ReleaseDocument) -> None:
-    part = document.part(PopulationPart)
+    part = document.population
     assert part is not None
     assert problems(folder, document, part.model_copy(update=update))
 

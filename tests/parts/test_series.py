@@ -18,14 +18,14 @@ from synthrelease.bundle.verify import verify_bundle, verify_files
 from synthrelease.bundle.write import _sealed, commitment, write_bundle
 from synthrelease.errors import InputError, SpecError
 from synthrelease.parts.series.building import Series
-from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart
-from synthrelease.parts.series.summing import changes, total
 from synthrelease.privacy.ledger import open_ledger
 from synthrelease.publish import ReleaseRequest, check_before_spending
 from synthrelease.published.base import sha256
 from synthrelease.published.charges import PersonPart
 from synthrelease.published.commitment import read_commitment
 from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.options import CorrectedPart, EarlierPart
+from synthrelease.published.series import changes, total
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec
 from tests.helpers.cards import rich_bundle, rich_release, write_files
@@ -109,7 +109,7 @@ def test_the_sum_counts_every_release_once_whatever_errata_it_has(
 
 def test_a_release_says_what_earlier_ones_cost_and_what_has_changed(folders: tuple[Path, Path]) -> None:
     later, earlier = folders
-    found = read_strictly((later / "release.json").read_bytes()).part(SeriesPart)
+    found = read_strictly((later / "release.json").read_bytes()).series
     assert found is not None
     assert found.earlier[0].digest == sha256(earlier_json())
     assert Fraction(str(found.total_epsilon_exact)) == EPSILON + Fraction(140, 3)
@@ -164,7 +164,7 @@ def test_an_erratum_replaces_a_release_and_spends_nothing(tmp_path: Path) -> Non
     series = Series(name="Coins, yearly", corrected=earlier_json(), reason="The unit was wrong.")
     card = spec.card.model_copy(update={"version": "2.2"})
     files = _sealed(rewritten(rich_bundle(), replace(spec, card=card, parts={"series": series})), None)
-    found = read_strictly(files["release.json"]).part(SeriesPart)
+    found = read_strictly(files["release.json"]).series
     assert found is not None
     assert (found.total_epsilon_exact, found.total_delta_exact) == ("140/3", "0")
     assert files["data.csv"] == rich_bundle()["data.csv"]

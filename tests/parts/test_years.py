@@ -22,13 +22,13 @@ from synthrelease.bundle.write import _sealed, commitment, write_bundle
 from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError
 from synthrelease.parts.series.building import promise_text
-from synthrelease.parts.series.published import EarlierPart, SeriesPart, YearsPart
-from synthrelease.parts.series.summing import paid_so_far, years_part
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.privacy.plan import Loss, PaidYear, YearOfSeries
 from synthrelease.publish import ReleaseRequest, check_before_spending, publish
 from synthrelease.published.commitment import CommitmentPart
 from synthrelease.published.document import read_strictly
+from synthrelease.published.options import EarlierPart, YearsPart
+from synthrelease.published.series import paid_so_far, years_part
 from synthrelease.published.verify.checks import Report
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec, read_specification
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.slow
 
 
 def years_of(folder: Path) -> YearsPart:
-    part = read_strictly((folder / "release.json").read_bytes()).part(SeriesPart)
+    part = read_strictly((folder / "release.json").read_bytes()).series
     assert part is not None
     assert part.years is not None
     return part.years
@@ -337,7 +337,7 @@ def test_a_card_says_what_changed_since_the_year_before_and_what_is_within_noise
         assert found is not None
         earlier = tuple((folder / "release.json").read_bytes() for folder in made)
         made.append(bundle_of(found, tmp_path / f"release-{year}", year, earlier))
-    part = read_strictly((made[2] / "release.json").read_bytes()).part(SeriesPart)
+    part = read_strictly((made[2] / "release.json").read_bytes()).series
     assert part is not None
     assert [[one.question for one in each.estimated] for each in part.earlier] == [["share face == 'head'", "mean year"]] * 2
     text = re.sub(r"\s+", " ", html.unescape((made[2] / "README.html").read_text(encoding="utf-8")))

@@ -14,7 +14,6 @@ import pytest
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts, random_pieces
 from synthrelease.errors import BudgetError, InputError, PrivateFailure
-from synthrelease.parts.partition.published import PartitionPart
 from synthrelease.privacy.charges import (
     IN_PARALLEL,
     NUMBER_OF_ROWS,
@@ -31,6 +30,7 @@ from synthrelease.privacy.plan import Plan
 from synthrelease.privacy.selection import SelectionRule, private_selection
 from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.published.charges import ChargePart
+from synthrelease.published.options import PartitionPart
 from synthrelease.published.verify.charges import _node_problems
 from tests.helpers.small import World
 

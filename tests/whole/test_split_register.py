@@ -20,12 +20,12 @@ from synthrelease.cli import app
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.pieces import count_piece
 from synthrelease.errors import BudgetError, InputError, SpecError
-from synthrelease.parts.split.published import SplitPart
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.privacy.noise import secret_bytes
 from synthrelease.privacy.subsets import MOST_PIECES, Split
 from synthrelease.publish import ReleaseRequest, publish
 from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.options import SplitPart
 from synthrelease.published.verify.alone import flavour
 from synthrelease.published.verify.charges import charges
 from synthrelease.releasing.attempt import PrivatePieces, divided
@@ -110,7 +110,7 @@ def test_two_years_spend_on_different_records(years: Path, said: dict[str, str])
 def test_the_bundle_says_it_and_holds_no_number_and_no_key(years: Path, document: ReleaseDocument) -> None:
     assert verify_bundle(years / "year2").passed
     assert (document.format, document.domain.file_rows, document.domain.way) == (1, 802, "counted")
-    assert document.part(SplitPart) == SplitPart(by="certificate", piece=2, of=2)
+    assert document.split == SplitPart(by="certificate", piece=2, of=2)
     assert document.guarantee.epsilon_exact == str(EPSILON)
     page = (years / "year2" / "README.md").read_text(encoding="utf-8")
     assert "This release read piece 2." in page

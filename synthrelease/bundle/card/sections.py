@@ -100,7 +100,7 @@ def association_lines(document: ReleaseDocument, rows: Associations | None) -> A
     if rows is None or (found := _pairs_of(rows)) is None:
         return None
     projection = published_projection(document.configuration.get("projection", {}))
-    asked = {name for question in document.questions for name in _words_of(question)}
+    asked = {name for question in document.intended_queries for name in _words_of(question)}
     columns = {column.name: column for file in document.table_files for column in file.columns}
 
     def order(line: PartnersOfColumn) -> tuple[bool, ...]:
@@ -595,7 +595,7 @@ def left_out_text(document: ReleaseDocument) -> str:
         ),
     ]
     found = [text.format("; ".join(names)) for text, names in sentences if names]
-    return " ".join([*found, *(part.left_out for part in document.parts.values() if part.left_out)])
+    return " ".join([*found, *([] if document.split is None else [document.split.left_out])])
 
 
 def _missing_bins(columns: Iterable[ColumnPart]) -> Iterable[str]:
@@ -765,10 +765,10 @@ def _rounded_up(number: float) -> int:
 
 def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[str, str, str, str, str]]:
     """Per question: it in words, what it is wanted for, what is stated, because of what, and its estimate."""
-    if not document.questions:
+    if not document.intended_queries:
         return []
     release = release_of(document, np.zeros((0, len(document.columns)), dtype=np.int64))
-    found = [(asked, verdict(release, asked)) for asked in document.questions]
+    found = [(asked, verdict(release, asked)) for asked in document.intended_queries]
     return [
         (
             question(asked),

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from synthrelease.data.weights import disagreements
-from synthrelease.parts.calibration.published import CalibrationPart
-from synthrelease.parts.calibration.weighting import weights_or_reason
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import CalibrationPart, weights_or_reason
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.part import KnownFiles, Verifying
 

@@ -8,9 +8,8 @@ from synthrelease.bundle.card.numbers import rounded_up
 from synthrelease.bundle.part import AcceptedRows, CardSection, Made, Outcome, Writing
 from synthrelease.criteria.facts import figure, words
 from synthrelease.data.weights import Calibration, Weights
-from synthrelease.parts.calibration.published import CalibrationPart, JoinedPart, WeightsPart
-from synthrelease.parts.calibration.weighting import weights_or_reason
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import CalibrationPart, JoinedPart, WeightsPart, weights_or_reason
 
 
 class CalibrationWriting(Writing[Calibration, CalibrationPart]):

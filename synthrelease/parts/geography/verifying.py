@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synthrelease.parts.geography.published import GeographyPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import GeographyPart
 from synthrelease.published.verify.part import KnownFiles, Verifying
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from synthrelease.bundle.part import CardSection, Writing
 from synthrelease.criteria.facts import figure
 from synthrelease.parts.geography.building import Geography
-from synthrelease.parts.geography.published import GeographyPart, LevelPart
 from synthrelease.published.columns import RulePart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import GeographyPart, LevelPart
 from synthrelease.settings.wide import AREAS_WHY
 
 

@@ -11,9 +11,8 @@ import numpy as np
 from synthrelease.data.counts import Counts
 from synthrelease.data.donors import Gaps, NotImputed, gaps_of_cells, patterns
 from synthrelease.data.plausibility import Plausibility
-from synthrelease.parts.imputation.gaps import HEAD, flags_of_rows, gaps_of
-from synthrelease.parts.imputation.published import ImputationPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import HEAD, ImputationPart, flags_of_rows, gaps_of
 from synthrelease.published.table import ReleasedTable, TableError, csv_lines, rows_of_lines
 from synthrelease.published.verify.part import KnownFiles, Verifying
 from synthrelease.settings.options import ImputationTable

@@ -20,9 +20,8 @@ import numpy as np
 from synthrelease.bundle.part import AcceptedRows, CardSection, Made, Writing
 from synthrelease.criteria.facts import figure, words
 from synthrelease.data.donors import Completed, NotImputed, completed, gaps_of_cells
-from synthrelease.parts.imputation.gaps import HEAD, flags_of_rows, gaps_of, missing_bins
-from synthrelease.parts.imputation.published import IMPUTED, ImputationPart
 from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.options import HEAD, IMPUTED, ImputationPart, flags_of_rows, gaps_of, missing_bins
 from synthrelease.published.table import MARK, ROWS_PER_BATCH, ReleasedTable
 from synthrelease.settings.options import ImputationTable
 from synthrelease.settings.tables import SYNTHETIC, BundleTable
@@ -69,7 +68,7 @@ class ImputationWriting(Writing[ImputationTable, ImputationPart]):
 
     def rewritten(self, value: ImputationTable, document: ReleaseDocument, before: bytes) -> ImputationPart | None:
         """The copies stay as they were drawn."""
-        return read_strictly(before).part(ImputationPart)
+        return read_strictly(before).imputation
 
     def rewritten_files(
         self, part: ImputationPart, files: Mapping[str, bytes], before: BundleTable, now: BundleTable

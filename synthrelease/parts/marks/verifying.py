@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synthrelease.parts.marks.published import MarksPart, NumberPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import MarksPart, NumberPart
 from synthrelease.published.verify.part import KnownFiles, Verifying
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from synthrelease.bundle.part import CardSection, Writing
 from synthrelease.parts.marks.building import Marks
-from synthrelease.parts.marks.published import MarksPart, NumberPart
 from synthrelease.published.columns import RulePart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import MarksPart, NumberPart
 from synthrelease.settings.wide import MARKS_WHY
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from synthrelease.data.linked import Linked
-from synthrelease.parts.members.published import MembersPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import MembersPart
 from synthrelease.published.verify.part import KnownFiles, Verifying
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from synthrelease.bundle.part import CardSection, CardStatement, Writing
 from synthrelease.data.linked import Linked
-from synthrelease.parts.members.published import MembersPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import MembersPart
 from synthrelease.settings.tables import BundleTable
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from synthrelease.errors import SynthreleaseError
-from synthrelease.parts.partition.published import PartitionPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import PartitionPart
 from synthrelease.published.verify.part import KnownFiles, Verifying
 from synthrelease.settings.options import PartitionTable
 

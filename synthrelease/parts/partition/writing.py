@@ -5,9 +5,9 @@ from __future__ import annotations
 from synthrelease.bundle.card.numbers import rounded_up
 from synthrelease.bundle.part import Writing
 from synthrelease.criteria.facts import figure
-from synthrelease.parts.partition.published import PartitionPart
 from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import PartitionPart
 from synthrelease.settings.options import PartitionTable
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from synthrelease.parts.population.published import PopulationPart
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import PopulationPart
 from synthrelease.published.verify.part import KnownFiles, Verifying
 from synthrelease.settings.options import PopulationTable
 
@@ -36,7 +36,7 @@ class PopulationVerifying(Verifying[PopulationTable, PopulationPart]):
             yield f"population: expected epsilon {expected.epsilon} and delta {expected.delta}, found others"
         if guarantee.person.records > 1:
             yield "population: expected none where a person stands in several records, found one"
-        if any(other.several_releases for other in document.parts.values()):
+        if document.several_releases:
             yield "population: expected none where there are other releases of the same records, found one"
 
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 from synthrelease.bundle.card.numbers import exact_epsilon
 from synthrelease.bundle.part import CardStatement, Writing
 from synthrelease.criteria.facts import figure
-from synthrelease.parts.population.published import PopulationPart
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import PopulationPart
 from synthrelease.settings.options import PopulationTable
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 from synthrelease.errors import Unexpected
 from synthrelease.privacy.charges import decimal_text
@@ -99,7 +98,7 @@ def _named(where: str, content: bytes, name: str, year: YearOfSeries | None, pro
         if year is not None:  # otherwise said when the release is written beforehand
             problems.add(where, "the file release.json of a release", str(error))
         return None
-    said: Any = document.parts.get("series")
+    said = document.series
     plan = None if said is None else said.years
     if year is None:
         if plan is not None:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from synthrelease.errors import InputError
-from synthrelease.parts.series.published import SeriesPart, YearsPart
-from synthrelease.parts.series.summing import earlier_part, read, total, years_part
 from synthrelease.privacy.plan import YearOfSeries
 from synthrelease.published.base import Files, sha256
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import SeriesPart, YearsPart
+from synthrelease.published.series import earlier_part, read, total, years_part
 from synthrelease.published.table import ReleasedTable, TableError, read_csv
 from synthrelease.published.verify.part import KnownFiles, Verifying
 from synthrelease.settings.options import SeriesTable

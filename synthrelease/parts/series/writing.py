@@ -8,12 +8,12 @@ from synthrelease.answers.estimates import StatedChange, stated_change
 from synthrelease.bundle.card.numbers import exact_epsilon
 from synthrelease.bundle.part import CardColumn, CardSection, OtherRelease, Writing
 from synthrelease.parts.series.building import Series, promise_text
-from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart, YearsPart
-from synthrelease.parts.series.summing import earlier_part, read, total, years_part
 from synthrelease.privacy.plan import YearOfSeries
 from synthrelease.published.base import sha256
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.measurements import IntendedEstimatePart
+from synthrelease.published.options import CorrectedPart, EarlierPart, SeriesPart, YearsPart
+from synthrelease.published.series import earlier_part, read, total, years_part
 
 _COLUMNS = (
     CardColumn("earlier release"),
@@ -45,7 +45,7 @@ class SeriesWriting(Writing[Series, SeriesPart]):
     def rewritten(self, value: Series, document: ReleaseDocument, before: bytes) -> SeriesPart:
         """An erratum states it anew, and replaces the very release; one that is written once more stays the same one."""
         part, old = self.part(value, document), read_strictly(before)
-        said = old.part(SeriesPart)
+        said = old.series
         if part.corrects is None or part.corrects == (None if said is None else said.corrects):
             return part
         if part.corrects.digest != sha256(before):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from synthrelease.parts.split.published import SplitPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import SplitPart
 from synthrelease.published.verify.part import KnownFiles, Verifying
 from synthrelease.settings.options import SplitTable
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from synthrelease.bundle.card.numbers import rounded_up
 from synthrelease.bundle.part import Writing
 from synthrelease.criteria.facts import figure
-from synthrelease.parts.split.published import SplitPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.options import SplitPart
 from synthrelease.settings.options import SplitTable
 
 

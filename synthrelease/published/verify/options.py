@@ -23,7 +23,7 @@ def options(document: ReleaseDocument, known: KnownFiles) -> Iterator[Check]:
     hooks = verifyings()
     for name, part in document.parts.items():
         yield made(name, lambda name=name, part=part: _check(name, hooks[name], document, part, known))  # type: ignore[misc]
-    if known.earlier and not any(part.names_others for part in document.parts.values()):
+    if known.earlier and document.series is None:
         named = ", ".join(str(folder) for folder, _ in known.earlier)
         yield Check(name="other releases", problems=(f"release.json: names no earlier releases, so {named} cannot be one",))
 

@@ -93,8 +93,7 @@ def _run(year: int, again: bool) -> str:
 
 def _years(document: ReleaseDocument) -> Any:
     """The plan over years in release.json; None without one."""
-    said: Any = document.parts.get("series")
-    return None if said is None else said.years
+    return None if document.series is None else document.series.years
 
 
 def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:

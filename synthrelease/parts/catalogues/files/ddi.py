@@ -99,8 +99,9 @@ def _method(parent: Element, document: ReleaseDocument) -> None:
         sources = SubElement(collected, "sources")
         _text(sources, "dataSrc", document.card.source)
     _text(collected, "collSitu", NOTICE)
-    if (found := document.weights_column) is not None:
-        _text(collected, "weight", f"The variable {WEIGHT} says for how many a row stands. Raked to: {found.source}")
+    if document.calibration is not None and document.weighted:
+        source = document.calibration.source
+        _text(collected, "weight", f"The variable {WEIGHT} says for how many a row stands. Raked to: {source}")
     _text(parent, "notes", provenance(document))
     appraised = SubElement(parent, "anlyInfo")
     for one in document.criteria:

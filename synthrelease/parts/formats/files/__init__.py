@@ -10,7 +10,7 @@ from synthrelease.parts.formats.files.names import renamings
 from synthrelease.parts.formats.files.scripts import scripts
 from synthrelease.parts.formats.files.tables import estimates_bytes, statistical_files
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.naming import FileKind
+from synthrelease.published.names import FileKind
 from synthrelease.published.table import ReleasedTable
 
 

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from synthrelease.errors import InputError, Unexpected, so_many
-from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart, YearsPart
 from synthrelease.privacy.plan import Loss, YearOfSeries, over_years
 from synthrelease.published.base import sha256
 from synthrelease.published.charges import PersonPart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument, read_leniently
 from synthrelease.published.measurements import IntendedEstimatePart
-from synthrelease.published.years import PlanOfYearsPart
+from synthrelease.published.options import CorrectedPart, EarlierPart, PlanOfYearsPart, YearsPart
 
 _WORD = re.compile(r"\w+")
 
@@ -40,7 +39,7 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
     InputError : when the content is no release.json.
     """
     old = read(content)
-    person, said = old.guarantee.person, old.part(SeriesPart)
+    person, said = old.guarantee.person, old.series
     return EarlierPart(
         title=old.card.title or old.title,
         version=old.card.version,

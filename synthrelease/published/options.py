@@ -1,0 +1,673 @@
+"""The parts of release.json that most releases do not have: a model for each option, and what `verify` makes of it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from synthrelease.data.counts import Counts
+from synthrelease.data.donors import Gaps
+from synthrelease.data.linked import Linked, slot_name
+from synthrelease.data.weights import Calibration, Margin, NotCalibrated, Weights, raked
+from synthrelease.privacy.charges import Way
+from synthrelease.privacy.plan import Loss
+from synthrelease.privacy.subsets import MOST_PIECES, PartitionRule
+from synthrelease.published.base import ExactText, Fact, Number, Part, number
+from synthrelease.published.columns import ColumnPart
+from synthrelease.published.measurements import IntendedEstimatePart
+from synthrelease.published.table import ReleasedTable
+from synthrelease.settings.tables import BundleTable
+
+if TYPE_CHECKING:
+    from synthrelease.privacy.plan import Horizon, YearOfSeries
+
+AtLeastOne = Annotated[int, Field(ge=1)]
+Positive = Annotated[Number, Field(gt=0)]
+NotNegative = Annotated[Number, Field(ge=0)]
+MOST_YEARS = 100
+"""`privacy.plan.MOST_YEARS`, which a reader need not load."""
+IMPUTED = "imputed.csv"
+"""The file with the copies, where [bundle] asks for no other names."""
+HEAD = (".imp", ".id", ".imputed")
+"""The first columns of imputed.csv: the copy, the row of the table, the columns that were filled in."""
+
+
+class PartitionPart(Part):
+    """How the rows that the release worked with were divided, at random and without a look at their values.
+
+    Attributes
+    ----------
+    fit_exact : the share of the rows that the generator was fitted to; the criteria asked the rest.
+    rows, fit_rows, score_rows : rows that the release worked with, and those of the two pieces. The released table has
+        `score_rows` rows, and the figures of the criteria compare it with that piece.
+    """
+
+    fit_exact: ExactText
+    rows: Annotated[int, Field(ge=2)]
+    fit_rows: Annotated[int, Field(ge=1)]
+    score_rows: Annotated[int, Field(ge=1)]
+
+    @classmethod
+    def of(cls, rule: PartitionRule, rows: int) -> PartitionPart:
+        fit, score = rule.sizes(rows)
+        return cls(fit_exact=str(rule.fit), rows=rows, fit_rows=fit, score_rows=score)
+
+    @property
+    def rule(self) -> PartitionRule:
+        """The rule by which the rows were divided."""
+        return PartitionRule(fit=Fraction(self.fit_exact))
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """Sizes follow from the number of rows, where that is published or stated."""
+        sources: dict[Way, tuple[Fact, ...]] = {
+            "exact": (("private_file", "partition"),),
+            "whole": (("private_file", "partition"),),
+            "stated": (("specification", "partition"),),
+        }
+        return sources.get(way, ())
+
+    def sampling_error(self, share: float = 0.5) -> float:
+        """The standard deviation of a share in the scored piece around this share of all rows (theory 11.11, counts of random
+        pieces)."""
+        left = (self.rows - self.score_rows) / max(self.rows - 1, 1)
+        return (share * (1 - share) / self.score_rows * left) ** 0.5
+
+
+class SplitPart(Part):
+    """Which piece of the register the release read. Figures, noise and table are about this piece.
+
+    Attributes
+    ----------
+    by : the column of the file with the public record numbers.
+    piece, of : which one of how many pieces. A secret key, which no release holds, decides which numbers belong to it.
+    """
+
+    by: str
+    piece: Annotated[int, Field(ge=1)]
+    of: Annotated[int, Field(ge=2, le=MOST_PIECES)]
+
+    @model_validator(mode="after")
+    def _there_is_one(self) -> SplitPart:
+        if self.piece > self.of:
+            raise ValueError(f"expected a piece of {self.of}, found {self.piece}")
+        return self
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """Which piece was read, the specification says."""
+        return (("specification", "split"),)
+
+    @property
+    def left_out(self) -> str:
+        """The other pieces."""
+        return f"Rows of other pieces of the register were left out ({self.of - 1} of {self.of})."
+
+    def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
+        """The standard deviation of a share in the rows that the release worked with, around this share of all rows of the file
+        (theory 11.11, counts of random pieces: a keyed hash is taken for a random choice)."""
+        left = (file_rows - rows) / max(file_rows - 1, 1)
+        return (share * (1 - share) / rows * left) ** 0.5
+
+
+class MembersPart(Part):
+    """Members, in a file of their own with the key of their root.
+
+    Attributes
+    ----------
+    key : the first column of both files: the number of a root, from 1, which is in no other file.
+    size : the column of the table with the number of members of a root.
+    most, least : members of a root. Where `more` is "first", `most` stands for `most` or more.
+    more : what happened to members above so many: "first" kept the first ones, "drop" left out their root.
+    order, reference : by which columns of the file the first members were told.
+    columns : of a member. In `schema` the column of the first member is NAME_1, that of the second NAME_2, and so on.
+    whole : those in which every member has a value.
+    """
+
+    key: str
+    size: str
+    most: Annotated[int, Field(ge=1, le=50)]
+    least: Annotated[int, Field(ge=0)]
+    more: Literal["first", "drop"]
+    order: list[str]
+    reference: dict[str, str]
+    columns: Annotated[list[str], Field(min_length=1)]
+    whole: list[str]
+
+    @model_validator(mode="after")
+    def _of_its_columns(self) -> MembersPart:
+        if not set(self.whole) <= set(self.columns) or self.least > self.most:
+            raise ValueError("expected columns of members, and at least as many members at most as at least")
+        return self
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """How members belong to roots stands in the specification."""
+        return (("specification", "members"),)
+
+    @classmethod
+    def of(cls, linked: Linked) -> MembersPart:
+        """What is said of it."""
+        return cls(
+            key=linked.key,
+            size=linked.size,
+            most=linked.most,
+            least=linked.least,
+            more=linked.more,
+            order=list(linked.order),
+            reference=dict([linked.reference]) if linked.reference else {},
+            columns=list(linked.names),
+            whole=[name for name in linked.names if name in linked.whole],
+        )
+
+    @property
+    def linked(self) -> Linked:
+        """How they stand in the record of their root."""
+        return Linked(
+            key=self.key,
+            size=self.size,
+            names=tuple(self.columns),
+            slots=tuple(tuple(slot_name(name, place) for name in self.columns) for place in range(1, self.most + 1)),
+            whole=frozenset(self.whole),
+            least=self.least,
+            more=self.more,
+            order=tuple(self.order),
+            reference=next(iter(self.reference.items()), None),
+        )
+
+
+# Weights with which the rows have published totals.
+
+
+class MarginGroupPart(Part):
+    """A group of a column of a margin: its label, and the released bins that it is made up of."""
+
+    label: str
+    bins: Annotated[list[str], Field(min_length=1)]
+
+
+class MarginPart(Part):
+    """Published totals over all combinations of the groups of some columns.
+
+    Attributes
+    ----------
+    groups : per column, in the order of `columns`, in the order in which they are neighbours.
+    totals : one for each combination, that of the last column changing fastest.
+    """
+
+    columns: Annotated[list[str], Field(min_length=1)]
+    groups: list[Annotated[list[MarginGroupPart], Field(min_length=1)]]
+    totals: Annotated[list[NotNegative], Field(min_length=1)]
+
+
+class JoinedPart(Part):
+    """Neighbouring groups that were taken together: in which margin (counted from 0), of which column."""
+
+    margin: int
+    column: str
+    groups: Annotated[list[str], Field(min_length=2)]
+
+
+class WeightsPart(Part):
+    """What raking came to.
+
+    Attributes
+    ----------
+    design_effect : 1 + cv^2 of the weights.
+    cycles : how often all margins were gone through.
+    deviation : the largest difference between a weighted count and its total, as a share of it.
+    """
+
+    smallest: NotNegative
+    largest: Positive
+    design_effect: Positive
+    cycles: Annotated[int, Field(ge=1)]
+    deviation: NotNegative
+    joined: list[JoinedPart]
+
+
+class CalibrationPart(Part):
+    """What the released rows are weighted to.
+
+    Attributes
+    ----------
+    source : which published figures the totals are.
+    start : the column whose numbers the weights start from; null where all start equal.
+    floor, cap : the least and the largest weight, in mean weights.
+    weights : null where the margins could not be met: the table then has no column of weights, and `failed` says why.
+    """
+
+    source: str
+    start: str | None
+    floor: NotNegative
+    cap: Positive
+    tolerance: Positive
+    collapse: list[str]
+    fewest_rows: Annotated[int, Field(ge=1)]
+    margins: Annotated[list[MarginPart], Field(min_length=1)]
+    weights: WeightsPart | None
+    failed: str
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """The totals, which others had published."""
+        return (("published_figures", "calibration.margins"),)
+
+    @property
+    def beyond(self) -> str:
+        """Where the totals come from."""
+        return f"that the totals of the weights were published, as is stated: {self.source}"
+
+    @classmethod
+    def of(cls, calibration: Calibration, columns: Sequence[ColumnPart], outcome: Weights | str) -> CalibrationPart:
+        """A calibration on the released bins, with its weights or the reason why there are none."""
+        labels = {column.name: column.labels for column in columns}
+        return cls(
+            source=calibration.source,
+            start=calibration.start,
+            floor=number(calibration.floor),
+            cap=number(calibration.cap),
+            tolerance=number(calibration.tolerance),
+            collapse=list(calibration.collapse),
+            fewest_rows=calibration.fewest_rows,
+            margins=[_margin_part(margin, labels) for margin in calibration.margins],
+            weights=None if isinstance(outcome, str) else _weights_part(outcome),
+            failed=outcome if isinstance(outcome, str) else "",
+        )
+
+    def calibration(self, columns: Sequence[ColumnPart]) -> Calibration:
+        """The calibration as it is stated. Raises LookupError or ValueError for groups that do not fit the columns."""
+        labels = {column.name: column.labels for column in columns}
+        return Calibration(
+            source=self.source,
+            margins=tuple(_margin(part, labels) for part in self.margins),
+            start=self.start,
+            floor=float(self.floor),
+            cap=float(self.cap),
+            tolerance=float(self.tolerance),
+            collapse=tuple(self.collapse),
+            fewest_rows=self.fewest_rows,
+        )
+
+
+def _margin_part(margin: Margin, labels: dict[str, tuple[str, ...]]) -> MarginPart:
+    return MarginPart(
+        columns=list(margin.columns),
+        groups=[
+            [
+                MarginGroupPart(label=label, bins=[one for one, of in zip(labels[column], into, strict=True) if of == group])
+                for group, label in enumerate(names)
+            ]
+            for column, names, into in zip(margin.columns, margin.labels, margin.into, strict=True)
+        ],
+        totals=[number(total) for total in margin.totals],
+    )
+
+
+def _margin(part: MarginPart, labels: dict[str, tuple[str, ...]]) -> Margin:
+    into = []
+    for column, groups in zip(part.columns, part.groups, strict=True):
+        of_bin = [(label, place) for place, group in enumerate(groups) for label in group.bins]
+        if sorted(label for label, _ in of_bin) != sorted(labels[column]):
+            raise ValueError("each released bin in one group")
+        into.append(tuple(dict(of_bin)[label] for label in labels[column]))
+    margin = Margin(
+        columns=tuple(part.columns),
+        labels=tuple(tuple(group.label for group in groups) for groups in part.groups),
+        into=tuple(into),
+        totals=tuple(float(total) for total in part.totals),
+    )
+    if margin.table.shape != margin.shape or not margin.total > 0:
+        raise ValueError("a total for each combination of groups, one of them above 0")
+    return margin
+
+
+def _weights_part(weights: Weights) -> WeightsPart:
+    return WeightsPart(
+        smallest=number(weights.smallest),
+        largest=number(weights.largest),
+        design_effect=number(weights.design_effect),
+        cycles=weights.cycles,
+        deviation=number(weights.deviation),
+        joined=[
+            JoinedPart(margin=joined.margin, column=joined.column, groups=list(joined.labels)) for joined in weights.joined
+        ],
+    )
+
+
+def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence[ColumnPart]) -> Weights | str:
+    """The weights, or why there are none; of released values only.
+
+    Parameters
+    ----------
+    calibration : on the released bins.
+    """
+    numbers = {column.name: [one.number for one in column.bins] for column in columns}
+    start = None if calibration.start is None else np.array(numbers[calibration.start], dtype=float)
+    try:
+        return raked(table, calibration, start)
+    except NotCalibrated as error:
+        return str(error)
+    except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
+        return f"the weights could not be computed ({type(error).__name__})"
+
+
+# Other releases of the same register, and a plan over years.
+
+
+class PlanOfYearsPart(Part):
+    """A plan over years, made before the first of them, and the year that the rest of the document is about.
+
+    Attributes
+    ----------
+    first : the first year; there are as many as `epsilons_exact` has numbers.
+    year : the one that the rest is about.
+    records_in_year, records_in_all : how many records a person has at most in the file of a year, and in those of all years.
+    epsilons_exact, delta_exact : the most that the release of each year costs a record.
+    fallbacks, fallback_epsilon_exact : how many years may have a second release, and what it may cost a record.
+    """
+
+    first: int
+    year: int
+    records_in_year: Annotated[int, Field(ge=1)]
+    records_in_all: Annotated[int, Field(ge=1)]
+    epsilons_exact: Annotated[list[ExactText], Field(min_length=1, max_length=MOST_YEARS)]
+    delta_exact: ExactText
+    fallbacks: Annotated[int, Field(ge=0)]
+    fallback_epsilon_exact: ExactText
+
+    @classmethod
+    def of_plan(cls, asked: YearOfSeries) -> PlanOfYearsPart:
+        """The plan, with the year of a release."""
+        plan = asked.horizon
+        return PlanOfYearsPart(
+            first=plan.first,
+            year=asked.year,
+            records_in_year=plan.in_year,
+            records_in_all=plan.in_all,
+            epsilons_exact=[str(epsilon) for epsilon in plan.epsilons],
+            delta_exact=str(plan.delta),
+            fallbacks=plan.fallbacks,
+            fallback_epsilon_exact=str(plan.fallback_epsilon),
+        )
+
+    @property
+    def horizon(self) -> Horizon:
+        """The plan."""
+        from synthrelease.privacy.plan import Horizon
+
+        return Horizon(
+            first=self.first,
+            epsilons=tuple(map(Fraction, self.epsilons_exact)),
+            delta=Fraction(self.delta_exact),
+            in_year=self.records_in_year,
+            in_all=self.records_in_all,
+            fallbacks=self.fallbacks,
+            fallback_epsilon=Fraction(self.fallback_epsilon_exact),
+        )
+
+
+class YearsPart(PlanOfYearsPart):
+    """The plan over years, and what of it this release is (theory 11.13, a promise over years).
+
+    Attributes
+    ----------
+    again : whether this release replaces one of its year that released nothing.
+    promised_epsilon_exact, promised_delta_exact : to a person, for all years together.
+    paid_epsilon_exact, paid_delta_exact : by a person at most so far, for all years up to this one.
+    """
+
+    again: bool
+    promised_epsilon_exact: ExactText
+    promised_delta_exact: ExactText
+    paid_epsilon_exact: ExactText
+    paid_delta_exact: ExactText
+
+
+class EarlierPart(Part):
+    """A release before this one.
+
+    Attributes
+    ----------
+    digest : the SHA-256 checksum of its release.json.
+    epsilon_exact, delta_exact : what it cost for one record.
+    person_epsilon_exact, person_delta_exact : what it cost for a person; null where it promised a person nothing.
+    corrects : the digest of the release that it replaced, if it is an erratum, which spent nothing.
+    changed : what is otherwise in this release, in bins and rules, one sentence each.
+    year, again : of a plan over years, absent without one: which year it is of, and whether it replaced one that
+        released nothing (absent where it did not).
+    estimated : of a plan over years, what it states of questions about columns whose bins are the same in this release; absent
+        where there is nothing.
+    """
+
+    title: str
+    version: str
+    published: str
+    digest: str
+    epsilon_exact: ExactText
+    delta_exact: ExactText
+    person_epsilon_exact: ExactText | None
+    person_delta_exact: ExactText | None
+    corrects: str | None
+    changed: list[str]
+    year: int | None = None
+    again: Literal[True] | None = None
+    estimated: list[IntendedEstimatePart] = []
+
+
+class CorrectedPart(Part):
+    """The release that this one replaces without spending anything: its digest and version, and what was put right."""
+
+    digest: str
+    version: str
+    reason: str
+
+
+class SeriesPart(Part):
+    """All releases from records of the same persons.
+
+    Attributes
+    ----------
+    total_epsilon_exact, total_delta_exact : for a person who is in all of them, this one included (theory 1.1, sequential
+        composition); null where one of them promises a person nothing. An erratum and what it corrects count once.
+    years : the plan over years; absent without one.
+    """
+
+    name: str
+    earlier: list[EarlierPart]
+    corrects: CorrectedPart | None
+    total_epsilon_exact: ExactText | None
+    total_delta_exact: ExactText | None
+    years: YearsPart | None = None
+
+    @property
+    def fixed(self) -> dict[str, Any] | None:
+        """Which release of which plan over years it is."""
+        if self.years is None:
+            return None
+        return {"name": self.name, **self.years.model_dump(include={*PlanOfYearsPart.model_fields, "again"})}
+
+    @property
+    def beyond(self) -> str:
+        """Other releases."""
+        return "that there are no releases of the same register but those that are named"
+
+    @property
+    def several_releases(self) -> bool:
+        """Earlier ones are named, or others are planned."""
+        return bool(self.earlier) or self.years is not None
+
+
+# What the file is a sample of.
+
+
+class PopulationPart(Part):
+    """What a member of the population is promised of whom nobody knows whether he was drawn. The guarantee stands beside it,
+    and it alone counts in a ledger.
+
+    Attributes
+    ----------
+    size, source : records of the population, and where that is published.
+    sample : how the file was drawn from them.
+    sampled : rows of the file.
+    epsilon_exact, delta_exact : of this sentence (theory 11.3, amplification by a subset).
+    """
+
+    size: Annotated[int, Field(ge=1)]
+    source: str
+    sample: Literal["simple random, without replacement"]
+    sampled: Annotated[int, Field(ge=1)]
+    epsilon_exact: ExactText
+    delta_exact: ExactText
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """The file has as many rows as were drawn."""
+        return (("private_file", "population.sampled"),)
+
+    def loss(self) -> Loss:
+        """The sentence as it is stated."""
+        return Loss(Fraction(self.epsilon_exact), Fraction(self.delta_exact))
+
+
+# Complete copies of the rows.
+
+
+class ImputationPart(Part):
+    """Complete copies in imputed.csv.
+
+    Attributes
+    ----------
+    donors : rows that had to agree, before fewer columns had to.
+    match : columns in which rows should agree, the most important first.
+    rows : released rows that lack a value which the rules do not demand to be missing.
+    smallest : rows that got the values of one donor, at least: how often each row of a copy occurs at least.
+    failed : why there are no copies; empty where there are.
+    """
+
+    copies: AtLeastOne
+    donors: AtLeastOne
+    match: list[str]
+    rows: Annotated[int, Field(ge=0)]
+    smallest: AtLeastOne
+    failed: str
+
+    def file(self, bundle: BundleTable) -> str:
+        """The name of the file with the copies."""
+        return bundle.named(IMPUTED)
+
+    @property
+    def beyond(self) -> str:
+        """How donors were drawn."""
+        return "that donors were drawn at random for the complete copies"
+
+
+def missing_bins(columns: Sequence[ColumnPart]) -> tuple[int | None, ...]:
+    """Per column, the index of its bin of missing values; None where it has none."""
+    return tuple(next((place for place, one in enumerate(column.bins) if one.missing), None) for column in columns)
+
+
+def gaps_of(part: ImputationPart, columns: Sequence[ColumnPart]) -> Gaps:
+    """How gaps are filled, on the released bins."""
+    names = [column.name for column in columns]
+    return Gaps(
+        missing=missing_bins(columns),
+        match=tuple(names.index(name) for name in part.match),
+        donors=part.donors,
+        copies=part.copies,
+        smallest=part.smallest,
+    )
+
+
+def flags_of_rows(table: ReleasedTable, open_: np.ndarray) -> list[str]:
+    """Per row of data.csv, the names of the columns in which it has a gap, with a space between two.
+
+    Parameters
+    ----------
+    open_ : (n_cells, n_columns) the gaps of the table (`gaps_of_cells`).
+    """
+    names = np.full(len(table.counts), "", dtype=object)
+    for column, name in enumerate(table.names):
+        names[open_[:, column]] += f" {name}"
+    return [text.strip() for text in np.repeat(names, table.counts.counts).tolist()]
+
+
+# Columns that follow from others in the same row.
+
+
+class LevelPart(Part):
+    """One level.
+
+    Attributes
+    ----------
+    column : of the table, with the area of each row.
+    areas : how many the column can have.
+    """
+
+    column: str
+    areas: Annotated[int, Field(ge=1)]
+
+
+class GeographyPart(Part):
+    """Areas that lie within one another: each smallest area in one area of every level above.
+
+    Attributes
+    ----------
+    levels : from the largest areas to the smallest.
+    """
+
+    levels: Annotated[list[LevelPart], Field(min_length=2)]
+
+    @model_validator(mode="after")
+    def _different(self) -> GeographyPart:
+        if len({level.column for level in self.levels}) < len(self.levels):
+            raise ValueError("expected a column of its own for each level")
+        return self
+
+    @property
+    def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """An area lies in one area of the level above."""
+        return tuple((above.column, (level.column,)) for above, level in pairwise(self.levels))
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """Which area lies in which stands in the specification."""
+        return (("specification", "geography"),)
+
+
+class NumberPart(Part):
+    """One group.
+
+    Attributes
+    ----------
+    column : of the table, with the number of marks in each row.
+    marks : of each column that it counts, the released categories that are a mark.
+    """
+
+    column: str
+    marks: Annotated[dict[str, list[str]], Field(min_length=2)]
+
+
+class MarksPart(Part):
+    """Columns of the table that no private file has, as each follows from others in the same row.
+
+    Attributes
+    ----------
+    groups : one for each such column.
+    """
+
+    groups: Annotated[list[NumberPart], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _different(self) -> MarksPart:
+        if len({group.column for group in self.groups}) < len(self.groups):
+            raise ValueError("expected a column of its own for each group")
+        return self
+
+    @property
+    def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """A number of marks follows from the columns that it counts."""
+        return tuple((group.column, tuple(group.marks)) for group in self.groups)
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """Which categories are a mark stands in the specification."""
+        return (("specification", "marks"),)
