@@ -18,25 +18,16 @@ from synthrelease.data.dates import DateFormat, years_between
 from synthrelease.data.schema import parse_bins
 from synthrelease.errors import so_many
 from synthrelease.settings.columns import InputTable
-from synthrelease.studio.drafting.column_draft import (
+from synthrelease.studio.drafting.bins import NumberBins, far_value, number_bins, number_facts
+from synthrelease.studio.drafting.categories import (
     MAX_CATEGORIES,
-    NUMBER,
-    Answers,
-    CodebookEntry,
-    ColumnDraft,
-    LeftOut,
-    NumberBins,
     are_too_many,
     draft_by_beginning,
     draft_codes,
-    far_value,
-    left_out_as_key,
-    no_answers,
-    number_bins,
-    number_facts,
-    plain_name,
     share_of_frequent,
 )
+from synthrelease.studio.drafting.codebook import CodebookEntry, no_answers
+from synthrelease.studio.drafting.column_draft import NUMBER, Answers, ColumnDraft, LeftOut, left_out_as_key, plain_name
 from synthrelease.studio.drafting.options import AreasDraft, areas_asked, nested_columns
 from synthrelease.studio.drafting.public_file import (
     Order,

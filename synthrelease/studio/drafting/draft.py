@@ -35,6 +35,7 @@ from synthrelease.spec.reference import (
 )
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.tried import leave
+from synthrelease.studio.drafting.codebook import read_codebook
 from synthrelease.studio.drafting.column_draft import (
     ALL,
     MOST_COLUMNS,
@@ -42,7 +43,6 @@ from synthrelease.studio.drafting.column_draft import (
     ColumnDraft,
     LeftOut,
     chosen_columns,
-    read_codebook,
     said_twice,
 )
 from synthrelease.studio.drafting.columns import drafted_columns, with_areas, without_role

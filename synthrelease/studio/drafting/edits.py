@@ -35,7 +35,9 @@ from synthrelease.spec.load import load_changed, load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import ShortlistFile, cheaper_plan
 from synthrelease.spec.tried import leave, rows_tried
-from synthrelease.studio.drafting.column_draft import CodebookEntry, ColumnDraft, LeftOut, bin_numbers, bin_texts, plain_name
+from synthrelease.studio.drafting.bins import bin_numbers, bin_texts
+from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.studio.drafting.column_draft import ColumnDraft, LeftOut, plain_name
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.public_file import PublicFile, own_numbers
 from synthrelease.studio.drafting.text import codelist_name, column_lines

@@ -12,7 +12,9 @@ from synthrelease.data.linked import ABSENT, slot_name
 from synthrelease.data.schema import parse_bins
 from synthrelease.errors import InputError
 from synthrelease.sources.source import Source
-from synthrelease.studio.drafting.column_draft import ALL, AskedFor, CodebookEntry, ColumnDraft, LeftOut, NumberBins
+from synthrelease.studio.drafting.bins import NumberBins
+from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.studio.drafting.column_draft import ALL, AskedFor, ColumnDraft, LeftOut
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.criteria import Suggestion
 from synthrelease.studio.drafting.public_file import PublicFile, every_row, read_public_file

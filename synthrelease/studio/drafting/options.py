@@ -26,16 +26,8 @@ from synthrelease.generators.measurements import divided, power_of
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.settings.tables import NOT_ANSWERED
 from synthrelease.sources.paths import without_secrets
-from synthrelease.studio.drafting.column_draft import (
-    Answers,
-    ColumnDraft,
-    LeftOut,
-    are_too_many,
-    draft_codes,
-    heavy_value,
-    left_out_as_key,
-    plain_name,
-)
+from synthrelease.studio.drafting.categories import are_too_many, draft_codes
+from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut, heavy_value, left_out_as_key, plain_name
 from synthrelease.studio.drafting.criteria import Suggestion
 from synthrelease.studio.drafting.public_file import PublicFile, PublicRows, every_row
 from synthrelease.studio.drafting.toml_edit import comment, toml

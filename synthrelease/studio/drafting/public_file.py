@@ -27,6 +27,8 @@ from synthrelease.settings.columns import Encoding, InputTable
 from synthrelease.sources.flat_tables import Package
 from synthrelease.sources.formats import Kind, format_of
 from synthrelease.sources.source import File, Source
+from synthrelease.studio.drafting.bins import round_step, skewed
+from synthrelease.studio.drafting.codebook import ColumnNotes, notes_of
 from synthrelease.studio.drafting.column_draft import (
     ALL,
     LEAST,
@@ -34,12 +36,8 @@ from synthrelease.studio.drafting.column_draft import (
     Answers,
     AskedFor,
     ColumnDraft,
-    ColumnNotes,
     LeftOut,
     left_out_as_key,
-    notes_of,
-    round_step,
-    skewed,
 )
 
 _DELIMITERS = (",", ";", "\t", "|")

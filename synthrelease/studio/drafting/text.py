@@ -14,7 +14,8 @@ from synthrelease.errors import listing
 from synthrelease.privacy.curves import epsilon_of
 from synthrelease.settings.tables import MOST_PAIRS
 from synthrelease.spec.reference import ACCEPTANCE_NAME, CONFIGURATION_NAME
-from synthrelease.studio.drafting.column_draft import ColumnDraft, LeftOut, bin_texts
+from synthrelease.studio.drafting.bins import bin_texts
+from synthrelease.studio.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.studio.drafting.criteria import OTHERS, AcceptanceDraft, Suggestion
 from synthrelease.studio.drafting.members import MembersDraft
 from synthrelease.studio.drafting.options import WITHIN, AreasDraft, UnitAnswer, unit_lines

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.data.schema import parse_bins
-from synthrelease.studio.drafting.column_draft import LEAST_SHARE, OWN_ZERO, bin_texts, number_bins
+from synthrelease.studio.drafting.bins import LEAST_SHARE, OWN_ZERO, bin_texts, number_bins
 
 
 def shares(values: np.ndarray, counts: np.ndarray, limits: tuple[float, ...]) -> list[float]:

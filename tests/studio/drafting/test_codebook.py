@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.errors import InputError
-from synthrelease.studio.drafting.column_draft import CodebookEntry, read_codebook
+from synthrelease.studio.drafting.codebook import CodebookEntry, read_codebook
 
 SEX = CodebookEntry(
     description="Sex of the person", labels={"1": "Male", "2": "Female", "9": "Unknown"}, missing=frozenset(["9"])

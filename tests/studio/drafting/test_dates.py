@@ -10,7 +10,8 @@ import pytest
 
 from synthrelease.enclave.ingest import read_public
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.drafting.column_draft import Answers, CodebookEntry, LeftOut
+from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.studio.drafting.column_draft import Answers, LeftOut
 from synthrelease.studio.drafting.columns import DateColumn, date_column, date_format, draft_dates
 from synthrelease.studio.drafting.draft import write_draft
 

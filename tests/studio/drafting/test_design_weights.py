@@ -14,7 +14,8 @@ import pytest
 from synthrelease.errors import InputError, Problem, SpecError
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting import columns
-from synthrelease.studio.drafting.column_draft import Answers, CodebookEntry, ColumnDraft, LeftOut
+from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.draft import draft, write_draft
 from synthrelease.studio.drafting.public_file import read_public_file

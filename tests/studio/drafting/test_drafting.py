@@ -19,7 +19,8 @@ from synthrelease.errors import InputError, OutputError, SynthreleaseError
 from synthrelease.releasing.release import read_private
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.drafting.column_draft import LEAST_SHARE, ColumnDraft
+from synthrelease.studio.drafting.bins import LEAST_SHARE
+from synthrelease.studio.drafting.column_draft import ColumnDraft
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.draft import draft, write_draft
 from synthrelease.studio.drafting.public_file import read_public_file

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from synthrelease.errors import InputError
-from synthrelease.studio.drafting.column_draft import Answers, CodebookEntry, LeftOut, heavy_value, left_out_as_key
+from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.studio.drafting.column_draft import Answers, LeftOut, heavy_value, left_out_as_key
 from synthrelease.studio.drafting.options import UnitAnswer, unit_lines
 from synthrelease.studio.drafting.public_file import read_public_file
 

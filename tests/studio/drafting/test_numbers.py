@@ -17,7 +17,7 @@ from synthrelease.data.schema import parse_bins
 from synthrelease.enclave.ingest import read_public
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.drafting.column_draft import NumberFacts, number_bins, number_facts
+from synthrelease.studio.drafting.bins import NumberFacts, number_bins, number_facts
 from synthrelease.studio.drafting.criteria import one_of_each
 from synthrelease.studio.drafting.draft import write_draft
 

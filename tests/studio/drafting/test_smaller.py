@@ -17,7 +17,8 @@ from synthrelease.data.schema import parse_bins
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.drafting.column_draft import Answers, CodebookEntry, ColumnDraft
+from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft
 from synthrelease.studio.drafting.columns import draft_column
 from synthrelease.studio.drafting.criteria import MOST_ERRORS, MOST_ERRORS_OF_STRONGEST, MOST_OFF, DraftStanding
 from synthrelease.studio.drafting.draft import (

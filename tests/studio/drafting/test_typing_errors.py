@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from synthrelease.studio.drafting.column_draft import Answers, CodebookEntry, ColumnDraft
+from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft
 from synthrelease.studio.drafting.columns import date_format, draft_column, without_typing_errors
 
 AGES = {str(age): 40 for age in range(18, 98)}

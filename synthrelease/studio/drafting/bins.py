@@ -1,0 +1,372 @@
+"""Bins of a column of numbers, with round limits as a person would choose them, and what stands for them in computations.
+
+Limits are whole multiples of 1, 2 or 5 times a power of ten, so that no bin is nearly empty. Where most rows stand in a small
+part of the range, as with money, the limits go 1, 2, 5, 10, 20, 50, ... A zero that many rows have is a bin of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from synthrelease.data.schema import MAX_BINS, IntervalBin, value_grid
+from synthrelease.errors import so_many
+
+LEAST_SHARE = 0.01
+"""Of the rows, in every drafted bin: rarer bins are what a release is worst at."""
+
+COARSE, FINE = 6, 14
+"""About how many bins are wanted."""
+
+OWN_ZERO = 0.05
+"""Share of the rows with the value 0 from which on it is a bin of its own."""
+
+_SKEWED = 8.0
+"""The 97th percentile of the positive values over their median, above which limits are logarithmic."""
+_STEPS = (1, 2, 5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberBins:
+    """Limits between bins of one column.
+
+    Attributes
+    ----------
+    low, high : bounds, a little wider than the public file's smallest and largest value.
+    coarse, fine : inner limits, increasing; those of `coarse` are among those of `fine`.
+    groups : limits of `coarse` that divide the rows into three groups, or two.
+    """
+
+    low: float
+    high: float
+    coarse: tuple[float, ...]
+    fine: tuple[float, ...]
+    groups: tuple[float, ...]
+
+    def texts(self, *, whole: bool, weight: bool) -> dict[str, list[str]]:
+        """The alternatives as a configuration has them; the fine one where it is another than the coarse one.
+
+        Parameters
+        ----------
+        weight : whether a 0 stands for nobody: "<1" has the number 1, and "0" would have none above 0.
+        """
+        found = {"coarse": self.coarse, "fine": self.fine}
+        low = None if weight else self.low
+        return {
+            name: bin_texts(limits, whole=whole, low=low)
+            for name, limits in found.items()
+            if name == "coarse" or limits != self.coarse
+        }
+
+
+def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> NumberBins:
+    """Round bins for a column.
+
+    Parameters
+    ----------
+    values, counts : (n_values,) different values, increasing, and how often each occurs.
+    whole : True for whole numbers.
+    """
+    fixed = _zero(values, counts, whole)
+    wanted = _logarithmic(values, counts, whole) or _even(values, counts, whole, fixed)
+    coarse = _kept(values, counts, wanted[0], fixed)
+    fine = _kept(values, counts, wanted[1], coarse)
+    edge = round_step((values[-1] - values[0]) / 100, whole)
+    low = _plain(math.floor(values[0] / edge) * edge)
+    high = _plain(math.ceil((values[-1] + (1 if whole else 0)) / edge) * edge - (1 if whole else 0))
+    groups = _groups(values, counts, coarse)
+    return NumberBins(
+        low=low,
+        high=max(high, low + edge),
+        coarse=coarse,
+        fine=fine,
+        groups=groups,
+    )
+
+
+def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, ...]:
+    """Limits that leave a frequent 0 alone: of whole numbers 0 and 1, of others 0 and a number below all positive ones."""
+    at = int(np.searchsorted(values, 0))
+    if at + 1 >= len(values) or values[at] != 0 or counts[at] < OWN_ZERO * counts.sum():
+        return ()
+    above = 1.0 if whole else _plain(10.0 ** math.floor(math.log10(values[at + 1])))
+    return (above,) if at == 0 else (0.0, above)
+
+
+def _even(values: np.ndarray, counts: np.ndarray, whole: bool, fixed: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Multiples of a step, for coarse and for fine bins; a frequent 0 has no say in the step."""
+    inside = values > 0 if fixed else np.ones(len(values), dtype=bool)
+    cumulated = np.cumsum(counts[inside]) / counts[inside].sum()
+    first, last = (float(values[inside][np.searchsorted(cumulated, share)]) for share in (0.03, 0.97))
+    step = round_step((last - first) / COARSE, whole)
+    finer = min(_divisors(step, whole), key=lambda width: abs(math.log(width * FINE / max(last - first, width))))
+    return _multiples(values, counts, step), _multiples(values, counts, finer)
+
+
+def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[list[float], list[float]] | None:
+    """1, 10, 100, ... or 1, 2, 5, 10, ... over the positive values, where these are skewed; None where they are not."""
+    if (ends := skewed(values, counts)) is None:
+        return None
+    low, high = ends
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    fine = [_plain(10.0**power * factor) for power in powers for factor in _STEPS]
+    fine = [limit for limit in fine if low <= limit <= high and (limit >= 1 or not whole)]
+    every = next(step for step in (1, 2, 3, 6, 12) if len(fine) / step <= COARSE or step == 12)
+    negative = [0.0] if values[0] < 0 else []
+    return negative + fine[::every], negative + fine
+
+
+def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None:
+    """The 3rd and the 97th percentile of the positive values, where most of these stand in a small part; None elsewhere."""
+    positive = values > 0
+    if counts[positive].sum() < counts.sum() / 20 or positive.sum() <= 20:
+        return None
+    cumulated = np.cumsum(counts[positive]) / counts[positive].sum()
+    low, middle, high = (float(values[positive][np.searchsorted(cumulated, share)]) for share in (0.03, 0.5, 0.97))
+    return (low, high) if high >= _SKEWED * middle else None
+
+
+def _multiples(values: np.ndarray, counts: np.ndarray, step: float) -> list[float]:
+    """Multiples of a step up to the largest value, at most a thousand, above the first below which a bin would be too empty: a
+    single value far below all others would have the thousand for itself."""
+    lowest = values[np.searchsorted(np.cumsum(counts) / counts.sum(), LEAST_SHARE / 2)]
+    first = math.floor(lowest / step) + 1
+    last = min(math.floor(values[-1] / step), first + 1000)
+    return [multiple * step for multiple in range(first, last + 1)]
+
+
+def _divisors(step: float, whole: bool) -> list[float]:
+    """Round steps that a step is a multiple of."""
+    parts = [step / part for part in (1, 2, 5, 10) if not whole or step % part == 0]
+    return [part for part in parts if round_step(part, whole) == part] or [step]
+
+
+def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed: Sequence[float]) -> tuple[float, ...]:
+    """The fixed limits, and of the others those that leave no bin nearly empty."""
+    kept = list(fixed)
+    for limit in sorted({_plain(limit) for limit in limits if values[0] < limit <= values[-1]} - set(fixed)):
+        trial = sorted([*kept, limit])
+        at = trial.index(limit)  # only the two bins beside the new limit get smaller
+        beside = _shares(values, counts, trial)[at : at + 2]
+        if min(beside) >= LEAST_SHARE:
+            kept = trial
+    return tuple(kept)
+
+
+def _groups(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> tuple[float, ...]:
+    """The two limits whose smallest group is largest; the only limit where there is one."""
+    pairs: list[tuple[float, ...]] = [*combinations(limits, 2)] or [tuple(limits)]
+    return max(pairs, key=lambda pair: min(_shares(values, counts, pair)))
+
+
+def _shares(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> list[float]:
+    """Share of the rows in each bin between the limits."""
+    rows = np.bincount(np.searchsorted(limits, values, side="right"), weights=counts, minlength=len(limits) + 1)
+    return (rows / counts.sum()).tolist()
+
+
+def round_step(width: float, whole: bool) -> float:
+    """1, 2, 5 or 10 times a power of ten, near a width; at least 1 for whole numbers."""
+    if not width > 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(width))
+    step = min((power * factor for factor in (1, 2, 5, 10)), key=lambda value: abs(math.log(value / width)))
+    return max(1.0, step) if whole else step
+
+
+def _plain(value: float) -> float:
+    """A limit without the rounding errors of its multiplication."""
+    return float(f"{value:.12g}")
+
+
+def bin_texts(limits: Sequence[float], *, whole: bool, low: float | None = None) -> list[str]:
+    """The bins between limits as they are written in a configuration, runs of single whole numbers as "18..44".
+
+    Parameters
+    ----------
+    low : the lowest possible number. Where the first bin of whole numbers holds 0 alone it is written "0", since the number of
+        "<1" in means is 1.
+    """
+    if not limits:
+        raise ValueError("bins need at least one limit")
+    first = f"<{_shown(limits[0])}"
+    last = f">={_shown(limits[-1])}"
+    if not whole:
+        return [first, *(f"{_shown(a)} to {_shown(b)}" for a, b in zip(limits, limits[1:], strict=False)), last]
+    texts: list[str] = []
+    run: list[int] = []
+    if low == 0 and limits[0] == 1:
+        first, limits = "", [0, *limits]
+    for a, b in zip(limits, limits[1:], strict=False):
+        if b == a + 1:
+            run.append(int(a))
+            continue
+        texts += _run_text(run)
+        run = []
+        texts.append(f"{int(a)}-{int(b) - 1}")
+    return [*([first] if first else []), *texts, *_run_text(run), last]
+
+
+def _run_text(run: Sequence[int]) -> list[str]:
+    return [f"{run[0]}..{run[-1]}"] if len(run) > 1 else [str(value) for value in run]
+
+
+def _shown(value: float) -> str:
+    """A number without an exponent."""
+    text = f"{value:.12f}".rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+# How criteria are to take a column: what stands for each bin, the grid of own values, ranges of means and lines.
+
+Range = tuple[float, float]
+
+_TENTH = 10
+"""Numbers are rounded to a power of ten that is at most the standard deviation in the bin over this."""
+_NOTHING = 1000
+"""Clipping, or the grid, may move rows by the standard deviation of the column over this, on average: a group of a tenth of the
+rows by a hundredth of it at most."""
+_TAILS = (0.001, 0.0003, 0.0001)
+"""Shares of the rows on either side that the range of a mean may clip."""
+_EXTREME, _FAR_NUMBERS = 0.001, 0.01
+"""Share of the rows on either side that count as the ends of the range of a line; and where these lie far out."""
+_FINER = (1, 2, 5, 10, 20)
+"""By how much the grid of a column may be finer than the one that it has by itself."""
+_SELDOM, _MOVED = 1000, 0.05
+"""Of so many rows at most one has a far value; by what part of the standard deviation it moves the mean, at least."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberFacts:
+    """How criteria that compute with a column are to take it.
+
+    Attributes
+    ----------
+    numbers : what stands for a bin, by its label, where it is another number than the bin has by itself.
+    step : of the grid that own values are counted on; None for the one that the bounds imply.
+    mean_range, line_range : what values are clipped to for a mean, and for a line.
+    """
+
+    numbers: Mapping[str, float]
+    step: float | None
+    mean_range: Range
+    line_range: Range
+
+
+def number_facts(
+    values: np.ndarray, counts: np.ndarray, bins: Sequence[Sequence[IntervalBin]], bounds: Range, *, whole: bool, weight: bool
+) -> NumberFacts:
+    """From the public rows.
+
+    Parameters
+    ----------
+    values, counts : (n_values,) different values, increasing, and how many public rows have each.
+    bins : of every alternative, the coarsest first.
+    weight : whether the numbers must be above 0.
+    """
+    found: dict[str, float] = {}
+    for intervals in bins:
+        found |= bin_numbers(values, counts, intervals, bounds, whole)
+    return NumberFacts(
+        numbers={label: number for label, number in found.items() if number > 0 or not weight},
+        step=None if weight else _step(values, counts, bins[0], bounds, whole),
+        mean_range=_mean_range(values, counts, bounds),
+        line_range=_line_range(values, counts, bounds),
+    )
+
+
+def far_value(values: np.ndarray, counts: np.ndarray) -> str:
+    """What is asked of a value that at most one row in 1,000 has and that moves the mean by much; empty where there is none.
+
+    The mean of the last bin and the bounds are drafted from it, so that one wrong public row makes all means wrong.
+    """
+    for place in (0, -1):
+        rest, rows = np.delete(values, place), np.delete(counts, place)
+        if not rest.size or counts[place] * _SELDOM > rows.sum():
+            continue
+        without, spread = _moments(rest, rows)
+        mean = _moments(values, counts)[0]
+        if abs(mean - without) > _MOVED * spread > 0:
+            have = f"{so_many(int(counts[place]), 'row')} of the public file {'has' if counts[place] == 1 else 'have'}"
+            return (
+                f"the mean is {mean:.4g} with {values[place]:.12g}, which {have}, and {without:.4g} without. If it is an "
+                "error, mend it in the public file and draft again"
+            )
+    return ""
+
+
+def bin_numbers(
+    values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool
+) -> dict[str, float]:
+    """The mean of the rows of each bin, rounded; the middle, for an open bin that of its edge and the bound, where the mean is
+    as near to it as rounding may leave it, or no row is in the bin.
+    """
+    found = {}
+    for one in bins:
+        low, high = max(one.lower, bounds[0]), min(one.upper - (1 if whole else 0), bounds[1])
+        inside = (values >= one.lower) & (values < one.upper)
+        number = (low + high) / 2
+        if inside.any():
+            mean, spread = _moments(values[inside], counts[inside])
+            if abs(mean - number) > spread / (2 * _TENTH):
+                decimals = min(12, -math.floor(math.log10(spread / _TENTH))) if spread > 0 else 12
+                number = min(max(float(round(mean, decimals)), low), high)
+        if number != one.number:
+            found[one.label] = number
+    return found
+
+
+def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
+    """Mean and standard deviation."""
+    mean = float(np.average(values, weights=counts))
+    return mean, math.sqrt(float(np.average((values - mean) ** 2, weights=counts)))
+
+
+def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool) -> float | None:
+    """A finer grid where the one of the bounds would move the means in the bins: of money most is near 0, and halves of a step
+    count upwards.
+    """
+    usual, spread = value_grid(bounds, whole=whole).step, _moments(values, counts)[1]
+    place = np.searchsorted([one.lower for one in bins][1:], values, side="right")
+    step = usual
+    for part in _FINER:
+        if (whole and usual % part) or (bounds[1] - bounds[0]) * part / usual > MAX_BINS:
+            continue
+        step = usual / part
+        moved = np.bincount(place, weights=counts * (np.floor(values / step + 0.5) * step - values))
+        if np.abs(moved).sum() <= counts.sum() * spread / _NOTHING:
+            break
+    return None if step == usual else step
+
+
+def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
+    """The bounds, or a narrower range where clipping to it moves next to nothing: noise goes with the width."""
+    spread = _moments(values, counts)[1]
+    for share in _TAILS:
+        low, high = _quantiles(values, counts, bounds, share)
+        if float(np.average(np.abs(values - np.clip(values, low, high)), weights=counts)) <= spread / _NOTHING:
+            return low, high
+    return bounds
+
+
+def _line_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
+    """All but the extremes, whose leverage the noise has to hide; of money and the like, where few rows lie far out, more."""
+    wide, narrow = (_quantiles(values, counts, bounds, share) for share in (_EXTREME, _FAR_NUMBERS))
+    return narrow if wide[1] - wide[0] > 2 * (narrow[1] - narrow[0]) else wide
+
+
+def _quantiles(values: np.ndarray, counts: np.ndarray, bounds: Range, share: float) -> Range:
+    """What all but a share of the rows on either side have, rounded outward to a twentieth of the width or less."""
+    cumulated = np.cumsum(counts)
+    rows = int(cumulated[-1])
+    first, last = (int(np.searchsorted(cumulated, at, side="right")) for at in (share * rows, (1 - share) * rows))
+    low, high = float(values[first]), float(values[min(last, len(values) - 1)])
+    if not low < high:
+        return bounds
+    step = 10.0 ** math.floor(math.log10((high - low) / 20))
+    low, high = (float(f"{end * step:.12g}") for end in (math.floor(low / step), math.ceil(high / step)))
+    return max(low, bounds[0]), min(high, bounds[1])

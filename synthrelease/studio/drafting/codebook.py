@@ -1,0 +1,222 @@
+"""What columns and their codes mean: a codebook, as the publisher of a register says it, and the notes in a file of a package.
+
+A codebook is read for `init` alone. JSON: for each column an object with `description` and `values`, a table from code to
+meaning, in which `min` and `max` say that the column holds numbers; or the table of codes alone; or a text, which is the
+description. `kind`, "number" or "code", answers what a draft asks. CSV: a line for each code, with the columns `column`, `code`
+and `label`; a line without a code describes the column.
+
+Files of Stata, SAS and SPSS carry labels, codelists and codes that mean missing. These are read of public files alone: the
+labels of a private file are words that somebody wrote about its records, and no public rule says what may stand in them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from synthrelease.enclave.statistical import object_text, read_package, writer
+from synthrelease.errors import InputError, listing
+from synthrelease.sources.flat_tables import Package
+
+MAX_BYTES = 50_000_000
+_HEADERS = {
+    "column": ("column", "variable", "name", "field", "varname"),
+    "code": ("code", "value"),
+    "label": ("label", "meaning", "text", "description", "desc"),
+}
+_RANGE = ("min", "max")
+_KINDS = ("number", "code")
+MISSING_WORDS = re.compile(
+    r"n/?a\b|not? (applicable|available|answered|stated|reported|recorded|known|specified|in universe|response)|"
+    r"(missing|unknown|unspecified|refused|blank|suppressed|invalid|niu|dk|nr)\b|"
+    r"(don'?t|does not|do not) know|no (answer|response)|"
+    r"(no aplica|se ignora|no especificado|desconocido|keine angabe|unbekannt|weiß nicht|non renseign|inconnu)",
+    re.IGNORECASE,
+)
+"""How meanings begin that say that there is no answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodebookEntry:
+    """What is said about one column.
+
+    Attributes
+    ----------
+    description : its meaning; empty where nothing is said.
+    labels : code as it stands in the file -> meaning.
+    missing : codes that are said to stand for no answer.
+    number, code : whether it is said to hold numbers, or codes.
+    """
+
+    description: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    missing: frozenset[str] = frozenset()
+    number: bool = False
+    code: bool = False
+
+    def or_else(self, other: CodebookEntry) -> CodebookEntry:
+        """This entry, and what `other` says where this one says nothing."""
+        return CodebookEntry(
+            description=self.description or other.description,
+            labels=self.labels or other.labels,
+            missing=self.missing | other.missing,
+            number=self.number or (other.number and not self.code),
+            code=self.code or (other.code and not self.number),
+        )
+
+
+def read_codebook(path: str | Path) -> dict[str, CodebookEntry]:
+    """Every column that the codebook names.
+
+    Raises
+    ------
+    InputError : when the file cannot be read or is neither of the two forms.
+    """
+    path = Path(path)
+    problem = ""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            problem = f"a codebook of at most {MAX_BYTES} bytes, found a larger file"
+        else:
+            text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        problem = f"a codebook that can be read, found none ({error.strerror})"
+    except UnicodeDecodeError:
+        problem = "a codebook in UTF-8, found other bytes"
+    if problem:
+        raise InputError(f"{path}: expected {problem}.")
+    try:
+        return _of_json(json.loads(text)) if text.lstrip()[:1] in ("{", "[") else _of_csv(text)
+    except json.JSONDecodeError as error:
+        problem = f"expected JSON, found an error in line {error.lineno}, column {error.colno} ({error.msg})"
+    except RecursionError:
+        problem = "expected less nested JSON"
+    except (_UnreadableCodebook, csv.Error) as error:
+        problem = str(error)
+    raise InputError(f"{path}: {problem}.")
+
+
+class _UnreadableCodebook(Exception):
+    """What was expected and found."""
+
+
+def _of_json(found: Any) -> dict[str, CodebookEntry]:
+    if not isinstance(found, dict):
+        raise _UnreadableCodebook("expected a JSON object with an entry for each column, found a list")
+    return {str(name): _entry(str(name), about) for name, about in found.items()}
+
+
+def _entry(name: str, about: Any) -> CodebookEntry:
+    if isinstance(about, str):
+        return CodebookEntry(description=_line(about))
+    if not isinstance(about, dict):
+        raise _UnreadableCodebook(f"expected a text or an object for the column {name!r}, found something else")
+    described = {"description", "values", "details", "link", "label", "labels", "codes", "kind"} & set(about)
+    kind = about.get("kind") if about.get("kind") in _KINDS else ""
+    values = next((about[key] for key in ("values", "labels", "codes") if isinstance(about.get(key), dict)), None)
+    if not described:
+        values = about
+    labels = {str(code): _line(str(text)) for code, text in (values or {}).items() if code not in _RANGE}
+    return CodebookEntry(
+        description=_line(str(about.get("description") or (about.get("label") if values is not about else "") or "")),
+        labels=labels,
+        missing=no_answers(labels),
+        number=kind == "number" or (not kind and any(end in (values or {}) for end in _RANGE)),
+        code=kind == "code",
+    )
+
+
+def _of_csv(text: str) -> dict[str, CodebookEntry]:
+    delimiter = max(",;\t|", key=text.partition("\n")[0].count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    header = [name.strip().lower() for name in next(rows, [])]
+    places = {key: _place(header, names) for key, names in _HEADERS.items()}
+    if places["column"] is None or places["label"] is None:
+        raise _UnreadableCodebook(
+            "expected a JSON object, or CSV with the columns 'column', 'code' and 'label', found a header with "
+            f"{listing(header) if header else 'nothing'}"
+        )
+    found: dict[str, CodebookEntry] = {}
+    for row in rows:
+        cells = {key: row[place].strip() if place is not None and place < len(row) else "" for key, place in places.items()}
+        if not cells["column"]:
+            continue
+        entry = found.get(cells["column"], CodebookEntry())
+        if cells["code"]:
+            labels = {**entry.labels, cells["code"]: _line(cells["label"])}
+            entry = replace(entry, labels=labels, missing=no_answers(labels))
+        else:
+            entry = replace(entry, description=entry.description or _line(cells["label"]))
+        found[cells["column"]] = entry
+    return found
+
+
+def _place(header: list[str], names: Iterable[str]) -> int | None:
+    return next((header.index(name) for name in names if name in header), None)
+
+
+def no_answers(labels: Mapping[str, str]) -> frozenset[str]:
+    """The codes whose labels say that there is no answer, such as "Refused" and "Not applicable"."""
+    return frozenset(code for code, label in labels.items() if MISSING_WORDS.match(label.lstrip("(")))
+
+
+def _line(text: str) -> str:
+    """One line of at most 200 characters."""
+    return " ".join(text.split())[:200]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnNotes:
+    """What a file says about one column.
+
+    Attributes
+    ----------
+    label : of the column; empty where it has none.
+    value_labels : for texts of the column, what they mean.
+    missing : texts that the file declares as missing values.
+    missing_ranges : (lowest, highest), both included, of numbers that the file declares as missing values.
+    """
+
+    label: str = ""
+    value_labels: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    missing_ranges: tuple[tuple[float, float], ...] = ()
+
+    def means_missing(self, text: str) -> bool:
+        """Whether the file declares that a text of the column means missing."""
+        if text in self.missing:
+            return True
+        try:
+            number = float(text)
+        except ValueError:
+            return False
+        return any(low <= number <= high for low, high in self.missing_ranges)
+
+
+def notes_of(package: Package, path: Path, encoding: str) -> dict[str, ColumnNotes]:
+    """The notes on every column of a **public** file. Raises InputError as `package_batches`."""
+    facts = read_package(package, path, encoding, metadataonly=True)[1]
+    return {name: _notes(package, facts, name) for name in facts.column_names}
+
+
+def _notes(package: Package, facts: Any, name: str) -> ColumnNotes:
+    write = writer(package, facts, name)
+
+    def texts(values: Sequence[Any]) -> list[str]:
+        return [text for value in values if (text := object_text(value, write)) is not None]
+
+    labels = facts.variable_value_labels.get(name, {})
+    ranges = [(each["lo"], each["hi"]) for each in facts.missing_ranges.get(name, [])]
+    single = [low for low, high in ranges if low == high]
+    return ColumnNotes(
+        label=facts.column_names_to_labels.get(name) or "",
+        value_labels={text: str(label) for value, label in labels.items() for text in texts([value])},
+        missing=tuple(texts([*single, *(package.letters if write else "")])),
+        missing_ranges=tuple((float(low), float(high)) for low, high in ranges if low != high and not isinstance(low, str)),
+    )
