@@ -1,4 +1,8 @@
-"""Columns of codes and categories: each by itself, the frequent ones, or what the first characters of a code say."""
+"""Columns of codes and categories: each by itself, the frequent ones, or what the first characters of a code say.
+
+Categories that have an order, as ranges of numbers and steps of a scale have, are told by their words; of these neighbours are
+joined, and never the rare ones with each other.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,9 @@ import math
 import re
 import statistics
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from synthrelease.data.texts import alike, bare
 from synthrelease.errors import so_many
@@ -114,6 +119,9 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
     unlisted = {text: times for text, times in answers.texts.items() if text not in listed}
     named = bool(answers.entry.labels)
     order.sort(key=_in_order)
+    by_words = None if unlisted or apart else in_their_order([known[text] for text in order])
+    if by_words:
+        order.sort(key=lambda text: by_words.index(known[text]))
     used = [plain_label(known[text]) for text in order]
     codes = {}
     for text, label in zip(order, used, strict=True):
@@ -123,7 +131,9 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
     rare = [draft.label for draft in codes.values() if draft.rows < 0.01 * rows]
     common: tuple[str, ...] = ()
     rows_of = {text: draft.rows for text, draft in codes.items()}
-    if not apart and are_too_many(rows_of):
+    if by_words:
+        remark += "; in the order of their words, so that neighbours may be joined"
+    elif not apart and are_too_many(rows_of):
         frequent = set(_frequent(rows_of))
         common = tuple(text for text in order if text in frequent)
         each = f"each with at least {COMMON:.2%} of its rows"
@@ -131,14 +141,16 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
     elif unlisted and order and not apart:
         common = tuple(order)
         remark += f"; {_unlisted_in_words(unlisted)} ({so_many(sum(unlisted.values()), 'row')}) as all others"
-    elif rare:
+    if rare and not common:
         remark += f"; below 1% of its rows: {', '.join(rare)}"
     remark += _spellings_in_words(spellings)
     as_numbers = all(NUMBER.fullmatch(text) for text in answers.texts)
-    return ColumnDraft(
+    plain = by_words is not None or not (named or common or (as_numbers and not any(spellings.values())))
+    drafted = ColumnDraft(
         name=plain_name(answers.source, taken),
         source=answers.source,
-        kind="code" if named or common or (as_numbers and not any(spellings.values())) else "category",
+        kind="category" if plain else "code",
+        ordered=by_words is not None,
         remark=remark,
         doubt=_spelling_question(written, spellings),
         description=answers.entry.description,
@@ -148,6 +160,53 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
         missing_label=answers.label_of_missing,
         missing_rows=answers.missing_rows,
     )
+    return with_neighbours_joined(drafted, COMMON) if by_words and are_too_many(rows_of) else drafted
+
+
+def with_neighbours_joined(column: ColumnDraft, least: float) -> ColumnDraft:
+    """Return a column of ordered categories in groups of neighbours that have so large a share of its rows each.
+
+    Neighbours are joined from the first category on; what is left of the last ones joins the last group. Categories that stay
+    by themselves keep their names.
+    """
+    total = sum(code.rows for code in column.codes.values())
+    groups, group, rows = list[list[str]](), list[str](), 0
+    for text, code in column.codes.items():
+        group.append(text)
+        rows += code.rows
+        if rows >= least * total:
+            groups.append(group)
+            group, rows = [], 0
+    if group and groups:
+        groups[-1] += group
+    return _in_groups(column, {_group_label([column.codes[text].label for text in group]): group for group in groups})
+
+
+def with_levels_joined(column: ColumnDraft, least: float) -> ColumnDraft:
+    """Return a column of categories within larger ones, with the rare ones of each larger category together.
+
+    Where all of a larger category is rare, it stands for itself.
+    """
+    total = sum(code.rows for code in column.codes.values())
+    groups = dict[str, list[str]]()
+    for text, code in column.codes.items():
+        home = column.within[text]
+        whole = sum(column.codes[other].rows for other, larger in column.within.items() if larger == home)
+        label = code.label if code.rows >= least * total else home if whole < least * total else f"other: {home}"
+        groups.setdefault(label, []).append(text)
+    singles = {label: column.codes[texts[0]].label for label, texts in groups.items() if len(texts) == 1}
+    return _in_groups(column, {singles.get(label, label): texts for label, texts in groups.items()})
+
+
+def _in_groups(column: ColumnDraft, groups: Mapping[str, Sequence[str]]) -> ColumnDraft:
+    """Return the column in these groups; as it is where they are its own categories, or one group alone."""
+    if not 2 <= len(groups) < len(column.codes):
+        return column
+    return replace(column, groups={label: tuple(texts) for label, texts in groups.items()})
+
+
+def _group_label(labels: Sequence[str]) -> str:
+    return labels[0] if len(labels) == 1 else plain_label(f"{labels[0]} {'or' if len(labels) == 2 else 'to'} {labels[-1]}")
 
 
 _YES = frozenset(
@@ -249,3 +308,169 @@ def _spellings_in_words(spellings: Mapping[str, tuple[str, ...]]) -> str:
 def _in_order(text: str) -> tuple[int, float, str]:
     """Numbers by size, before texts."""
     return (0, float(text), text) if NUMBER.fullmatch(text) and math.isfinite(float(text)) else (1, 0.0, text)
+
+
+# The order of categories that are texts: ranges of numbers, steps of a scale, months and weekdays.
+
+_BELOW = r"<=?|≤|under|below|less than|fewer than|up to|until|unter|bis zu|bis|moins de|jusqu.?à|menos de|hasta|minder dan"
+_ABOVE = (
+    r">=?|≥|\+|over|above|more than|at least|from|older than|(?:and|or|&) (?:over|above|more|older|up|greater)|über|ab"
+    r"|mindestens|(?:und|oder) (?:mehr|älter|darüber)|plus de|(?:et|ou) plus|plus|más de|(?:y|o) más|meer dan|(?:en|of) meer"
+)
+_AMOUNT = re.compile(r"\d+(?:[ ,.']\d{3})+(?!\d)|\d+(?:[.,]\d+)?")
+_BETWEEN = re.compile(
+    r"(?<=\d)\s*[^\W\d]*?\s*(?:-|–|—|to|bis|à|a|y|and|und|et|\.\.+)\s+?(?:under |unter )?[$€£]?(?=\d)"
+    r"|(?<=\d)[-–—][$€£]?(?=\d)"
+)
+_BRACKETS = re.compile(r"[\[(](.+?)[,;](.+?)[\])]")
+_NOTHING = ("none", "no", "nothing", "keine", "aucun", "ninguno")
+_STEPS = re.compile(
+    r"(grade|stage|level|class|tier|quintile|quartile|decile|degree|step|stufe|grad|stadium|niveau|nivel|phase)s?"
+)
+_ROMAN = {"i": "1", "ii": "2", "iii": "3", "iv": "4", "v": "5", "vi": "6"}
+_CALENDARS = tuple(
+    tuple(names.split())
+    for names in (
+        "january february march april may june july august september october november december",
+        "januar februar märz april mai juni juli august september oktober november dezember",
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+        "januari februari mars april maj juni juli augusti september oktober november december",
+        "monday tuesday wednesday thursday friday saturday sunday",
+        "montag dienstag mittwoch donnerstag freitag samstag sonntag",
+        "lundi mardi mercredi jeudi vendredi samedi dimanche",
+        "lunes martes miércoles jueves viernes sábado domingo",
+    )
+)
+_SCALES = tuple(
+    tuple(tuple(step.split("|")) for step in steps.split(" < "))
+    for steps in (
+        "never|not at all|none < almost never|rarely|seldom|hardly ever|a little|a little bit|several days < sometimes"
+        "|occasionally|somewhat|some < often|frequently|quite a bit|more than half the days|a lot < usually|very often"
+        "|nearly every day|very much < almost always < always|extremely",
+        "never < yearly|once a year < monthly|once a month < weekly|once a week < daily|every day",
+        "none|no|normal|absent < minimal|trace|very mild < mild|slight|minor < moderate < serious|marked|major < severe"
+        " < very severe|extreme|critical < fatal|dead|death",
+        "nie < selten < manchmal|gelegentlich < oft|häufig < sehr oft|meistens < immer",
+        "jamais < rarement < parfois < souvent < très souvent < toujours",
+        "nunca < raramente|casi nunca < a veces < a menudo|con frecuencia < casi siempre < siempre",
+        "sehr niedrig|sehr gering < niedrig|gering < mittel < hoch < sehr hoch",
+        "très faible < faible < moyen < élevé|fort < très élevé|très fort",
+        "muy bajo < bajo < medio < alto < muy alto",
+        "xs < s < m < l < xl < xxl < xxxl",
+        "no schooling|no education|none < preschool < primary|elementary|less than high school < lower secondary < secondary"
+        "|high school|upper secondary < post-secondary|some college < tertiary|college|bachelor|bachelor's|bachelors"
+        " < master|master's|masters|postgraduate < doctorate|phd",
+    )
+)
+"""Steps of scales, the least first, with the words for each."""
+_POLES = tuple(
+    (frozenset(low.split()), frozenset(high.split()))
+    for low, high in (
+        ("disagree", "agree"), ("dissatisfied unsatisfied", "satisfied"), ("unlikely", "likely"), ("unimportant", "important"),
+        ("poor bad", "good"), ("low", "high"), ("small", "large big"), ("easy", "difficult hard"), ("weak", "strong"),
+        ("worse", "better"), ("unhappy", "happy"), ("decreased", "increased"), ("oppose", "support favor favour"),
+        ("short", "long tall"), ("cold", "hot"), ("young", "old"), ("uncomfortable", "comfortable"), ("unfair", "fair"),
+    )
+)  # fmt: skip
+_MIDDLE = re.compile(
+    r"neutral|neither.*|undecided|medium|middle|moderate|average|fair|intermediate|same|unchanged|mixed|normal"
+)
+_STRESS = {
+    **dict.fromkeys(("strongly", "completely", "totally", "extremely", "entirely", "fully"), 4),
+    **dict.fromkeys(("very", "much", "definitely", "highly"), 3),
+    **dict.fromkeys(("moderately", "fairly", "rather", "mostly", "generally", "quite", "probably"), 1.5),
+    **dict.fromkeys(("somewhat", "slightly", "partly", "mildly", "a little", "tend to", "a bit"), 1),
+}
+
+
+def in_their_order(texts: Collection[str]) -> list[str] | None:
+    """Return categories in the order that their words say, the least first; None where they say none.
+
+    Examples
+    --------
+    >>> in_their_order(["5 to 14", "under 5", "65+", "15 to 64"])
+    ['under 5', '5 to 14', '15 to 64', '65+']
+    >>> in_their_order(["agree", "strongly disagree", "neutral", "disagree"])
+    ['strongly disagree', 'disagree', 'neutral', 'agree']
+    >>> in_their_order(["north", "south", "low"])
+    """
+    words = {text: " ".join(bare(text).casefold().replace("_", " ").split()) for text in texts}
+    if len(texts) < 3:
+        return None
+    ranks = _of_ranges(words) or _of_calendar(words) or _of_scale(words) or _of_poles(words)
+    if ranks is None or len(set(ranks.values())) < len(ranks):
+        return None
+    return sorted(texts, key=lambda text: ranks[text])
+
+
+def _of_ranges(words: Mapping[str, str]) -> dict[str, tuple[float, float]] | None:
+    """Return the lowest and highest number of each range; None unless all are ranges, of one unit, that do not overlap."""
+    ranges, units, wide = dict[str, tuple[float, float]](), set[frozenset[str]](), 0
+    for text, word in words.items():
+        if bracketed := _BRACKETS.fullmatch(word):
+            word = f"{bracketed[1]} - {bracketed[2].strip()}"
+        word = "under 0" if word in _NOTHING else _BETWEEN.sub(" - ", word)
+        amounts = [float(re.sub(r"[ ,.'](?=\d{3}(\D|$))", "", amount).replace(",", ".")) for amount in _AMOUNT.findall(word)]
+        rest = _AMOUNT.sub(" ", word)
+        below, above = (re.search(rf"(?:^|(?<=[\s$€£]))({pattern})(?=$|[\s$€£])", rest) for pattern in (_BELOW, _ABOVE))
+        if not 1 <= len(amounts) <= 2 or amounts[0] > amounts[-1]:
+            return None
+        alone = len(amounts) == 1
+        ranges[text] = (-math.inf if below and alone else amounts[0], math.inf if above and alone else amounts[-1])
+        wide += bool(below or above or not alone)
+        for bound in filter(None, (below, above)):
+            rest = rest.replace(bound[0], " ")
+        units.add(frozenset(unit.rstrip("s")[:4] for unit in re.findall(r"[^\W\d]+", rest)))
+    if wide < len(ranges) / 2 or len(units - {frozenset()}) > 1:
+        return None
+    by_size = sorted(ranges.values())
+    return ranges if all(one[1] <= other[0] or one[0] == -math.inf for one, other in pairwise(by_size)) else None
+
+
+def _of_calendar(words: Mapping[str, str]) -> dict[str, float] | None:
+    """Return the place of each month or weekday, also where they are cut to three letters."""
+    for names in _CALENDARS:
+        places = {name: place for place, name in enumerate(names)} | {name[:3]: place for place, name in enumerate(names)}
+        plain = {text: word.rstrip(".") for text, word in words.items()}
+        if all(word in places for word in plain.values()):
+            return {text: places[word] for text, word in plain.items()}
+    return None
+
+
+def _of_scale(words: Mapping[str, str]) -> dict[str, float] | None:
+    """Return the step of each text on a scale, or the number of a grade or stage."""
+    stripped = {text: re.sub(r"^\(?\d{1,2}[.):]?\s*[-=.):]?\s+", "", word) for text, word in words.items()}
+    for steps in _SCALES:
+        places = {word: place for place, step in enumerate(steps) for word in step}
+        if all(word in places for word in stripped.values()):
+            return {text: places[word] for text, word in stripped.items()}
+    numbers = dict[str, float]()
+    for text, word in words.items():
+        noun, _, number = word.rpartition(" ")
+        number = _ROMAN.get(number, number)
+        if not (_STEPS.fullmatch(noun) and number.isdigit()):
+            return None
+        numbers[text] = float(number)
+    return numbers
+
+
+def _of_poles(words: Mapping[str, str]) -> dict[str, float] | None:
+    """Return how far each text is from the middle of a scale between two poles, such as very low and very high."""
+    stripped = {text: re.sub(r"^\(?\d{1,2}[.):]?\s*[-=.):]?\s+", "", word) for text, word in words.items()}
+    for low, high in _POLES:
+        ranks = dict[str, float]()
+        for text, word in stripped.items():
+            stress, _, pole = word.rpartition(" ")
+            if pole in low | high and (not stress or stress in _STRESS):
+                ranks[text] = (1 if pole in high else -1) * _STRESS.get(stress, 2)
+            elif _MIDDLE.fullmatch(word) and word not in low | high:
+                ranks[text] = 0
+            elif word == "excellent" and "good" in high:
+                ranks[text] = 5
+            else:
+                break
+        if len(ranks) == len(words):
+            return ranks
+    return None

@@ -189,6 +189,11 @@ class ColumnDraft:
         how the subtracted one is where that differs.
     bins, facts : of a column of numbers.
     codes : text of the file -> what it becomes, of a code or category.
+    ordered : whether its categories stand in an order, so that neighbours may be joined.
+    within : for each of its categories a larger one that another column tells, as the sector of an industry; empty where none
+        does.
+    groups : neighbouring categories, or those of one larger category, that are released together: label -> their texts; empty
+        where each is by itself.
     characters : how many of the first characters of a text are its code; None for all of them.
     common : codes that stay apart where all others are grouped together, those too that the public file has not; empty where
         none are.
@@ -214,6 +219,9 @@ class ColumnDraft:
     bins: NumberBins | None = None
     facts: NumberFacts | None = None
     codes: Mapping[str, CodeDraft] = field(default_factory=dict)
+    ordered: bool = False
+    within: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     characters: int | None = None
     common: tuple[str, ...] = ()
     levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -239,12 +247,12 @@ class ColumnDraft:
         """How many values it is released in, the missing one apart."""
         if self.bins:
             return len(self.bins.coarse) + 1
-        return len(self.common) + 1 if self.common else len(self.codes)
+        return len(self.common) + 1 if self.common else len(self.groups or self.codes)
 
     @property
     def alternative(self) -> str:
         """What the bins that it is released in are called."""
-        if self.bins:
+        if self.bins or self.groups:
             return "coarse"
         return "common" if self.common else "codes" if self.kind == "code" else "categories"
 

@@ -32,6 +32,7 @@ from synthrelease.studio.drafting.options import AreasDraft, areas_asked, nested
 from synthrelease.studio.drafting.public_file import (
     Order,
     PublicFile,
+    PublicRows,
     every_row,
     one_to_one,
     orders,
@@ -850,6 +851,7 @@ def drafted_columns(
             columns += drafted if isinstance(drafted, list) else [drafted]
 
     # what the steward is asked
+    columns = _with_levels(columns, rows)
     nested = nested_columns(once.answers, drafts, rows)
     columns = [replace(column, doubt=_questions(column, mistyped, once.doubts, nested)) for column in columns]
     return with_bins_for_gaps(_with_fewer_doubts(columns), rows), left_out, dates
@@ -920,6 +922,39 @@ def _with_shared_texts(answers: Mapping[str, Answers]) -> dict[str, Answers]:
 
 def _are_numbers(answers: Answers) -> bool:
     return all(map(NUMBER.fullmatch, answers.texts))
+
+
+_FEW_CATEGORIES = 6
+"""Categories up to which no larger ones are looked for."""
+_ROWS_OF_EACH = 5
+"""Rows of the public file for each category, in the mean, from which on it is no accident that it lies in a larger one."""
+
+
+def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
+    """Return the columns, those of many categories with the larger ones they lie in, as an industry lies in a sector."""
+    plain = [
+        column
+        for column in columns
+        if column.codes and not (column.ordered or column.common or column.characters)
+        if not any(code.spellings for code in column.codes.values())
+    ]
+    within = dict[str, Mapping[str, str]]()
+    for column in plain:
+        n = len(column.codes)
+        larger = [other for other in plain if 2 <= len(other.codes) <= n / 2]
+        if n > _FEW_CATEGORIES and rows.n_rows >= _ROWS_OF_EACH * n:
+            homes = (_homes(column, other, rows) for other in sorted(larger, key=lambda other: -len(other.codes)))
+            within[column.name] = next((home for home in homes if home.keys() == column.codes.keys()), {})
+    return [replace(column, within=within.get(column.name, {})) for column in columns]
+
+
+def _homes(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows) -> dict[str, str]:
+    """Return the larger category of each that has one in all its rows."""
+    both = np.unique(np.stack([rows.codes[column.source], rows.codes[larger.source]]), axis=1)
+    pairs = both[:, (both >= 0).all(axis=0)].T.tolist()
+    texts, homes = rows.texts[column.source], rows.texts[larger.source]
+    times = Counter(texts[at] for at, _ in pairs)
+    return {texts[at]: larger.codes[homes[of]].label for at, of in pairs if times[texts[at]] == 1 and homes[of] in larger.codes}
 
 
 def _questions(column: ColumnDraft, *others: Mapping[str, str]) -> str:

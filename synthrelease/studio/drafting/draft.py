@@ -35,6 +35,7 @@ from synthrelease.spec.reference import (
 )
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.tried import leave
+from synthrelease.studio.drafting.categories import with_levels_joined, with_neighbours_joined
 from synthrelease.studio.drafting.codebook import read_codebook
 from synthrelease.studio.drafting.column_draft import (
     ALL,
@@ -48,6 +49,7 @@ from synthrelease.studio.drafting.column_draft import (
 from synthrelease.studio.drafting.columns import drafted_columns, with_areas, without_role
 from synthrelease.studio.drafting.criteria import (
     MOST_OFF,
+    OTHERS,
     AcceptanceDraft,
     DraftStanding,
     draft_acceptance,
@@ -533,13 +535,28 @@ def _coarser(column: ColumnDraft, rows: np.ndarray) -> ColumnDraft:
 
 
 def _frequent(column: ColumnDraft, rows: np.ndarray, least: float, told: str) -> ColumnDraft:
-    """Its categories that have so large a share of the rows, and all others together."""
+    """Return the column in categories of so large a share of the rows: neighbours join where there is an order, else those of
+    one larger category, else all rare ones."""
+    if column.ordered:
+        return with_neighbours_joined(column, least)
+    if column.within:
+        return with_levels_joined(column, least)
     rare = [text for text in column.common or column.codes if column.codes[text].rows < least * rows.sum()]
     spelled = any(code.spellings for code in column.codes.values())
     frequent = tuple(text for text in column.common or column.codes if text not in rare)
     if not column.codes or not frequent or len(rare) < 2 or spelled:
         return column
-    return replace(column, kind="code", common=frequent, remark=f"{column.remark}; {told.format(len(frequent))} of the rows")
+    named = [repr(column.codes[text].label) for text in rare if column.codes[text].label != text]
+    question = (
+        f"{listing(named, 5)} are rare, and stand under {OTHERS!r}. To keep one, take it out of that group" if named else ""
+    )
+    return replace(
+        column,
+        kind="code",
+        common=frequent,
+        remark=f"{column.remark}; {told.format(len(frequent))} of the rows",
+        doubt="; ".join(filter(None, [column.doubt, question if named else ""])),
+    )
 
 
 def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -> ColumnDraft:

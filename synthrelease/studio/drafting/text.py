@@ -136,10 +136,22 @@ def column_lines(release: str, column: ColumnDraft, table: str = "columns") -> l
     if column.kind == "category":
         labels = {draft.label: [text, *draft.spellings] for text, draft in column.codes.items()}
         plain = all([label] == texts for label, texts in labels.items())
-        return [*lines, f"categories = {toml(list(labels) if plain else labels)}"]
+        lines.append(f"categories = {toml(list(labels) if plain else labels)}")
+        lines += ["ordered = true"] if column.ordered else []
+        return [*lines, *_grouped({text: draft.label for text, draft in column.codes.items()}, column, "categories")]
     if codelist_name(release, column) and table == "columns":
         return [*lines, f"codes = {toml(codelist_name(release, column))}"]
-    return [*lines, f"codes = {toml({text: draft.label for text, draft in column.codes.items()})}"]
+    codes = {text: draft.label for text, draft in column.codes.items()}
+    return [*lines, f"codes = {toml(codes)}", *_grouped({text: text for text in codes}, column, "codes")]
+
+
+def _grouped(names: Mapping[str, str], column: ColumnDraft, each: str) -> list[str]:
+    """Return the lines of the bins of a column whose categories are released in groups, and of each by itself."""
+    if not column.groups:
+        return []
+    groups = {label: [names[text] for text in texts] for label, texts in column.groups.items()}
+    apart = {column.codes[text].label: [name] for text, name in names.items()}
+    return [f"alternatives.coarse = {toml(groups)}", f"alternatives.{each} = {toml(apart)}"]
 
 
 def codelist_name(release: str, column: ColumnDraft) -> str:
@@ -329,7 +341,7 @@ def configuration_text(
         *(
             f"{column.name} = {toml([column.alternative])}"
             for column in columns
-            if column.bins or column.common or column.levels
+            if column.bins or column.common or column.groups or column.levels
         ),
         "",
         *_generator(choices),
