@@ -32,16 +32,24 @@ if TYPE_CHECKING:
 def desk(
     config: Config,
     data: Annotated[
-        str | None, typer.Option("--data", metavar="PUBLIC", help="Public file for the pictures and the rehearsals.")
+        str | None,
+        typer.Option("--data", metavar="PUBLIC", help="Read this public file for pictures and rehearsals. By default none."),
     ] = None,
     members: Annotated[
-        str | None, typer.Option("--members", metavar="PUBLIC", help="Public file of the members (only with [members]).")
+        str | None,
+        typer.Option(
+            "--members", metavar="PUBLIC", help="Read this public file of the members (only with [members]). By default none."
+        ),
     ] = None,
     ledger: Annotated[
-        Path | None, typer.Option("--ledger", metavar="FILE", help="Ledger of the dataset. The page shows what is left.")
+        Path | None, typer.Option("--ledger", metavar="FILE", help="Show what this ledger has left. By default none.")
     ] = None,
-    release: Annotated[Path | None, typer.Option("--release", metavar="DIR", help="Folder of a release to look at.")] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback address (default: a free one).")] = 0,
+    release: Annotated[
+        Path | None, typer.Option("--release", metavar="DIR", help="Show this released folder. By default none.")
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Use this port of the loopback address. By default (0) a free one.")
+    ] = 0,
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the address and open no browser.")] = False,
 ) -> None:
     """Edit the configuration and the acceptance file on a local web page. Opens no private file and needs no network.
@@ -108,50 +116,82 @@ def desk(
 
 
 def init(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the release; the two files are named after it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the release. Both files get this name.")],
     public: Annotated[
-        str, typer.Option("--from", metavar="FILE", help="A PUBLIC file, or database, with the layout of the private one.")
+        str,
+        typer.Option(
+            "--from", metavar="FILE", help="Read this PUBLIC file or database, which has the layout of the private one."
+        ),
     ],
     codebook: Annotated[
         Path | None,
-        typer.Option("--codebook", metavar="FILE", help="What columns and codes mean: JSON, or CSV column,code,label."),
+        typer.Option(
+            "--codebook",
+            metavar="FILE",
+            help="Read the meaning of columns and codes from this file: JSON, or CSV with column,code,label. By default none.",
+        ),
     ] = None,
     table: TableName = None,
-    only: Annotated[str | None, typer.Option(metavar="A,B,...", help="Draft these columns of the file and no others.")] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Draft these columns only, such as A,B. By default all.")
+    ] = None,
     leave_out: Annotated[
-        str | None, typer.Option("--leave-out", metavar="A,B,...", help="Draft all columns of the file but these.")
+        str | None,
+        typer.Option("--leave-out", metavar="A,B,...", help="Leave these columns out, such as A,B. By default none."),
     ] = None,
     unit: Annotated[
         str | None,
         typer.Option(
             "--unit",
             metavar="row|KEY[:K]",
-            help="row: each row is another person. KEY: this column tells whose row it is; the first K (1) of each stay.",
+            help="Say whose a row is. row: every row is a different person. KEY: the column that identifies the person; "
+            "the first K rows of each person are kept (default 1). By default the draft asks.",
         ),
     ] = None,
     epsilon: Annotated[
         str | None,
-        typer.Option(metavar="E", help="The most that the release may cost. Without it: at most 2, more for few rows."),
+        typer.Option(metavar="E", help="Limit the epsilon of the release. By default 2, more for few rows."),
     ] = None,
-    pure: Annotated[bool, typer.Option("--pure", help="Delta 0. It takes a larger epsilon, 5 at most, or keeps less.")] = False,
+    pure: Annotated[
+        bool,
+        typer.Option(
+            "--pure",
+            help="Draft a release with delta 0. It needs a larger epsilon (5 at most) or preserves less. By "
+            "default delta is 1e-9.",
+        ),
+    ] = False,
     members: Annotated[
-        str | None, typer.Option("--members", metavar="FILE", help="A PUBLIC file of the members of these rows; with --key.")
+        str | None,
+        typer.Option(
+            "--members",
+            metavar="FILE",
+            help="Read the members of these rows from this PUBLIC file (needs --key). By default no members.",
+        ),
     ] = None,
     key: Annotated[
         str | None,
-        typer.Option("--key", metavar="COLUMN", help="Says whose member a row is, in both files; or in one that has both."),
+        typer.Option(
+            "--key",
+            metavar="COLUMN",
+            help="Join rows and members by this column of both files, or of one file that has both. By default no members.",
+        ),
     ] = None,
     areas: Annotated[
         str | None,
-        typer.Option(metavar="A>B", help="Columns that are areas within areas, the largest first: every B is released."),
+        typer.Option(
+            metavar="A>B",
+            help="Draft columns as areas within areas, the largest first, such as region>municipality. By default none.",
+        ),
     ] = None,
-    into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where configs and acceptance are.")] = Path("."),
+    into: Annotated[
+        Path, typer.Option("--into", metavar="DIR", help="Write into the folders configs and acceptance of this folder.")
+    ] = Path("."),
 ) -> None:
     """Draft configs/NAME.toml and acceptance/NAME.toml from a PUBLIC file, for you to edit. Overwrites nothing.
 
-    Bounds, bins and categories are read off the file and will be published without any protection: never give a private one.
-    A release has at most 200 columns: of a file with more, those that hang together most are drafted, and the draft says which.
-    Generators and budgets are raced on the file: the draft is the cheapest release that keeps 85% of how columns hang together.
+    Never use a private file. Bounds, bins and categories come from the file and are published without protection. A release
+    has at most 200 columns. Of a wider file, init drafts the columns with the strongest associations and lists them. It tries
+    generators and budgets on the file, and drafts the cheapest release that preserves 85% of the associations.
     """
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.drafting.column_draft import AskedFor
@@ -227,13 +267,13 @@ def _what_became(found: Draft, told_together: Container[str]) -> Iterator[Table]
 
 def leave_out(
     config: Config,
-    columns: Annotated[list[str], typer.Argument(metavar="COLUMN...", help="Columns of the release, by their names in it.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be changed.")] = False,
+    columns: Annotated[list[str], typer.Argument(metavar="COLUMN...", help="Names of the columns to take out.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes and write nothing.")] = False,
 ) -> None:
-    """Take columns out of a configuration and its acceptance file, with all that names them. Reads no data.
+    """Take columns out of a configuration and its acceptance file. Reads no data.
 
-    Rules, criteria, intended queries and texts about a column go; tables, groups and lines that name it among others stay
-    without it. Comments and layout stay. Where something has to be decided it is said, and nothing is written.
+    Removes rules, criteria, intended queries and texts about a column. Removes its name from tables and groups. Comments and
+    layout stay. If you have to decide something, the command says what, and writes nothing.
     """
     from synthrelease.studio.drafting.edits import leave_out
 
@@ -256,16 +296,22 @@ def leave_out(
 def numbers(
     config: Config,
     public: Annotated[
-        str, typer.Option("--from", metavar="FILE", help="The PUBLIC file that the configuration was drafted from.")
+        str, typer.Option("--from", metavar="FILE", help="Read the PUBLIC file that the configuration was drafted from.")
     ],
     members: Annotated[
-        str | None, typer.Option("--members", metavar="FILE", help="The PUBLIC file of the members (only with [members]).")
+        str | None,
+        typer.Option(
+            "--members",
+            metavar="FILE",
+            help="Read this PUBLIC file of the members (only with [members]). By default --from holds both.",
+        ),
     ] = None,
     table: TableName = None,
 ) -> None:
-    """Give each bin that has none its number: the mean of the rows of a PUBLIC file in the bin. For use after editing bins.
+    """Set the representative value of each bin that has none. Use it after you edit bins.
 
-    Numbers that stand in the configuration stay. Numbers of bins that are gone are taken out. Comments and layout stay.
+    The value is the mean of the rows of a PUBLIC file in the bin. Values that the configuration has stay. Values of removed
+    bins are removed. Comments and layout stay.
     """
     from synthrelease.studio.drafting.edits import fill_numbers
     from synthrelease.studio.drafting.public_file import read_public_file

@@ -43,36 +43,50 @@ class AuditPart(StrEnum):
 
 
 def audit(
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write every figure to this JSON file.")] = None,
-    jobs: Jobs = 1,
-    hours: Annotated[float | None, typer.Option(min=0.01, help="Draw from all mechanisms for so long.")] = None,
-    draws: Annotated[int | None, typer.Option(min=50, help="Draws on each side of every case.")] = None,
-    part: Annotated[
-        list[AuditPart] | None, typer.Option(help="Run this part; may be repeated. Without it all but power.")
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write all results to this JSON file. By default only print them."),
     ] = None,
-    only: Annotated[str | None, typer.Option(metavar="TEXT", help="Only what has this text in its name.")] = None,
+    jobs: Jobs = 1,
+    hours: Annotated[
+        float | None,
+        typer.Option(min=0.01, help="Draw from all mechanisms for this many hours. By default as often as --draws says."),
+    ] = None,
+    draws: Annotated[
+        int | None,
+        typer.Option(min=50, help="Draw this often on each side of every case. By default each case has its own number."),
+    ] = None,
+    part: Annotated[
+        list[AuditPart] | None, typer.Option(help="Run this part. May be repeated. By default all parts but power.")
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Run only cases whose names have this text. By default all.")
+    ] = None,
     release: Annotated[
         Path | None,
         typer.Option(
-            "--release", metavar="DIR", help="Only what a published release rests on: its generator, criteria and selection."
+            "--release",
+            metavar="DIR",
+            help="Audit the generator, criteria and selection of this published release. By default all.",
         ),
     ] = None,
     records: Annotated[
         int | None,
-        typer.Option(min=1, max=5, help="Records of the largest tables that are enumerated. [default: 5, of a release 4]"),
+        typer.Option(min=1, max=5, help="Enumerate tables of at most this many records. [default: 5; 4 with --release]"),
     ] = None,
     against: Annotated[
         str | None,
         typer.Option(
             metavar="LIBRARY",
-            help="Instead, hold noise and private choices against diffprivlib or opendp (extra `audit`).",
+            help="Compare noise and private choices with diffprivlib or opendp, and nothing else (needs the extra "
+            "`audit`). By default no library.",
         ),
     ] = None,
 ) -> None:
-    """Put the guarantee to the test, on made-up tables: enumerate sensitivities, compute laws and losses, draw from mechanisms.
+    """Test the guarantee on made-up tables.
 
-    Reads no file but release.json of a release that is named; spends nothing. There is no seed: the machine's own entropy is
-    part of what is audited.
+    Enumerates sensitivities, computes losses and draws from the mechanisms. Reads no file except release.json of --release, and
+    spends nothing. There is no seed, because the audit also tests the machine's own random numbers.
     """
     from synthrelease.errors import InputError, OutputError
     from synthrelease.published.folder import document_of
@@ -261,33 +275,46 @@ def _largest(found: list[Finding]) -> str:
 
 
 def bound(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Released folder.")],
     query: Annotated[
         str,
         typer.Argument(
             metavar="QUERY", help="A condition, for example \"age >= 35 and sex == 'F'\", or a question.", show_default=False
         ),
     ] = "",
-    given: Annotated[str, typer.Option(metavar="CONDITION", help="Ask for a share among the rows that meet this.")] = "",
-    mean: Annotated[str | None, typer.Option(metavar="COLUMN", help="Ask for the mean of this column.")] = None,
-    minus: Annotated[
-        str | None, typer.Option(metavar="QUERY", help="Ask for the difference to this condition's answer.")
+    given: Annotated[
+        str,
+        typer.Option(
+            metavar="CONDITION", help="Ask for a share among the rows that meet this condition. By default a number of rows."
+        ),
+    ] = "",
+    mean: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Ask for the mean of this column. By default a number of rows.")
     ] = None,
-    confidence: Annotated[float, typer.Option(help="Of all bounds together.")] = 0.95,
+    minus: Annotated[
+        str | None,
+        typer.Option(
+            metavar="QUERY", help="Ask for the difference to the answer for this condition. By default no difference."
+        ),
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Set the confidence with which all bounds hold together.")] = 0.95,
     acceptance: Annotated[
-        float | None, typer.Option(metavar="P", help="Your word that a round is accepted with at least this probability.")
+        float | None,
+        typer.Option(
+            metavar="P", help="Assume that a round is accepted with at least this probability. By default nothing is assumed."
+        ),
     ] = None,
     intended: Annotated[
-        bool, typer.Option("--intended", help="Say of every question that the release is meant to answer what is stated.")
+        bool, typer.Option("--intended", help="List the intended questions, and what the release states about each.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs. By default text.")] = False,
 ) -> None:
-    """Answer a query from a release, and bound the answer of the file: of those of its rows that the rules keep.
+    """Answer a question from a release, and bound the answer of the file.
 
-    The bound follows from the released figures alone and holds for all queries together (docs/estimates.md). QUERY is written
-    like a plausibility rule, with limits between the released bins. It asks for the number of rows; with --given for a share,
-    with --mean for a mean. Or QUERY is a question as `synthrelease estimate` takes it: "share weight < 2500: age >= 35
-    against < 35". Where noisy tables are published that answer it, the estimate stands beside the bound.
+    The file is the rows of the private file that the rules keep. All bounds hold together (docs/estimates.md). QUERY is a
+    condition with limits between released bins, such as "age >= 35 and sex == 'F'". It asks for a number of rows, with --given
+    for a share, with --mean for a mean. Or QUERY is a question of `synthrelease estimate`, such as "share weight < 2500: age >=
+    35 against < 35". If noisy tables answer it, the estimate stands beside the bound.
     """
     from synthrelease.answers.bounds import bound as ask
     from synthrelease.answers.stated import verdict
@@ -377,14 +404,24 @@ def _plain(found: Bound) -> dict[str, Any]:
 
 # card, verify and keygen: what is done with the files of a release. None of them reads private data.
 
-Sign = Annotated[Path | None, typer.Option("--sign", metavar="KEY", help="Sign the files with this private key (see keygen).")]
+Sign = Annotated[
+    Path | None,
+    typer.Option("--sign", metavar="KEY", help="Sign the files with this private key (see keygen). By default unsigned."),
+]
 Password = Annotated[
-    Path | None, typer.Option("--password-file", metavar="FILE", help="A file whose first line is the password of the key.")
+    Path | None,
+    typer.Option(
+        "--password-file",
+        metavar="FILE",
+        help="Read the password of the key from the first line of this file. By default the key has no password.",
+    ),
 ]
 
 
 def keygen(
-    file: Annotated[Path, typer.Argument(metavar="KEY", help="A new file for the private key; KEY.pub gets the public one.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="KEY", help="Write the private key to this new file, and the public key to KEY.pub.")
+    ],
     password_file: Password = None,
 ) -> None:
     """Make a key pair for signing releases. Needs the extra `sign`."""
@@ -396,26 +433,38 @@ def keygen(
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Released folder.")],
     public_key: Annotated[
         Path | None,
-        typer.Option("--public-key", metavar="FILE", help="The publisher's public key, which must have signed it."),
+        typer.Option(
+            "--public-key",
+            metavar="FILE",
+            help="Check the signature with this public key of the publisher. By default with the key in the folder.",
+        ),
     ] = None,
     earlier: Annotated[
         list[Path] | None,
-        typer.Option("--with", metavar="DIR", help="An earlier release of the same register, or what an erratum replaces."),
+        typer.Option(
+            "--with",
+            metavar="DIR",
+            help="Compare with this earlier release of the register, or with the one that an erratum replaces. By "
+            "default none.",
+        ),
     ] = None,
     commitment: Annotated[
-        Path | None, typer.Option("--commitment", metavar="FILE", help="What was committed to before the run (see commit).")
+        Path | None,
+        typer.Option(
+            "--commitment",
+            metavar="FILE",
+            help="Compare with this commitment from before the run (see commit). By default none.",
+        ),
     ] = None,
-    plan: Annotated[
-        bool, typer.Option(help="Compute plan and figures again from the published specification, as the program does.")
-    ] = True,
-    documents: Annotated[bool, typer.Option(help="Write every other document again and compare.")] = True,
+    plan: Annotated[bool, typer.Option(help="Compute plan and criterion values again from the specification.")] = True,
+    documents: Annotated[bool, typer.Option(help="Write all other documents again and compare.")] = True,
 ) -> None:
-    """Check a published release without any private data, and list what cannot be checked. Exit code 5 if something is wrong.
+    """Check a published release without private data, and list what cannot be checked.
 
-    With --no-plan --no-documents, the part is left that stands alone: it needs nothing that makes or writes a release.
+    Exits with code 5 if something is wrong. --no-plan --no-documents leaves the checks that work with any version.
     """
     from synthrelease.bundle.verify import verify_bundle
 
@@ -431,16 +480,19 @@ def verify(
 
 def card(
     config: Config,
-    target: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder.")],
+    target: Annotated[Path, typer.Option("--out", metavar="DIR", help="Write to this new folder.")],
     bundle: Annotated[
-        Path | None, typer.Option("--bundle", metavar="DIR", help="A finished release; without it a preview is written.")
+        Path | None,
+        typer.Option(
+            "--bundle", metavar="DIR", help="Write this finished release again with new texts. By default a preview is written."
+        ),
     ] = None,
     sign: Sign = None,
     password_file: Password = None,
 ) -> None:
-    """Write the data card as it would look, or a finished release anew with [card] and [calibration] as they are now.
+    """Preview the data card, or write a finished release again with new texts.
 
-    Spends nothing and reads no private data.
+    Uses [card], [calibration], [bundle] and questions of CONFIG. Spends nothing and reads no private data.
     """
     from synthrelease.bundle.write import check_free, new_folder, signing_key, write_folder
     from synthrelease.spec.load import load_spec
@@ -523,34 +575,36 @@ def estimate(
         list[str],
         typer.Argument(
             metavar="DIR... QUESTION",
-            help='The folder of a release, or those of several years in their order; then the question, for example "mean '
-            'income by sex where age >= 30".',
+            help='Released folder, or folders of several years in their order. Then the question, such as "mean income by sex '
+            'where age >= 30".',
             show_default=False,
         ),
     ],
-    confidence: Annotated[float, typer.Option(help="Of each interval by itself; with --together, of all of them.")] = 0.95,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")] = False,
+    confidence: Annotated[
+        float, typer.Option(help="Set the confidence of each interval. With --together, of all intervals at once.")
+    ] = 0.95,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs. By default text.")] = False,
     weights: Annotated[
-        Literal["rows", "precision"], typer.Option(help="Of several years in their level: their rows, or their precision.")
+        Literal["rows", "precision"], typer.Option(help="Weight years in their common level by rows or by precision.")
     ] = "rows",
     together: Annotated[
-        bool, typer.Option("--together", help="Wider intervals that all hold at once, not each by itself.")
+        bool,
+        typer.Option(
+            "--together", help="Widen the intervals so that all of them hold at once. By default each holds by itself."
+        ),
     ] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print a table for R, Stata or a spreadsheet instead of text.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV for R, Stata or a spreadsheet. By default text.")] = False,
 ) -> None:
-    """Estimate shares, counts, means, medians or slopes of the file from the noisy tables that a release publishes.
+    """Estimate shares, counts, means, medians or slopes from published noisy tables.
 
-    QUESTION is "share CONDITION", "mean COLUMN", "median COLUMN" or "slope COLUMN on COLUMN, COLUMN"; "by COLUMN" asks for each
-    bin of a column, "where CONDITION" says which rows count. "share CONDITION: CONDITION against CONDITION" compares two groups
-    ("share weight < 2500: age >= 35 against < 35", "against the rest"), and likewise a mean or median. Conditions are written
-    like plausibility rules, with limits between released bins.
+    QUESTION is "share CONDITION", "mean COLUMN", "median COLUMN" or "slope COLUMN on COLUMN, COLUMN". "by COLUMN" asks for
+    each bin of a column. "where CONDITION" selects rows. "share weight < 2500: age >= 35 against < 35" compares two groups; the second
+    may be "the rest". Limits in conditions lie between released bins.
 
-    Each number comes with an interval that holds that of the file (of its rows that the rules keep), and one that holds that of
-    a population of which they are a simple random sample (docs/estimates.md). Where no noisy table holds the columns,
-    `synthrelease bound` answers.
+    Each number has an interval for the file, the rows that the rules keep, and one for a population of which these rows are a
+    simple random sample (docs/estimates.md). If no noisy table has the columns, use `synthrelease bound`.
 
-    Of several releases: the number in each, its change from each to the next and from the first to the last, with intervals,
-    and the level of all of them.
+    Several releases give the number in each, the changes between them with intervals, and the common level.
     """
     from synthrelease.answers.estimates import estimate as ask
     from synthrelease.answers.estimates import trend

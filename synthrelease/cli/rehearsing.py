@@ -50,27 +50,43 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="swapping, sequential, dami, independent, imputation, post-stratification, members; repeat it. All without.",
+            help="Compare with this method: swapping, sequential, dami, independent, imputation, "
+            "post-stratification or members. May be repeated. By default all.",
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="A new .json or .csv file for every figure.")
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write all statistics to this new .json or .csv file. By default none."),
     ] = None,
-    shortlist: Annotated[Path | None, typer.Option(metavar="FILE", help="Take the configuration from this shortlist.")] = None,
-    copies: Annotated[int, typer.Option(min=1, help="Tables of each method; below 2 no utility figures.")] = 3,
+    shortlist: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Use the configurations of this shortlist. By default all.")
+    ] = None,
+    copies: Annotated[
+        int, typer.Option(min=1, help="Draw this many tables with each method. Below 2 there are no statistics of utility.")
+    ] = 3,
     quasi_identifiers: QuasiIdentifiers = None,
-    swap: Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns whose values are swapped, together.")] = None,
-    swap_key: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Columns that swapped records agree on; empty for none.")
+    swap: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...", help="Swap the values of these columns together. By default a column that identifies persons."
+        ),
     ] = None,
-    swap_rate: Annotated[float, typer.Option(help="Probability that a record is selected for swapping.")] = 0.05,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same figures. Public data only.")] = 1,
+    swap_key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...",
+            help="Swap between records that agree on these columns; empty for none. By default a column that "
+            "depends on --swap.",
+        ),
+    ] = None,
+    swap_rate: Annotated[float, typer.Option(help="Select each record for swapping with this probability.")] = 0.05,
+    seed: Annotated[int, typer.Option(min=0, help="Set the random seed. The same seed gives the same statistics.")] = 1,
     jobs: Jobs = 1,
 ) -> None:
-    """What other ways to protect the table would have given: the same PUBLIC file, criteria, utility and risk figures.
+    """Compare with other ways to protect the table, on the same PUBLIC file.
 
-    For public data alone: figures are shown without noise. No release uses any of these methods
-    (docs/appendix/baselines.md). Reads nothing private, spends nothing.
+    Shows criteria, utility and risk of each method, without noise. No release uses these methods (docs/appendix/baselines.md).
+    Reads nothing private and spends nothing.
     """
     from synthrelease.sources.source import Source
     from synthrelease.spec.load import load_spec
@@ -179,32 +195,50 @@ def _shown(cell: str, bad: bool) -> Text:
 def rehearse(
     config: Config,
     data: PublicData,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder for the results; an earlier one is continued.")],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Write the results to this folder. A rehearsal that is there goes on.")
+    ],
     table: TableName = None,
     members: MembersFile = None,
     jobs: Jobs = 1,
-    target: Annotated[float, typer.Option(min=0.001, max=0.999, help="Acceptance probability that is wanted.")] = 0.1,
-    keep: Annotated[int, typer.Option(min=1, help="Configurations on the shortlist.")] = 10,
-    minutes: Annotated[float | None, typer.Option(min=0.01, help="Start no attempts after so many minutes.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same report. Public data only.")] = None,
+    target: Annotated[
+        float, typer.Option(min=0.001, max=0.999, help="Keep configurations that are accepted at least this often.")
+    ] = 0.1,
+    keep: Annotated[int, typer.Option(min=1, help="Put at most this many configurations on the shortlist.")] = 10,
+    minutes: Annotated[
+        float | None, typer.Option(min=0.01, help="Start no attempt after this many minutes. By default no limit.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Set the random seed. The same seed gives the same report. By default a new seed.")
+    ] = None,
     noise_level: Annotated[
-        float, typer.Option(min=0.001, max=0.499, help="Wanted bound on decisions that noise turns around.")
+        float,
+        typer.Option(
+            min=0.001, max=0.499, help="Recommend epsilons with which noise reverses at most this share of decisions."
+        ),
     ] = 0.05,
     nothing: Annotated[
-        float, typer.Option(min=0.0001, max=0.9, help="Wanted bound on the probability that nothing is released.")
+        float, typer.Option(min=0.0001, max=0.9, help="Propose a plan that finds no table with at most this probability.")
     ] = 0.05,
-    copies: Annotated[int, typer.Option(min=0, help="Synthetic copies for the utility and risk figures; below 2 none.")] = 3,
+    copies: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Draw this many synthetic tables for the statistics of utility and risk. Below 2 there are none."
+        ),
+    ] = 3,
     quasi_identifiers: QuasiIdentifiers = None,
-    backend: Annotated[str, typer.Option(help="loky (this machine) or dask.")] = "loky",
-    address: Annotated[str | None, typer.Option(help="Of the Dask scheduler.")] = None,
+    backend: Annotated[str, typer.Option(help="Run attempts on this machine (loky) or on a cluster (dask).")] = "loky",
+    address: Annotated[
+        str | None, typer.Option(help="Connect to this Dask scheduler (needs --backend dask). By default none.")
+    ] = None,
     adopt: Annotated[
-        bool, typer.Option("--adopt", help="Write the proposed budget and rounds into CONFIG; its comments stay.")
+        bool, typer.Option("--adopt", help="Write the proposed budget and rounds to CONFIG. Comments stay.")
     ] = False,
 ) -> None:
-    """Try the configurations on PUBLIC data: which pass, how often, how long it takes, which budget is enough.
+    """Try the configurations on PUBLIC data: which pass, how often, at which budget.
 
-    Writes shortlist.toml (for release --shortlist), report.html and rehearsal.json. Reads nothing private, spends nothing. Ends
-    with exit code 3 when no configuration is accepted often enough, and with 1 when it was stopped before it was complete.
+    Writes shortlist.toml (for release --shortlist), report.html and rehearsal.json. Reads nothing private and spends nothing.
+    Exits with code 3 if no configuration is accepted often enough, and with code 1 if it was stopped.
     """
     from synthrelease.sources.source import Source
     from synthrelease.spec.load import load_spec
@@ -248,26 +282,42 @@ def allocate(
     table: TableName = None,
     members: MembersFile = None,
     total: Annotated[
-        str | None, typer.Option(metavar="EPS", help="Epsilon of the whole release; that of the specification by default.")
+        str | None,
+        typer.Option(metavar="EPS", help="Divide this epsilon of the whole release. By default that of the specification."),
     ] = None,
     success: Annotated[
-        float | None, typer.Option(min=0.05, max=0.99, help="Find the least total at which tries succeed so often; 0.95, say.")
+        float | None,
+        typer.Option(
+            min=0.05,
+            max=0.99,
+            help="Find the least epsilon at which this share of tries succeeds, such as 0.95. By default --total is divided.",
+        ),
     ] = None,
     afresh: Annotated[
-        bool, typer.Option("--afresh", help="Find tables and sums from the criteria, whatever the generators measure.")
+        bool, typer.Option("--afresh", help="Find tables and sums from the criteria. By default use those of the generators.")
     ] = False,
     delta: Annotated[
-        str | None, typer.Option(metavar="DELTA", help="Gaussian noise, with this delta; by default the noise stays as it is.")
+        str | None,
+        typer.Option(metavar="DELTA", help="Use Gaussian noise with this delta. By default the noise stays as it is."),
     ] = None,
-    rows: Annotated[int | None, typer.Option(min=1, help="About how many rows the private file has.")] = None,
-    minutes: Annotated[float, typer.Option(min=0.01, help="Begin no further step after so many minutes.")] = 6,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same choice, where time suffices.")] = 1,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="A new file for the outcome, as JSON.")] = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(min=1, help="Assume at most this number of rows in the private file. By default that of --data."),
+    ] = None,
+    minutes: Annotated[float, typer.Option(min=0.01, help="Begin no step after this many minutes.")] = 6,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Set the random seed. The same seed gives the same choice if time suffices.")
+    ] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the outcome to this new JSON file. By default only print it."),
+    ] = None,
     jobs: Jobs = 1,
 ) -> None:
-    """Choose on PUBLIC data how a total is allocated to measured tables, sums and the joint test, or what the least total is.
+    """Divide an epsilon among measured tables, sums and the joint test, on PUBLIC data.
 
-    Prints the lines for the specification, and how often a release with them succeeds. Reads nothing private, spends nothing.
+    Or find the least epsilon that is enough. Prints the lines for the configuration, and how often a release with them
+    succeeds. Reads nothing private and spends nothing.
     """
     from synthrelease.errors import InputError
     from synthrelease.sources.source import Source
@@ -313,11 +363,11 @@ def allocate(
 
 def simulate(
     facts: Annotated[Path, typer.Argument(metavar="FACTS", help="Published tables and means, a TOML file (docs/drafting.md).")],
-    rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Rows to draw.")],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="A new file: .csv, .csv.gz or .parquet.")],
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same rows.")] = 1,
+    rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Draw this number of rows.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Write this new file: .csv, .csv.gz or .parquet.")],
+    seed: Annotated[int, typer.Option(min=0, help="Set the random seed. The same seed gives the same rows.")] = 1,
 ) -> None:
-    """Draw a public surrogate table from published figures, when no public microdata exist. No row is a person."""
+    """Draw a public file from published tables and means. No row is a person."""
     from synthrelease.studio.rehearsal.surrogates import check_table_path, simulate, write_table
 
     check_table_path(out)

@@ -56,17 +56,28 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="The privacy budget of a dataset across releases.",
 )
-File = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
-Head = Annotated[str, typer.Option("--expect-head", help="The head from your logbook.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Ledger file.")]
+Head = Annotated[str, typer.Option("--expect-head", help="Compare with this head from your logbook.")]
+ExpectedHead = Annotated[
+    str | None,
+    typer.Option(
+        help="Refuse a ledger that lacks this head from your logbook (16 digits or more). By default heads are not compared."
+    ),
+]
 
 
 @app.command("open", cls=QuietCommand)
 def open_new(
     file: File,
-    dataset: Annotated[str, typer.Option("--dataset", help="What the dataset is called; one ledger for each dataset.")],
-    limit: Annotated[str, typer.Option("--limit", metavar="EPS", help="The most epsilon that all its releases may cost.")],
+    dataset: Annotated[str, typer.Option("--dataset", help="Name the dataset. Each dataset has one ledger.")],
+    limit: Annotated[str, typer.Option("--limit", metavar="EPS", help="Limit the epsilon of all releases together.")],
     delta_limit: Annotated[
-        str, typer.Option("--delta-limit", metavar="DELTA", help="The most delta; 0 allows pure differential privacy alone.")
+        str,
+        typer.Option(
+            "--delta-limit",
+            metavar="DELTA",
+            help="Limit the delta of all releases together. 0 allows releases without a delta only.",
+        ),
     ] = "0",
 ) -> None:
     """Open the ledger of a private dataset, once."""
@@ -81,18 +92,21 @@ def open_new(
 @app.command(cls=QuietCommand)
 def split(
     file: File,
-    config: Annotated[Path, typer.Option("--config", metavar="CONFIG", help="A configuration with the table [split].")],
-    data: Annotated[str, typer.Option("--data", metavar="DATA", help="The private file. Its record numbers alone are read.")],
+    config: Annotated[Path, typer.Option("--config", metavar="CONFIG", help="Read the table [split] of this configuration.")],
+    data: Annotated[
+        str, typer.Option("--data", metavar="DATA", help="Read the record numbers of this private file, and nothing else.")
+    ],
     table: TableName = None,
     key: Annotated[
-        Path | None, typer.Option("--split-key", metavar="FILE", help="A new file. [default: the ledger's name with .key]")
+        Path | None,
+        typer.Option("--split-key", metavar="FILE", help="Write the secret key to this new file. [default: LEDGER.key]"),
     ] = None,
-    expect_head: Head | None = None,
+    expect_head: ExpectedHead = None,
 ) -> None:
-    """Split the register into pieces, once and for ever, so that a release spends on the records of one piece. Costs nothing.
+    """Split a register into pieces, once and for ever. Costs nothing.
 
-    Which piece a record belongs to is told by a new secret key and the record number alone. The key stays in the enclave: back
-    it up, show it to nobody. Without it no piece can be read again.
+    A release then spends on the records of one piece only. A new secret key and the record number decide the piece of a record.
+    Keep the key in the enclave, back it up, and show it to nobody. Without it no piece can be read again.
     """
     from synthrelease.releasing.release import split_register
     from synthrelease.sources.source import Source
@@ -109,12 +123,14 @@ def split(
 @app.command("years", cls=QuietCommand)
 def plan_years(
     file: File,
-    config: Annotated[Path, typer.Option("--config", metavar="CONFIG", help="A configuration with a plan, [series] years.")],
-    expect_head: Head | None = None,
+    config: Annotated[
+        Path, typer.Option("--config", metavar="CONFIG", help="Read the plan over years ([series]) of this configuration.")
+    ],
+    expect_head: ExpectedHead = None,
 ) -> None:
-    """Note what is promised to a person over all years of a register, once and for ever, before the first one. Costs nothing.
+    """Write a plan over years to the ledger, once, before the first year. Costs nothing.
 
-    The ledger then takes one release of each year, none beyond the plan, and limits what a person pays for all of them.
+    The ledger then accepts one release of each year, refuses others, and limits what a person pays over all years.
     """
     from synthrelease.errors import Problem, SpecError
     from synthrelease.privacy.ledger import load_ledger
@@ -130,8 +146,8 @@ def plan_years(
 
 
 @app.command(cls=QuietCommand)
-def show(file: File, expect_head: Head | None = None) -> None:
-    """Show what was spent. Verifies every entry first."""
+def show(file: File, expect_head: ExpectedHead = None) -> None:
+    """Show what was spent, after a check of every entry."""
     from rich.table import Table
 
     from synthrelease.privacy.ledger import load_ledger
@@ -199,7 +215,7 @@ def _print_pieces(statement: Statement, split: Split) -> None:
 
 @app.command(cls=QuietCommand)
 def renew(file: File, expect_head: Head) -> None:
-    """Make a lost head file anew, against the head in your logbook."""
+    """Write a lost head file again. Compares it with the head in your logbook."""
     from synthrelease.privacy.ledger import renew_head
 
     statement = renew_head(file, expect_head)
@@ -208,7 +224,7 @@ def renew(file: File, expect_head: Head) -> None:
 
 def release(
     config: Config,
-    data: Annotated[str, typer.Option("--data", metavar="DATA", help="Private file, files or database to release.")],
+    data: Annotated[str, typer.Option("--data", metavar="DATA", help="Read this private file, files or database.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Write the released files to this new folder.")],
     table: TableName = None,
     members: MembersFile = None,
@@ -223,29 +239,27 @@ def release(
     ] = None,
     ledger: Annotated[
         Path | None,
-        typer.Option("--ledger", metavar="FILE", help="Budget ledger of the dataset (see ledger open). [default: OUT.ledger]"),
+        typer.Option(
+            "--ledger", metavar="FILE", help="Charge this ledger of the dataset (see ledger open). [default: OUT.ledger]"
+        ),
     ] = None,
     split_key: Annotated[
         Path | None,
-        typer.Option("--split-key", metavar="FILE", help="Secret key of a split register. [default: LEDGER.key]"),
+        typer.Option("--split-key", metavar="FILE", help="Read the secret key of a split register. [default: LEDGER.key]"),
     ] = None,
     dataset: Annotated[
         str | None,
         typer.Option("--dataset", help="Refuse a ledger whose dataset has another name. By default the name is not compared."),
     ] = None,
-    expect_head: Annotated[
-        str | None,
-        typer.Option(
-            "--expect-head",
-            help="Head from your logbook, 16 digits or more. Refuse a ledger that lacks it, such as an old copy.",
-        ),
-    ] = None,
+    expect_head: ExpectedHead = None,
     sign: Sign = None,
     password_file: Password = None,
     archive: Annotated[
         Path | None,
         typer.Option(
-            "--archive", metavar="ZIP", help="Write the released folder to this new .zip file, too. The archive holds no times."
+            "--archive",
+            metavar="ZIP",
+            help="Write the released folder to this new .zip file, too, without times. By default no archive.",
         ),
     ] = None,
     unrehearsed: Unrehearsed = False,
@@ -253,7 +267,7 @@ def release(
         int | None,
         typer.Option(
             min=1,
-            help="Number of rows in the file. Criteria that no table of this size can meet are refused, and nothing is spent. "
+            help="Refuse criteria that no table of this number of rows can meet, before anything is spent. "
             "[default: that of the rehearsed file]",
         ),
     ] = None,

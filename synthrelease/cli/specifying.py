@@ -95,18 +95,19 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
 
 def commit(
     config: Config,
-    file: Annotated[Path, typer.Option("--out", metavar="FILE", help="A new file for the commitment.")],
+    file: Annotated[Path, typer.Option("--out", metavar="FILE", help="Write the commitment to this new file.")],
     ledger: Annotated[
-        Path | None, typer.Option("--ledger", metavar="FILE", help="The ledger of the dataset, whose head is written down.")
+        Path | None, typer.Option("--ledger", metavar="FILE", help="Write down the head of this ledger. By default none.")
     ] = None,
     shortlist: Annotated[
-        Path | None, typer.Option("--shortlist", metavar="FILE", help="The shortlist that the release will draw from.")
+        Path | None,
+        typer.Option("--shortlist", metavar="FILE", help="Commit to the configurations of this shortlist. By default all."),
     ] = None,
     unrehearsed: Unrehearsed = False,
 ) -> None:
-    """Commit to a release before it is run: a digest for an official gazette, and the file that has it.
+    """Commit to a release before the run: print a digest to publish, and write its file.
 
-    Reads no data and spends nothing. `verify --commitment FILE` compares a release with it.
+    Reads no data and spends nothing. `verify --commitment FILE` compares a release with the file.
     """
     from synthrelease.bundle.write import check_free, commitment
     from synthrelease.errors import InputError
@@ -141,15 +142,19 @@ def commit(
 
 
 def schema(
-    acceptance: Annotated[bool, typer.Option("--acceptance", help="Of the acceptance file, not the configuration.")] = False,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="All settings of both files as a page, docs/settings.md.")
+    acceptance: Annotated[
+        bool,
+        typer.Option("--acceptance", help="Print the schema of the acceptance file. By default that of the configuration."),
     ] = False,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write to this file, over an old one.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print all settings of both files as a Markdown page.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write to this file and overwrite an old one. By default print."),
+    ] = None,
 ) -> None:
-    """Print the JSON Schema of a configuration, with which an editor completes, explains and checks it.
+    """Print the JSON Schema of a configuration. An editor completes, explains and checks the file with it.
 
-    A line `#:schema ./FILE` at the top of the TOML file names it to editors that read Taplo's directive.
+    Editors that use Taplo find the schema by a first line `#:schema ./FILE` of the TOML file.
     """
     from synthrelease.spec.reference import acceptance_schema, configuration_schema, schema_text, settings_page
 
@@ -180,17 +185,17 @@ def plan(
             help="Configurations (TOML), or specification.json of a released folder. Several are shown side by side.",
         ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON. By default a text for people.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs. By default text.")] = False,
     jobs: Jobs = 1,
     rows: Annotated[
-        int | None, typer.Option(min=1, help="Number of rows in the file, to estimate time and memory. [default: 100000]")
+        int | None, typer.Option(min=1, help="Estimate time and memory for this number of rows. [default: 100000]")
     ] = None,
     shortlist: Annotated[
         Path | None,
         typer.Option(
             "--shortlist",
             metavar="FILE",
-            help="Shortlist of a rehearsal: adds how often the plan found no table, and a cheaper plan.",
+            help="Add the results of this shortlist: how often no table was found, and a cheaper plan. By default none.",
         ),
     ] = None,
 ) -> None:
@@ -387,7 +392,12 @@ def _associations(spec: ReleaseSpec, rows: int) -> list[dict[str, object]]:
 def check(
     config: Config,
     data: Annotated[
-        str | None, typer.Option("--data", metavar="DATA", help="Also check that this file, files, or database can be read.")
+        str | None,
+        typer.Option(
+            "--data",
+            metavar="DATA",
+            help="Read this file, files or database, and check whether it fits. By default only the configuration is checked.",
+        ),
     ] = None,
     table: TableName = None,
     members: MembersFile = None,
@@ -395,15 +405,15 @@ def check(
     address: Address = None,
     unrehearsed: Unrehearsed = False,
 ) -> None:
-    """Check a configuration, and that a file fits it. Spends no privacy budget; shows no value and no row of it.
+    """Check a configuration, and whether a file fits it. Spends nothing and shows no value of the file.
 
-    It names columns with texts that are no number or date, says whether more than one row in ten has one, and names columns in
-    which more than one row in ten does not fit. With [members] it tells how many keys of the members have no row among the
-    roots, where these are more than one in ten. These are exact facts about private data: bounds, bins and categories that are
-    then changed to fit depend on the data. Use outside = "clip" or "drop", missing = "drop", or a category for missing values.
+    Names columns with texts that are no number or date, and columns in which more than one row in ten does not fit. With
+    [members], says how many keys of members have no row, if more than one in ten. These are exact facts about private data:
+    keep them in the enclave. Do not change a bound, bin or category because of them. Use outside = "clip" or "drop",
+    missing = "drop", or a category for missing values.
 
-    Ends with exit code 2 when both files were changed since they were tried on public data, unless --unrehearsed is said, and
-    when no table of as many rows can meet a criterion: a release would spend its budget on nothing.
+    Exits with code 2 if the files changed since their rehearsal (see --unrehearsed), or if no table of this number of rows can
+    meet a criterion.
     """
     from synthrelease.privacy.charges import check_stated
     from synthrelease.releasing.possible import check_possible

@@ -81,36 +81,40 @@ def _at_most(plan: Any) -> str:
 NOTHING_RELEASED = 3
 STOPPED = 1
 
-Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuration of the release, a TOML file.")]
+Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Configuration of the release (TOML).")]
 TableName = Annotated[
-    str | None, typer.Option("--table", metavar="NAME", help="Database table to read. Overrides table in [input].")
+    str | None, typer.Option("--table", metavar="NAME", help="Read this table of the database. Overrides table in [input].")
 ]
 MembersFile = Annotated[
     str | None,
     typer.Option(
         "--members",
         metavar="FILE",
-        help="File of the members, for a configuration with [members]. By default --data holds both.",
+        help="Read the members from this file (only with [members]). By default --data holds both.",
     ),
 ]
 PublicData = Annotated[
-    str, typer.Option("--data", metavar="FILE", help="PUBLIC file or database with the columns of the private one.")
+    str,
+    typer.Option("--data", metavar="FILE", help="Read this PUBLIC file or database, which has the columns of the private one."),
 ]
 QuasiIdentifiers = Annotated[
-    str | None, typer.Option(metavar="A,B,...", help="Columns that an intruder may know. By default none.")
+    str | None, typer.Option(metavar="A,B,...", help="Assume that an intruder knows these columns. By default none.")
 ]
 Unrehearsed = Annotated[
     bool,
     typer.Option(
         "--unrehearsed",
-        help="Accept files that were never rehearsed, or were changed after their last rehearsal. By default they are refused.",
+        help="Accept files that were not rehearsed as they are. By default they are refused.",
     ),
 ]
-Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Number of processes that try configurations in parallel.")]
-Backend = Annotated[str, typer.Option(help="Where the files of a table are counted: loky (this machine) or dask (a cluster).")]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Run this many processes in parallel.")]
+Backend = Annotated[str, typer.Option(help="Count the files of a table on this machine (loky) or on a cluster (dask).")]
 Address = Annotated[
     str | None,
-    typer.Option(help="Address of the Dask scheduler in the enclave, with --backend dask, such as tls://10.0.0.5:8786."),
+    typer.Option(
+        help="Connect to this Dask scheduler in the enclave, such as tls://10.0.0.5:8786 (needs --backend "
+        "dask). By default none."
+    ),
 ]
 
 
