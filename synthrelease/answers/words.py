@@ -8,15 +8,15 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
-from textwrap import fill
+from textwrap import fill, wrap
 from typing import Any
 
 from synthrelease.data.questions import Kind
 from synthrelease.published.measurements import NOT_ESTIMABLE, NotSample
 
 _MOST_DECIMALS = 8
-_WIDTH = 100
-"""Of the sentences under the numbers, in characters."""
+_WIDTH, _NAMES, _UNITS, _GAP = 80, 30, 17, "  "
+"""Columns of a terminal, the most of them that names and units take, and what stands between two columns."""
 
 _BINNED = "of bin numbers"
 _HIDDEN = (
@@ -131,7 +131,7 @@ class Estimate:
     @property
     def short(self) -> str:
         """The question and its numbers, without the notes."""
-        return "\n".join([self.question, *_numbers(self)])
+        return "\n".join([_wrapped(self.question, ""), *_numbers(self)])
 
     @property
     def csv(self) -> str:
@@ -201,12 +201,45 @@ def _numbers(found: Estimate) -> list[str]:
     cells = _table([_header(found), *(_line(found, term) for term in found.terms)])
     if found.contrasts:
         cells += ["", *_table([_header_of_two(found), *(_line_of_two(found, term) for term in found.contrasts)])]
-    return [f"  {line}".rstrip() for line in cells]
+    return [f"{_GAP}{line}".rstrip() for line in cells]
 
 
 def _table(rows: list[list[str]]) -> list[str]:
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    return ["   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    """Lines that fit a terminal: headings are broken, and columns without room stand below, with the names and units again."""
+    first, *others, last = zip(*rows, strict=True)
+    names, units = _column(first, _NAMES), _column(last, _UNITS)
+    columns = [_column(cells, None) for cells in others]
+    beside = [units] if units[0][0] else []
+    room = _WIDTH - sum(len(each[0][0]) + len(_GAP) for each in (names, *beside))
+    blocks: list[list[list[list[str]]]] = [[]]
+    for column in columns:
+        taken = sum(len(each[0][0]) + len(_GAP) for each in (*blocks[-1], column))
+        if blocks[-1] and taken > room:
+            blocks.append([])
+        blocks[-1].append(column)
+    return [
+        line for place, block in enumerate(blocks) for line in (*([""] if place else []), *_lines([names, *block, *beside]))
+    ]
+
+
+def _column(cells: tuple[str, ...], most: int | None) -> list[list[str]]:
+    """The cells of a column, each as lines of one length: of its longest value, or of the longest word of its heading."""
+    heading, *values = cells
+    width = max(map(len, (*values, *heading.split())), default=0)
+    width = min(width, most or width)
+    broken = [wrap(heading, width) if heading else [], *(wrap(value, width) if most and value else [value] for value in values)]
+    return [[line.ljust(width) for line in lines or [""]] for lines in broken]
+
+
+def _lines(columns: list[list[list[str]]]) -> list[str]:
+    """The lines of a block: a heading ends where its values begin, a value begins where its name does."""
+    found = []
+    for place, row in enumerate(zip(*columns, strict=True)):
+        height = max(map(len, row))
+        blanks = [[" " * len(cell[0])] * (height - len(cell)) for cell in row]
+        full = [[*blank, *cell] if place == 0 else [*cell, *blank] for blank, cell in zip(blanks, row, strict=True)]
+        found += [_GAP.join(parts) for parts in zip(*full, strict=True)]
+    return found
 
 
 def _header_of_two(found: Estimate) -> list[str]:

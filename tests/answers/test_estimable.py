@@ -15,7 +15,8 @@ import pytest
 from synthrelease.answers.estimates import estimate, trend
 from synthrelease.answers.listed import listed
 from synthrelease.answers.questions import parse_condition
-from synthrelease.answers.words import Estimate
+from synthrelease.answers.words import Estimate, Term
+from synthrelease.data.questions import Kind
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from synthrelease.published.folder import Measurements
@@ -40,7 +41,8 @@ def test_every_way_to_ask_gives_the_same_numbers(question: str) -> None:
         made = noisy(seed, FEW, ("ac", "ab"))
         found = estimate(made, question)
         statistic, column = question.split()[0], question.split()[1]
-        text = {line.split("   ")[0].strip(): line for line in found.short.splitlines()[2:]}
+        shown = found.short.splitlines()[1:]
+        text = {line.strip().split("  ")[0]: line for line in reversed(shown)}  # of each name its first line
         table = {row["group"]: row for row in csv.DictReader(found.csv.splitlines())}
         if statistic != "median":
             lines = {
@@ -176,9 +178,9 @@ def test_an_interval_that_reaches_nothing_or_all_says_at_most_or_at_least() -> N
     tables = noisy_tables([column], np.repeat([[0], [1]], counts, axis=0), ["c"], Fraction(1, 10))
     made = replace(published([column], np.zeros((1000, 1), dtype=int), ()), measurements=Measurements(tables=tables, times=1.0))
     rare, common = str(estimate(made, "share c == 1")), str(estimate(made, "share c == 0"))
-    assert "1.0%       at most " in rare
+    assert "1.0%      at most " in rare
     assert "10 (at most " in rare
-    assert "99.0%      at least " in common
+    assert "99.0%     at least " in common
 
 
 @pytest.mark.parametrize(
@@ -298,3 +300,42 @@ def test_a_question_whose_group_the_rules_leave_empty_is_refused() -> None:
     made = release(TABLE[TABLE[:, 0] > 0], ("ac",), rules=["a < 1"])
     with pytest.raises(InputError, match="a group that the rules leave empty"):
         estimate(made, "share c == 1: a == 1 against a == 0")
+
+
+WIDE = ["a short group", "a group whose label is much longer than a terminal has room for beside three intervals", ""]
+
+
+@pytest.mark.parametrize("unit", ["", "grams", "grams of weight per unit of gestation_week (completed weeks)"])
+@pytest.mark.parametrize("label", WIDE)
+@pytest.mark.parametrize("kind", ["share", "mean", "median", "slope"])
+def test_the_text_fits_a_terminal_of_80_columns_and_keeps_every_number(kind: Kind, label: str, unit: str) -> None:
+    """Whatever the length of labels and units: each interval stands in a line that begins as its group does."""
+    ends = {"low": 0.125, "high": 0.25, "population_low": 0.0625, "population_high": 0.5}
+    binned = {"binned_low": 0.1875, "binned_high": 0.21875} if kind == "mean" else {}
+    bins = ("<1500", "1500-1999", ">4499") if kind == "median" else None
+    rows = {"rows": 1_234_567, "rows_low": 1_234_000, "rows_high": 1_235_000} if kind == "share" else {}
+    term = Term(
+        name=kind,
+        group=label,
+        unit="" if kind == "share" else unit,
+        estimate=0.2,
+        standard_error=0.001,
+        bins=bins,
+        **ends,
+        **binned,
+        **rows,
+    )
+    found = Estimate(
+        question=f"{kind} a question of many words " * 5, kind=kind, by="a", terms=(term, term), confidence=0.95, n_rows=9,
+        about="all rows", binned="Bins." if binned else "", approximate=("No more than eighty columns. " * 9,),
+    )  # fmt: skip
+    assert [line for line in str(found).splitlines() if len(line) > 80] == []
+    shown = " ".join(found.short.split())
+    values = ("12.50% to 25.00%", "6.25% to 50.00%") if kind == "share" else ("0.1250 to 0.2500", "0.0625 to 0.5000")
+    if kind == "median":
+        values = ("0.125 to 0.25", "0.0625 to 0.5")
+    begins = (label or kind).split()[0]
+    for value in values:
+        lines = [line for line in found.short.splitlines() if value[:5] in line]
+        assert len(lines) == 2, (value, shown)
+        assert all(line.strip().startswith(begins) or kind == "slope" for line in lines)

@@ -112,7 +112,7 @@ def test_verify_finds_a_flavour_that_does_not_follow(message: str) -> None:
     tables = json.loads(files["release.json"])
     CHANGES[message](tables["flavour"])
     content = ReleaseDocument.model_validate_json(json.dumps(tables)).dumped()
-    problems = check(verify_files(resealed({**files, "release.json": content})), "flavour").problems
+    problems = check(verify_files(resealed({**files, "release.json": content})), "privacy definition").problems
     assert any(message in problem for problem in problems), problems
 
 

@@ -45,8 +45,8 @@ def flavour(document: ReleaseDocument) -> Check:
     """Compare what is stated with what follows from guarantee, domain and what else is said of the file."""
     stated = document.flavour
     expected = FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))
-    found = f"the standard is {stated.standard}; published exactly: {', '.join(stated.scope.places())}"
-    return Check(name="flavour", found=found, problems=tuple(_problems(expected, stated)))
+    found = f"measure of the loss: {stated.standard}; published exactly: {', '.join(stated.scope.places())}"
+    return Check(name="privacy definition", found=found, problems=tuple(_problems(expected, stated)))
 
 
 def _problems(expected: FlavourPart, stated: FlavourPart) -> Iterator[str]:
@@ -308,7 +308,7 @@ def verify_alone(
     checks.append(Check(name="table", found=f"{document.n_rows} rows, the same in every file", problems=room))
     checks.append(made("plausibility", lambda: _plausible(rebuilt, table)))
     checks.append(made("privacy charges", lambda: charges(document)))
-    checks.append(made("flavour", lambda: flavour(document)))
+    checks.append(made("privacy definition", lambda: flavour(document)))
     checks += options(document, KnownFiles(files=files, table=table, rules=rebuilt.plausibility, earlier=earlier))
     if commitment is not None:
         checks.append(committed(document, commitment))

@@ -159,7 +159,7 @@ def test_a_forgery_is_found_by_the_part_that_stands_alone_and_by_the_whole(
     if alone is None or whole is None:
         pytest.fail("this is no release.json")
     assert problems(alone), name
-    assert any(one.problems for one in whole.checks if one.name in ("plan", "release.json", "flavour")), name
+    assert any(one.problems for one in whole.checks if one.name in ("plan", "release.json", "privacy definition")), name
 
 
 def moved_on_its_grid(files: Mapping[str, bytes], tables: Tables) -> Tables:
