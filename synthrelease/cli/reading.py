@@ -598,8 +598,8 @@ def estimate(
     """Estimate shares, counts, means, medians or slopes from published noisy tables.
 
     QUESTION is "share CONDITION", "mean COLUMN", "median COLUMN" or "slope COLUMN on COLUMN, COLUMN". "by COLUMN" asks for
-    each bin of a column. "where CONDITION" selects rows. "share weight < 2500: age >= 35 against < 35" compares two groups; the second
-    may be "the rest". Limits in conditions lie between released bins.
+    each bin of a column. "where CONDITION" selects rows. "share weight < 2500: age >= 35 against < 35" compares two groups;
+    the second may be "the rest". Limits in conditions lie between released bins.
 
     Each number has an interval for the file, the rows that the rules keep, and one for a population of which these rows are a
     simple random sample (docs/estimates.md). If no noisy table has the columns, use `synthrelease bound`.

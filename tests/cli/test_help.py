@@ -13,10 +13,13 @@ from synthrelease.cli import app
 
 CLI: Any = typer.main.get_command(app)
 
-VERBS = set(
-    "Accept Add Adopt Ask Assume Audit Begin Charge Check Choose Compare Compute Connect Count Divide Draft Draw Edit Enumerate "
-    "Estimate Find Join Keep Leave Limit List Name Open Print Propose Put Read Recommend Refuse Release Run Say Select Set Show Sign "
-    "Start Swap Take Test Try Use Weight Widen Write Answer Commit Make Preview Split Show".split()
+VERBS = frozenset(
+    """
+    Accept Add Adopt Answer Ask Assume Audit Begin Charge Check Choose Commit Compare Compute Connect Count Divide
+    Draft Draw Edit Enumerate Estimate Find Join Keep Leave Limit List Make Name Open Overwrite Preview Print
+    Propose Put Read Recommend Refuse Release Run Say Select Set Show Sign Split Start Swap Take Test Try Use
+    Weight Widen Write
+    """.split()  # noqa: SIM905
 )
 
 
