@@ -84,7 +84,7 @@ def generators_with(names: str, cases: Mapping[str, tuple[object, ...]], of_libr
 
 def example(family: str, name: str, number: int) -> Any:
     if number < 0:
-        pytest.fail(f"{name!r} has no example: write synthrelease/audit/examples/{family}/{name}.py")
+        pytest.fail(f"{name!r} has no example: add one to synthrelease/studio/audit/examples/{family}.py")
     return examples(family, name)[number]
 
 
@@ -120,7 +120,9 @@ def guarded_door(private: PrivateCounts) -> Untouchable:
 
 def test_an_entry_without_an_example_fails_with_advice() -> None:
     (missing,) = numbered({"new": object()}, "criteria")
-    with pytest.raises(pytest.fail.Exception, match="'new' has no example: write synthrelease/audit/examples/criteria/new.py"):
+    with pytest.raises(
+        pytest.fail.Exception, match="'new' has no example: add one to synthrelease/studio/audit/examples/criteria.py"
+    ):
         example("criteria", *missing.values)
 
 

@@ -107,7 +107,7 @@ def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...] | No
 class Criterion(SpecTable):
     """One acceptance criterion, validated as it stands in the acceptance file.
 
-    Adding one takes one file with a subclass, one line in `CRITERIA`, and examples in audit/examples/criteria. Everything
+    Adding one takes one file with a subclass, one line in `CRITERIA`, and examples (studio/audit/examples). Everything
     public about a criterion stands on its class: what cannot be said has a stated reason (`no_sensitivity`, `no_bounds`,
     `no_draft`, `no_offender`), and tests/test_contracts.py demands one or the other.
 

@@ -44,8 +44,6 @@ def test_a_figure_of_the_file_is_within_the_limit_of_the_drawing(sweep: Sweep) -
     random, world, judged = np.random.default_rng(7), sweep.world, sweep.criteria[-1]
     cells, n = world.layout.n_cells, 6
     figures = partial(exact_figures, judged, world, fitted=sweep.fitted)
-    if sweep.reference is not None:
-        figures = partial(sweep.reference, judged, world)
     higher = 0
     for _ in range(60):
         released = random.multinomial(n, random.dirichlet(np.ones(cells)))

@@ -86,7 +86,7 @@ def test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity(sweep: Sweep, 
 def test_a_kind_whose_figure_gets_noise_has_worlds_to_enumerate(kind: str) -> None:
     found = criterion_sweeps(kind)
     asks = CRITERIA[kind].figure_gets_noise and CRITERIA[kind].compares
-    assert bool(found) == asks, f"SWEEPS of synthrelease/audit/examples/criteria/{kind}.py"
+    assert bool(found) == asks, f"SWEEPS[{kind!r}] of synthrelease/studio/audit/examples/criteria.py"
     assert {sweep.kind for sweep in found} <= {kind}
     assert not found or any(sweep.furthest for sweep in found), f"a triple that moves the figure furthest: {furthest(found[0])}"
 

@@ -263,9 +263,9 @@ class Scope:
         """What a release rests on: its generator, its criteria, the joint test of these, and the number of its rows."""
         generator = str(document.configuration["generator"]["family"])
         criteria = {one.kind for one in document.criteria}
-        kinds = {NUMBER_OF_ROWS, *criteria, *enumerated_as("generators", generator)}
+        kinds = {NUMBER_OF_ROWS, *criteria, *enumerated_as(generator)}
         for kind in criteria:
-            kinds.update(enumerated_as("criteria", kind))
+            kinds.update(enumerated_as(kind))
         if document.selection.joint_test is not None:
             kinds.add("joint test")
         return cls(generators=frozenset({generator}), enumerated=frozenset(kinds))

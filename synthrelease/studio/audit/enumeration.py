@@ -141,8 +141,6 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
         found = scorer.figures(privates, synthetic)
         if sweep.joint:
             exact = least_slack(sweep.asked, world, tables, counts, sweep.fitted)
-        elif sweep.reference:
-            exact = sweep.reference(sweep.criteria[-1], world, tables, counts)
         else:
             exact = exact_figures(sweep.criteria[-1], world, tables, counts, sweep.fitted)
         changes = np.abs(exact.numerators[first] - exact.numerators[second])

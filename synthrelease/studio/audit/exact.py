@@ -1,16 +1,18 @@
 """Every criterion's figure from its definition, in whole numbers: a second, slow and obvious implementation.
 
-Each function takes all private tables of n records at once, as counts of every cell, and one synthetic table. It returns
-numerators and one denominator, so that comparisons of figures and of their differences are exact.
+A criterion compares rows. In a plain world a record is a row; in a world of roots with members a root makes the rows of its
+members, or of their pairs. So a table of records is first counted by its rows (`RowsOfRecords`), and each function takes all
+private tables at once, as counts of every distinct row, and one synthetic table. It returns numerators and one denominator, so
+that comparisons of figures and of their differences are exact. Nothing here uses the code that releases use.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, permutations
 
 import numpy as np
@@ -19,7 +21,7 @@ from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.columns import MarginalCriterion
 from synthrelease.criteria.faithfulness import Faithfulness
 from synthrelease.criteria.functional import LinearModel
-from synthrelease.criteria.groups import ConditionalMean, ConditionalMedian
+from synthrelease.criteria.groups import ConditionalMean, ConditionalMedian, InGroups
 from synthrelease.criteria.logistic_regression import LogisticRegression
 from synthrelease.criteria.marginals import (
     AbsoluteMarginalError,
@@ -29,15 +31,19 @@ from synthrelease.criteria.marginals import (
     WeightedMarginalError,
 )
 from synthrelease.criteria.mean_of_roots import MeanOfRoots
-from synthrelease.criteria.members import OfMembers
 from synthrelease.criteria.regressions import RegressionOneStep, RegressionPrediction
-from synthrelease.criteria.shares import DifferenceInProportions
+from synthrelease.criteria.shares import DifferenceInProportions, KolmogorovDistance
 from synthrelease.studio.audit.cases import World
-
-# What the second implementations of figures share: exact figures as whole numbers, and cells of tiny worlds.
 
 SMALLEST = Fraction(1, 2**20)
 """Least sensitivity of a figure that a candidate may make constant, as a share of the whole range."""
+_LOWEST = -(2**30)
+"""The slack of a candidate that no private table can make pass."""
+_MISSING = -(10**6)
+"""Stands for no value of a column."""
+
+Row = Mapping[str, int | None]
+"""A row by its columns; None where it has no value."""
 
 
 @dataclass(frozen=True)
@@ -60,59 +66,68 @@ class ExactFigures:
         return self.numerators / self.denominator * self.unit
 
 
-def digits(world: World) -> np.ndarray:
-    """(n_cells, n_columns) the value of every column in every cell."""
-    return np.stack(np.unravel_index(np.arange(world.layout.n_cells), world.layout.sizes), axis=1)
+# The rows that a criterion looks at.
 
 
-def members(world: World, column: str, values: np.ndarray, *, grouped: bool = True) -> list[np.ndarray]:
-    """For every group of a column: (n_cells,) 1 for its cells."""
-    of_value = values[:, world.layout.index(column)]
-    if grouped and column in world.groups:
-        of_value = np.array(world.groups[column].of_atom)[of_value]
-    return [(of_value == group).astype(np.int64) for group in range(int(of_value.max()) + 1)]
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowsOfRecords:
+    """The distinct rows that records of a world make.
 
-
-def valued_cells(world: World, columns: Iterable[str], values: np.ndarray) -> np.ndarray:
-    """(n_cells,) 1 for cells with a value in all of these columns: the last bin of a column that may lack one holds none."""
-    found = np.ones(len(values), dtype=np.int64)
-    for column in columns:
-        place = world.layout.index(column)
-        if column in world.missing:
-            found *= values[:, place] < world.layout.sizes[place] - 1
-    return found
-
-
-# Figures of members a second time: from lists of members, in fractions, with nothing of the code that releases use.
-#
-# A root is a list of members here, and a figure is computed from its definition over all rows that the members of all roots
-# make.
-
-Row = Mapping[str, int | None]
-"""A row by its columns; None where it has no value."""
-Rows = Sequence[Row]
-
-
-def figures_of_members(criterion: OfMembers, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """The figures of all tables against one, as `sensitivity` takes them.
-
-    The bound is the sensitivity of the figure of rows times the most rows that a root makes (theory 3.22, rows of members).
+    Attributes
+    ----------
+    columns : by name (n_rows,) the value of every distinct row; `_MISSING` where it has none.
+    made : (n_cells, n_rows) how many of each row a record in a cell makes.
     """
-    there = set(world.cells)
-    made = [[*rows_of_root(world, cell, str(criterion.of))] if cell in there else [] for cell in range(world.layout.n_cells)]
-    most = max(map(len, made))
-    ours = _of_table(made, synthetic)
-    figure, bound, void = _KINDS[criterion.kind](criterion, ours)
-    low, high = criterion.figure_range
-    figures = [figure(_of_table(made, table)) for table in tables]
-    clipped = [min(max(each, Fraction(low)), each if math.isinf(high) else Fraction(high)) for each in figures]
-    common = math.lcm(*(each.denominator for each in clipped))
-    numerators = np.array([int(each * common) for each in clipped])
-    return ExactFigures(numerators=numerators, denominator=common, bound=most * bound, void=void or not ours)
+
+    world: World
+    columns: Mapping[str, np.ndarray]
+    made: np.ndarray
+
+    @property
+    def most(self) -> int:
+        """The most rows that a record makes."""
+        return int(self.made.sum(axis=1).max())
+
+    def valued(self, *names: str) -> np.ndarray:
+        """(n_rows,) 1 for rows with a value in all of these columns."""
+        return np.prod([self.columns[name] != _MISSING for name in names], axis=0, dtype=np.int64)
+
+    def groups(self, name: str, *, grouped: bool = True) -> list[np.ndarray]:
+        """For every group of a column, or with `grouped` false every value: (n_rows,) 1 for its rows."""
+        values = self.columns[name]
+        if grouped and name in self.world.groups:
+            of_atom = self.world.groups[name].of_atom
+            values = np.array([value if value == _MISSING else of_atom[value] for value in values.tolist()])
+        return [(values == group).astype(np.int64) for group in range(int(values.max()) + 1)]
+
+    def in_bins(self, name: str, labels: Sequence[str]) -> np.ndarray:
+        """(n_rows,) 1 for rows in some of these bins of a column."""
+        if name in self.world.groups:
+            known = self.world.groups[name].labels
+            return np.sum([self.groups(name)[known.index(label)] for label in labels], axis=0)
+        return np.isin(self.columns[name], [int(label) for label in labels]).astype(np.int64)
 
 
-def _of_table(made: Sequence[Rows], table: np.ndarray) -> list[Row]:
-    return [row for cell in np.flatnonzero(table).tolist() for row in [*made[cell]] * int(table[cell])]
+@lru_cache(maxsize=8)
+def rows_of(world: World, of: str | None) -> RowsOfRecords:
+    """The rows of records; with `of` those that their members make."""
+    if of is None:
+        bins = np.stack(np.unravel_index(np.arange(world.layout.n_cells), world.layout.sizes))
+        columns = {}
+        for name, values, size in zip(world.layout.columns, bins, world.layout.sizes, strict=True):
+            columns[name] = np.where((values == size - 1) & (name in world.missing), _MISSING, values)
+        return RowsOfRecords(world=world, columns=columns, made=np.eye(world.layout.n_cells, dtype=np.int64))
+    made = {cell: [tuple(row.items()) for row in rows_of_root(world, cell, of)] for cell in world.cells}
+    distinct = list(dict.fromkeys(row for rows in made.values() for row in rows))
+    counts = np.zeros((world.layout.n_cells, len(distinct)), dtype=np.int64)
+    for cell, rows in made.items():
+        for row in rows:
+            counts[cell, distinct.index(row)] += 1
+    columns = {
+        name: np.array([_MISSING if (value := dict(row)[name]) is None else value for row in distinct])
+        for name, _ in distinct[0]
+    }
+    return RowsOfRecords(world=world, columns=columns, made=counts)
 
 
 def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
@@ -140,43 +155,342 @@ def root_of(world: World, cell: int) -> tuple[Row, list[Row]]:
     return {name: int(bins[name]) for name in world.linked.of_roots(world.layout.columns)}, members
 
 
-def _value(found: int, last: int) -> int | None:
-    return None if found == last else found
+def _value(number: int, last: int) -> int | None:
+    return None if number == last else number
 
 
 def _beside(root: Row, member: Row, other: Row, whose: str) -> Row:
     row = {**root, **member, **{f"{whose}.{name}": value for name, value in other.items()}}
     for name, value in member.items():
-        there = other[name]
-        row[f"{whose}.{name} - {name}"] = None if value is None or there is None else there - value
+        of_other = other[name]
+        row[f"{whose}.{name} - {name}"] = None if value is None or of_other is None else of_other - value
     return row
+
+
+# Figures of tables of rows.
+
+
+def absolute(criterion: AbsoluteMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """max |q(R) - q(S)| / n over the cells of all tables of at most `largest` columns; bound 1/n.
+
+    Theory 3.1, absolute marginal error.
+    """
+    n = max(1, int(synthetic.sum()))
+    worst = np.max([differences.max(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)], axis=0)
+    return ExactFigures(numerators=worst, denominator=n, bound=Fraction(1, n))
+
+
+def weighted(criterion: WeightedMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """max |sum w (R - S)| over the cells of tables, over sum w S, w the value of a column; bound max w / sum w S.
+
+    Theory 3.20, weighted marginal error. Void where no synthetic row has a weight.
+    """
+    weights = rows.columns[criterion.weight]
+    total, heaviest = int(synthetic @ weights), int(weights.max())
+    every = AbsoluteMarginalError(
+        name="every", kind="absolute_marginal_error", threshold=1, epsilon=Fraction(1), largest=criterion.largest
+    )
+    worst = absolute(every, rows, tables * weights, synthetic * weights).numerators
+    # without any weight the program divides by its unit of weight, a 2^20th of the heaviest
+    whole = Fraction(total) if total else Fraction(heaviest, 2**20)
+    return ExactFigures(worst * whole.denominator, whole.numerator, Fraction(heaviest) / whole, void=total == 0)
+
+
+def _sub_tables(
+    criterion: MarginalCriterion, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
+) -> Iterator[np.ndarray]:
+    """(n_tables, n_cells of the sub-table) |r - s| for every sub-table that a criterion compares."""
+    names = list(rows.columns)
+    chosen: set[frozenset[str]] = set()
+    if criterion.largest or not criterion.tables:
+        sizes = range(1, (criterion.largest or len(names)) + 1)
+        chosen |= {frozenset(columns) for size in sizes for columns in combinations(names, size)}
+    for text in criterion.tables:
+        if text == "all columns":
+            chosen.add(frozenset(names))
+        elif text.startswith("all "):
+            chosen |= {frozenset(columns) for columns in combinations(names, int(text[4]))}
+        else:
+            chosen.add(frozenset(text.split(":")))
+    for columns in chosen:
+        values = np.stack([rows.columns[name] for name in columns], axis=1)
+        _, cell = np.unique(values, axis=0, return_inverse=True)
+        member = np.eye(int(cell.max()) + 1, dtype=np.int64)[cell.ravel()]
+        yield np.abs((tables - synthetic) @ member)
+
+
+def mean_distance(criterion: MeanMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """The mean over sub-tables of sum |r - s| / 2n; bound 1/n (theory 3.10, distances of tables)."""
+    n = max(1, int(synthetic.sum()))
+    moved = [differences.sum(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)]
+    return ExactFigures(numerators=np.sum(moved, axis=0), denominator=2 * n * len(moved), bound=Fraction(1, n))
+
+
+def quantile_distance(
+    criterion: QuantileMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
+) -> ExactFigures:
+    """The least d such that a share of at least `quantile` of the sub-tables has sum |r - s| / 2n of at most d; bound 1/n."""
+    n = max(1, int(synthetic.sum()))
+    moved = np.sort([differences.sum(axis=1) for differences in _sub_tables(criterion, rows, tables, synthetic)], axis=0)
+    least = math.ceil(Fraction(str(criterion.quantile)) * len(moved))
+    return ExactFigures(numerators=moved[least - 1], denominator=2 * n, bound=Fraction(1, n))
+
+
+def relative(criterion: RelativeMarginalError, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """max of clip(max(r/s, s/r); 1, lam) over 1-way cells, r and s counts plus 1; bound by trying every r.
+
+    Theory 3.2, relative marginal error.
+    """
+    n, clip = int(synthetic.sum()), Fraction(str(criterion.clip))
+    common = math.lcm(*range(1, n + 2))
+    worst = np.zeros(len(tables), dtype=np.int64)
+    counts: set[int] = set()
+    for member in _single_bins(rows):
+        r, s = tables @ member + 1, int(synthetic @ member) + 1
+        ratio = np.maximum(r * (common // s), s * (common // r)) * clip.denominator
+        worst = np.maximum(worst, np.clip(ratio, common * clip.denominator, common * clip.numerator))
+        counts.add(s)
+
+    def g(r: int, s: int) -> Fraction:
+        return min(max(Fraction(r, s), Fraction(s, r)), clip)
+
+    bound = max(abs(g(r + 1, s) - g(r, s)) for s in counts for r in range(1, math.ceil(s * clip) + 2))
+    return ExactFigures(numerators=worst, denominator=common * clip.denominator, bound=bound)
+
+
+def _single_bins(rows: RowsOfRecords) -> list[np.ndarray]:
+    """(n_rows,) 1 for the rows of every bin of every column, that of missing values among them."""
+    return [(values == value).astype(np.int64) for values in rows.columns.values() for value in np.unique(values)]
+
+
+def conditional_mean(
+    criterion: ConditionalMean, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
+) -> ExactFigures:
+    """max over groups of |resized mean_R - mean_S|; bound (U - L) / min_v m_v (theory 3.3, conditional means)."""
+    n, (low, high) = int(synthetic.sum()), (Fraction(str(end)) for end in criterion.range)
+    unit = math.lcm(2 * low.denominator, 2 * high.denominator)
+    # rows without a value are in no group, whatever number stands here for them
+    scaled = np.clip(rows.columns[criterion.column] * unit, int(low * unit), int(high * unit))
+    middle, margin = int((low + high) / 2 * unit), math.ceil(Fraction(str(criterion.size_margin)) * n)
+    groups = _groups(criterion, rows)
+    sizes = [max(1, int(synthetic @ group) - margin) for group in groups]
+    common = math.lcm(*range(1, int(tables.sum(axis=1).max(initial=n)) + 1))
+    worst = np.zeros(len(tables), dtype=np.int64)
+    for group, size in zip(groups, sizes, strict=True):
+        counts, sums = tables @ group, tables @ (group * scaled)
+        means = (sums + np.maximum(size - counts, 0) * middle) * (common // np.maximum(counts, size))
+        of_group = int(synthetic @ group)  # an empty group: compared with the middle
+        target = int(synthetic @ (group * scaled)) * common // of_group if of_group else middle * common
+        worst = np.maximum(worst, np.abs(means - target))
+    void = any(synthetic @ group == 0 for group in groups)
+    return ExactFigures(numerators=worst, denominator=common * unit, bound=(high - low) / min(sizes), void=void)
+
+
+def _groups(criterion: InGroups, rows: RowsOfRecords) -> list[np.ndarray]:
+    """For every group of `by`, and for all rows if `overall`: (n_rows,) 1 for its rows that have a value of the column."""
+    valued = rows.valued(criterion.column)
+    groups = [group * valued for name in criterion.by for group in rows.groups(name)]
+    return [*groups, valued] if criterion.overall else groups
+
+
+def conditional_median(
+    criterion: ConditionalMedian, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
+) -> ExactFigures:
+    """max of B - q n_g and A - (1 - q) n_g over groups and quantiles, over n; bound 1/n (theory 3.11, conditional medians)."""
+    n, bins, groups = max(1, int(synthetic.sum())), rows.columns[criterion.column], _groups(criterion, rows)
+    values = np.unique(bins[bins != _MISSING]).tolist()
+    shares = [Fraction(str(q)) for q in criterion.quantiles]
+    common = math.lcm(*(q.denominator for q in shares))
+    worst, void = np.full(len(tables), np.iinfo(np.int64).min), False
+    for group in groups:
+        of_group = int(synthetic @ group)
+        void |= not of_group
+        for q in shares:
+            reached = [t for t in values if of_group and synthetic @ (group * (bins <= t)) >= q * of_group]
+            t = reached[0] if reached else values[0] - 1
+            below, above = (tables @ (group * side) for side in (bins < t - criterion.within, bins > t + criterion.within))
+            counts, part = tables @ group, int(q * common)
+            worst = np.maximum(worst, np.maximum(common * below - part * counts, common * above - (common - part) * counts))
+    return ExactFigures(numerators=worst, denominator=common * n, bound=Fraction(1, n), void=void)
+
+
+def proportions(
+    criterion: DifferenceInProportions, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
+) -> ExactFigures:
+    """max over groups of |a_g - p_g n_g| / m_g; bound 1 / min m_g (theory 3.12, difference in proportions)."""
+    return _shares(criterion, rows, tables, synthetic, [rows.in_bins(criterion.column, criterion.bins)])
+
+
+def kolmogorov(criterion: KolmogorovDistance, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """max |a_gt - p_gt n_g| / m_g over groups and values t; bound 1 / min m_g (theory 3.14, Kolmogorov distance)."""
+    values = rows.columns[criterion.column]
+    return _shares(criterion, rows, tables, synthetic, [values <= t for t in np.unique(values)])
+
+
+def _shares(
+    criterion: InGroups, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray, events: Sequence[np.ndarray]
+) -> ExactFigures:
+    """max over groups and events (n_rows,) of rows; one record moves a group of m_g rows by at most 1 / m_g."""
+    groups = _groups(criterion, rows)
+    sizes = [int(synthetic @ group) for group in groups]
+    common = math.lcm(*(size**2 for size in sizes if size))
+    worst = np.zeros(len(tables), dtype=np.int64)
+    for group, size in zip(groups, sizes, strict=True):
+        for event in events if size else ():
+            inside = group * event
+            excess = np.abs(size * (tables @ inside) - int(synthetic @ inside) * (tables @ group))
+            worst = np.maximum(worst, excess * (common // size**2))
+    return ExactFigures(worst, common, Fraction(1, max(1, min(sizes))), void=min(sizes) == 0)
+
+
+def faithfulness(criterion: Faithfulness, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """1 - matching / n; bound 1/n (theory 3.6, faithfulness).
+
+    The largest matching is min over sets A of original cells of (rows outside A + synthetic rows similar to A), by
+    Koenig's theorem.
+    """
+    n, values = int(synthetic.sum()), np.stack(list(rows.columns.values()), axis=1).tolist()
+    names = list(rows.columns)
+    similar = np.array([[_similar(criterion, names, a, b) for b in values] for a in values], dtype=np.int64)
+    matching = np.full(len(tables), n, dtype=np.int64)
+    for subset in range(2 ** len(values)):
+        inside = np.array([subset >> cell & 1 for cell in range(len(values))])
+        reached = (inside @ similar > 0).astype(np.int64)
+        matching = np.minimum(matching, tables @ (1 - inside) + int(synthetic @ reached))
+    return ExactFigures(numerators=n - matching, denominator=n, bound=Fraction(1, n))
+
+
+def _similar(criterion: Faithfulness, names: Sequence[str], a: Sequence[int], b: Sequence[int]) -> bool:
+    """Equal, or one column of `within_one_bin` one bin apart; bins of single values hold no value strictly inside.
+
+    Ignored columns may differ. A missing value is near no other.
+    """
+    apart = {name: abs(x - y) for name, x, y in zip(names, a, b, strict=True) if x != y and name not in criterion.ignored}
+    near = all(name in criterion.within_one_bin and distance == 1 for name, distance in apart.items())
+    return near and len(apart) <= criterion.at_most
+
+
+# Regressions of one feature a and one target b.
+
+
+def prediction(
+    criterion: RegressionPrediction, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel
+) -> ExactFigures:
+    """|MAE_R(fitted) - MAE_R(w(S))| for one feature a and the target b (theory 3.5, regression prediction).
+
+    Bound 2 (U - L) / n, or what the two lines leave of it: (largest - smallest gap of a record) / n. Here n are the synthetic
+    rows that have both columns; a record that lacks one has a gap of 0.
+    """
+    valued = rows.valued("a", "b")
+    n, synthetic = max(1, int(synthetic @ valued)), synthetic * valued
+    low, high = (Fraction(str(end)) for end in criterion.range)
+    lines = (Fraction(fitted.intercept), Fraction(float(fitted.coefficients[0]))), _least_squares(rows, synthetic)
+    gaps = []
+    for a, b, present in _points(rows, valued):
+        errors = [abs(b - min(max(intercept + slope * a, low), high)) for intercept, slope in lines]
+        gaps.append((errors[0] - errors[1]) * present)
+    sums, common = _sums(tables, gaps)
+    widest = 2 * (high - low)
+    if criterion.bound == "lines":
+        widest = max(max(gaps) - min(gaps), widest * SMALLEST)
+    return ExactFigures(np.abs(sums), n * common, widest / n, void=not synthetic.any())
+
+
+def one_step(criterion: RegressionOneStep, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """|sum of (a - mean_S a) r| / (n sd_S a), r = b - clip(line of S), for one feature a and the target b.
+
+    Theory 3.4, one-step regression.
+
+    Bound 2 max |(a - mean_S a) r| / (n sd_S a). In units of 1 / sd_S a.
+
+    Where a is constant in S there is no slope: the figure is 0, and never passes. n are the synthetic rows that have both
+    columns; a record that lacks one adds 0.
+    """
+    valued, feature = rows.valued("a", "b"), rows.columns["a"]
+    n, synthetic = max(1, int(synthetic @ valued)), synthetic * valued
+    low, high = (Fraction(str(end)) for end in criterion.range)
+    intercept, slope = _least_squares(rows, synthetic)
+    mean = Fraction(int(synthetic @ feature), n)
+    variance = Fraction(int(synthetic @ feature**2), n) - mean**2
+    if not variance:
+        return ExactFigures(np.zeros(len(tables), dtype=np.int64), 1, (high - low) * SMALLEST / n, void=True)
+    steps = [(a - mean) * (b - min(max(intercept + slope * a, low), high)) * present for a, b, present in _points(rows, valued)]
+    sums, common = _sums(tables, steps)
+    bound = 2 * max(abs(step) for step in steps) / n
+    return ExactFigures(np.abs(sums), n * common, bound, unit=1 / math.sqrt(variance))
+
+
+def logistic(criterion: LogisticRegression, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """|sum of v| / m for one feature a of two values and a binary target b (theory 3.13, one-step logistic regression).
+
+    The fit then gives each value of a the share p of its rows that are positive, and the slope's step is the difference of
+    (y - p) / (p (1 - p) rows) between a = 1 and a = 0; times the deviation of a, in units of which the figure is. Bound: the
+    distance of the largest and the smallest v, 0 among them, over m. Void where a share is 0 or 1, or a value has no rows.
+    """
+    valued = rows.valued("a", "b")
+    m, y = max(1, int(synthetic @ valued)), rows.in_bins("b", criterion.positive)
+    sizes = [int(synthetic @ (valued * (rows.columns["a"] == a))) for a in (0, 1)]
+    hits = [int(synthetic @ (valued * y * (rows.columns["a"] == a))) for a in (0, 1)]
+    if any(not 0 < hit < size for hit, size in zip(hits, sizes, strict=True)):
+        return ExactFigures(np.zeros(len(tables), dtype=np.int64), 1, SMALLEST / m, void=True)
+    steps = []
+    for (a, _, present), outcome in zip(_points(rows, valued), y.tolist(), strict=True):
+        if not present:
+            steps.append(Fraction(0))
+            continue
+        p, size = Fraction(hits[a], sizes[a]), sizes[a]
+        steps.append((1 if a else -1) * (outcome - p) / (p * (1 - p) * Fraction(size, m)))
+    sums, common = _sums(tables, steps)
+    deviation = math.sqrt(Fraction(sizes[1], m) * Fraction(sizes[0], m))
+    widest = max(Fraction(0), *steps) - min(Fraction(0), *steps)
+    return ExactFigures(np.abs(sums), m * common, widest / m, unit=deviation)
+
+
+def _points(rows: RowsOfRecords, valued: np.ndarray) -> Iterator[tuple[int, int, int]]:
+    """Feature and target of every distinct row, and 1 where it has both."""
+    return zip(rows.columns["a"].tolist(), rows.columns["b"].tolist(), valued.tolist(), strict=True)
+
+
+def _sums(tables: np.ndarray, numbers: Sequence[Fraction]) -> tuple[np.ndarray, int]:
+    """(n_tables,) the sum over the rows of a number of each, over a common denominator."""
+    common = math.lcm(*(number.denominator for number in numbers))
+    return tables @ np.array([int(number * common) for number in numbers]), common
+
+
+def _least_squares(rows: RowsOfRecords, synthetic: np.ndarray) -> tuple[Fraction, Fraction]:
+    """Intercept and slope of the line through a synthetic table; slope 0 where the feature is constant."""
+    n, feature, target = max(1, int(synthetic.sum())), rows.columns["a"], rows.columns["b"]
+    a, b = (Fraction(int(synthetic @ values), n) for values in (feature, target))
+    variance = Fraction(int(synthetic @ feature**2), n) - a**2
+    covariance = Fraction(int(synthetic @ (feature * target)), n) - a * b
+    slope = covariance / variance if variance else Fraction(0)
+    return b - slope * a, slope
+
+
+# Figures of roots: from lists of members, in fractions.
 
 
 def means_of_roots(criterion: MeanOfRoots, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """The largest error of a mean over roots; bound (b - a) / min m_g (theory 3.23, means over roots)."""
     low, high = (Fraction(str(end)) for end in criterion.limits)
-    there = {cell: _number_of_root(criterion, *_with_members(criterion, world, cell)) for cell in world.cells}
-    roots = {cell: _with_members(criterion, world, cell)[0] for cell in world.cells}
-    groups: list[Callable[[int], bool]] = [lambda cell: True] if criterion.overall else []
+    cells = list(world.cells)
+    roots = [_with_members(criterion, world, cell) for cell in cells]
+    numbers = [_number_of_root(criterion, members) for _, members in roots]
+    present = np.array([number is not None for number in numbers])
+    clipped = [Fraction(0) if number is None else min(max(number, low), high) for number in numbers]
+    groups = [present] if criterion.overall else []
     for name in criterion.by:
-        of_values = range(max(int(root[name] or 0) for root in roots.values()) + 1)
-        groups += [lambda cell, name=name, value=value: roots[cell][name] == value for value in of_values]  # type: ignore[misc]
-
-    def numbers(table: np.ndarray, inside: Callable[[int], bool]) -> list[Fraction]:
-        found = [there[cell] for cell in _each(table) if inside(cell)]
-        return [min(max(number, low), high) for number in found if number is not None]
-
-    sizes, errors = [], []
-    for inside in groups:
-        ours = numbers(synthetic, inside)
-        mean, size = sum(ours, Fraction(0)) / len(ours) if ours else (low + high) / 2, max(1, len(ours))
-        sizes.append(len(ours))
-        errors.append([abs(sum((one - mean for one in numbers(table, inside)), Fraction(0))) / size for table in tables])
-    figures = [max(each) for each in zip(*errors, strict=True)]
-    common = math.lcm(*(each.denominator for each in figures))
-    numerators = np.array([int(each * common) for each in figures])
-    bound = (high - low) / max(1, min(sizes))
-    return ExactFigures(numerators=numerators, denominator=common, bound=bound, void=min(sizes) == 0)
+        values = np.array([_MISSING if root[name] is None else root[name] for root, _ in roots])
+        groups += [present & (values == value) for value in range(int(values.max()) + 1)]
+    tables, synthetic = tables[:, cells], synthetic[cells]
+    sizes, errors = [int(synthetic @ group) for group in groups], []
+    for group, size in zip(groups, sizes, strict=True):
+        ours, common = _sums((synthetic * group)[None], clipped)
+        mean = Fraction(int(ours[0]), common * size) if size else (low + high) / 2
+        errors.append(_sums(tables * group, [(number - mean) / max(1, size) for number in clipped]))
+    common = math.lcm(*(denominator for _, denominator in errors))
+    worst = np.max([np.abs(sums) * (common // denominator) for sums, denominator in errors], axis=0)
+    return ExactFigures(worst, common, (high - low) / max(1, min(sizes)), void=min(sizes) == 0)
 
 
 def _with_members(criterion: MeanOfRoots, world: World, cell: int) -> tuple[Row, list[Row]]:
@@ -185,16 +499,16 @@ def _with_members(criterion: MeanOfRoots, world: World, cell: int) -> tuple[Row,
         return root_of(world, cell)
     bins = np.unravel_index(cell, world.layout.sizes)
     row = {
-        name: _value(int(one), size - 1 if name in world.missing else size)
-        for name, one, size in zip(world.layout.columns, bins, world.layout.sizes, strict=True)
+        name: _value(int(bin_), size - 1 if name in world.missing else size)
+        for name, bin_, size in zip(world.layout.columns, bins, world.layout.sizes, strict=True)
     }
     return row, [row]
 
 
-def _number_of_root(criterion: MeanOfRoots, root: Row, members: list[Row]) -> Fraction | None:
+def _number_of_root(criterion: MeanOfRoots, members: Iterable[Row]) -> Fraction | None:
     values = [value for member in members if (value := member[criterion.column]) is not None]
     if criterion.number == "agreement":
-        pairs = [one == other for one, other in combinations(values, 2)]
+        pairs = [first == second for first, second in combinations(values, 2)]
         return Fraction(sum(pairs), len(pairs)) if pairs else None
     if criterion.bins:
         values = [int(str(value) in criterion.bins) for value in values]
@@ -205,24 +519,23 @@ def _number_of_root(criterion: MeanOfRoots, root: Row, members: list[Row]) -> Fr
 
 def unmatched_roots(criterion: Faithfulness, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """The share of roots without a similar one of their own, members in any order; bound 1/n (theory 3.6, faithfulness)."""
-    n = int(synthetic.sum())
-    ours = _each(synthetic)
+    n, ours = int(synthetic.sum()), _cells_of(synthetic)
     similar = {
-        (one, other): _similar_of_exact_members(criterion, world, one, other) for one in world.cells for other in world.cells
+        (first, second): _similar_members(criterion, world, first, second) for first in world.cells for second in world.cells
     }
-    left = [n - _most_pairs([[similar[cell, mine] for mine in ours] for cell in _each(table)]) for table in tables]
-    return ExactFigures(numerators=np.array(left), denominator=n, bound=Fraction(1, n), void=False)
+    matched = [_most_pairs([[similar[cell, mine] for mine in ours] for cell in _cells_of(table)]) for table in tables]
+    return ExactFigures(numerators=n - np.array(matched), denominator=n, bound=Fraction(1, n))
 
 
-def _each(table: np.ndarray) -> list[int]:
+def _cells_of(table: np.ndarray) -> list[int]:
     return np.repeat(np.arange(len(table)), table).tolist()
 
 
-def _similar_of_exact_members(criterion: Faithfulness, world: World, one: int, other: int) -> bool:
+def _similar_members(criterion: Faithfulness, world: World, first: int, second: int) -> bool:
     """Whether two roots have as many members, whose values, put in order, are the same but for one that is one apart. Of roots
     with one column of members."""
     (name,) = world.linked.names if world.linked else ("",)
-    values = [sorted(int(row[name] or 0) for row in rows_of_root(world, cell, "members")) for cell in (one, other)]
+    values = [sorted(int(row[name] or 0) for row in rows_of_root(world, cell, "members")) for cell in (first, second)]
     if len(values[0]) != len(values[1]):
         return False
     apart = [abs(a - b) for a, b in zip(*values, strict=True) if a != b]
@@ -234,438 +547,62 @@ def _most_pairs(similar: list[list[bool]]) -> int:
     if not similar:
         return 0
     first, *rest = similar
-    found = _most_pairs(rest)
-    for place, fits in enumerate(first):
+    most = _most_pairs(rest)
+    for column, fits in enumerate(first):
         if fits:
-            found = max(found, 1 + _most_pairs([row[:place] + row[place + 1 :] for row in rest]))
-    return found
+            most = max(most, 1 + _most_pairs([row[:column] + row[column + 1 :] for row in rest]))
+    return most
 
 
-Known = tuple[Callable[[Rows], Fraction], Fraction, bool]
-"""The figure of a list of rows beside a candidate's, its sensitivity for one row, and whether the candidate is void."""
+# Figures of any criterion, and slacks of several.
 
 
-def _tables(criterion: OfMembers, rows: Rows) -> Iterator[Counter[tuple[int | None, ...]]]:
-    for text in criterion.tables:  # type: ignore[attr-defined]
-        names = text.split(":")
-        yield Counter(tuple(row[name] for name in names) for row in rows)
+def exact_figures(
+    criterion: Criterion, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
+) -> ExactFigures:
+    """The figures of a criterion, by its kind. Raises LookupError for a kind without a second implementation.
+
+    A figure of members is kept in its range, since tables of as many roots have other numbers of rows. Its bound is the
+    sensitivity of the figure of rows times the most rows that a root makes (theory 3.22, rows of members).
+    """
+    if isinstance(criterion, MeanOfRoots):
+        return means_of_roots(criterion, world, tables, synthetic)
+    if isinstance(criterion, Faithfulness) and criterion.any_order:
+        return unmatched_roots(criterion, world, tables, synthetic)
+    of = getattr(criterion, "of", None)
+    rows = rows_of(world, of)
+    tables, synthetic = tables @ rows.made, synthetic @ rows.made
+    if isinstance(criterion, RegressionPrediction) and fitted is not None:
+        return prediction(criterion, rows, tables, synthetic, fitted)
+    function = next((function for kind, function in EXACT.items() if isinstance(criterion, kind)), None)
+    if function is None:
+        raise LookupError(f"no second implementation of {criterion.kind!r}: add one to studio/audit/exact.py")
+    figures = function(criterion, rows, tables, synthetic)
+    if of is None:
+        return figures
+    low, high = (end if math.isinf(end) else end * figures.denominator for end in criterion.figure_range)
+    return replace(
+        figures,
+        numerators=np.clip(figures.numerators, low, high).astype(np.int64),
+        bound=rows.most * figures.bound,
+        void=figures.void or not synthetic.any(),
+    )
 
 
-def _moved(criterion: OfMembers, ours: Rows, theirs: Rows) -> list[list[int]]:
-    """|r - s| of every cell of every table."""
-    pairs = zip(_tables(criterion, ours), _tables(criterion, theirs), strict=True)
-    return [[abs(s[cell] - r[cell]) for cell in {*s, *r}] or [0] for s, r in pairs]
-
-
-def _absolute(criterion: OfMembers, ours: Rows) -> Known:
-    n = max(1, len(ours))
-    return lambda rows: Fraction(max(map(max, _moved(criterion, ours, rows))), n), Fraction(1, n), False
-
-
-def _mean_distance(criterion: OfMembers, ours: Rows) -> Known:
-    n, tables = max(1, len(ours)), len(criterion.tables)  # type: ignore[attr-defined]
-    return lambda rows: Fraction(sum(map(sum, _moved(criterion, ours, rows))), 2 * n * tables), Fraction(1, n), False
-
-
-def _quantile_distance(criterion: OfMembers, ours: Rows) -> Known:
-    n = max(1, len(ours))
-
-    def figure(rows: Rows) -> Fraction:
-        found = sorted(map(sum, _moved(criterion, ours, rows)))
-        share = Fraction(str(criterion.quantile))  # type: ignore[attr-defined]
-        return Fraction(next(each for place, each in enumerate(found, 1) if Fraction(place, len(found)) >= share), 2 * n)
-
-    return figure, Fraction(1, n), False
-
-
-def _groups_of_exact_members(criterion: OfMembers, *tables: Rows) -> Iterator[list[list[int]]]:
-    """For every group the values of the column in it, in each of some tables; groups are those of any value of a column."""
-    column, by, overall = criterion.column, criterion.by, criterion.overall  # type: ignore[attr-defined]
-    if overall:
-        yield [[value for row in rows if (value := row[column]) is not None] for rows in tables]
-    for name in by:
-        for value in range(_highest(name) + 1):
-            inside = [[row for row in rows if row[name] == value] for rows in tables]
-            yield [[found for row in rows if (found := row[column]) is not None] for rows in inside]
-
-
-def _highest(name: str) -> int:
-    """Of the columns that sweeps group by."""
-    return {"t": 1, "first.a": 1}[name]
-
-
-def _shares(criterion: OfMembers, ours: Rows, cuts: Sequence[Callable[[int], bool]]) -> Known:
-    sizes = [len(own) for (own,) in _groups_of_exact_members(criterion, ours)]
-
-    def figure(rows: Rows) -> Fraction:
-        worst = Fraction(0)
-        for own, theirs in _groups_of_exact_members(criterion, ours, rows):
-            for meets in cuts if own else ():
-                share = Fraction(sum(map(meets, own)), len(own))
-                worst = max(worst, abs(sum(map(meets, theirs)) - share * len(theirs)) / len(own))
-        return worst
-
-    return figure, Fraction(1, max(1, min(sizes))), min(sizes) == 0
-
-
-def _proportions(criterion: OfMembers, ours: Rows) -> Known:
-    bins = {int(label) for label in criterion.bins}  # type: ignore[attr-defined]
-    return _shares(criterion, ours, [lambda value: value in bins])
-
-
-def _kolmogorov(criterion: OfMembers, ours: Rows) -> Known:
-    return _shares(criterion, ours, [cut.__ge__ for cut in range(-3, 4)])
-
-
-def _median(criterion: OfMembers, ours: Rows) -> Known:
-    n, quantiles = max(1, len(ours)), [Fraction(str(q)) for q in criterion.quantiles]  # type: ignore[attr-defined]
-    within = criterion.within  # type: ignore[attr-defined]
-
-    def figure(rows: Rows) -> Fraction:
-        found = []
-        for own, theirs in _groups_of_exact_members(criterion, ours, rows):
-            for q in quantiles:
-                middle = sorted(own)[math.ceil(q * len(own)) - 1] if own else -99  # below every value
-                low, high = (middle - within, middle + within)
-                found.append(sum(value < low for value in theirs) - q * len(theirs))
-                found.append(sum(value > high for value in theirs) - (1 - q) * len(theirs))
-        return max(found) / n
-
-    return figure, Fraction(1, n), any(not own for (own,) in _groups_of_exact_members(criterion, ours))
-
-
-def _mean(criterion: OfMembers, ours: Rows) -> Known:
-    low, high = (Fraction(str(end)) for end in criterion.range)  # type: ignore[attr-defined]
-    margin = math.ceil(Fraction(str(criterion.size_margin)) * len(ours))  # type: ignore[attr-defined]
-    sizes = [max(1, len(own) - margin) for (own,) in _groups_of_exact_members(criterion, ours)]
-
-    def clipped(values: Sequence[int]) -> list[Fraction]:
-        return [min(max(Fraction(value), low), high) for value in values]
-
-    def figure(rows: Rows) -> Fraction:
-        worst, middle = Fraction(0), (low + high) / 2
-        for size, (own, theirs) in zip(sizes, _groups_of_exact_members(criterion, ours, rows), strict=True):
-            target = sum(clipped(own), Fraction(0)) / len(own) if own else middle
-            filled = clipped(theirs) + [middle] * (size - len(theirs))
-            worst = max(worst, abs(sum(filled, Fraction(0)) / len(filled) - target))
-        return worst
-
-    return figure, (high - low) / min(sizes), any(not own for (own,) in _groups_of_exact_members(criterion, ours))
-
-
-_KINDS: Mapping[str, Callable[[OfMembers, Rows], Known]] = {
-    "absolute_marginal_error": _absolute,
-    "mean_marginal_error": _mean_distance,
-    "quantile_marginal_error": _quantile_distance,
-    "difference_in_proportions": _proportions,
-    "kolmogorov_distance": _kolmogorov,
-    "conditional_median": _median,
-    "conditional_mean": _mean,
+EXACT: dict[type[Criterion], Callable[..., ExactFigures]] = {
+    AbsoluteMarginalError: absolute,
+    RelativeMarginalError: relative,
+    WeightedMarginalError: weighted,
+    ConditionalMean: conditional_mean,
+    MeanMarginalError: mean_distance,
+    QuantileMarginalError: quantile_distance,
+    ConditionalMedian: conditional_median,
+    DifferenceInProportions: proportions,
+    KolmogorovDistance: kolmogorov,
+    LogisticRegression: logistic,
+    Faithfulness: faithfulness,
+    RegressionOneStep: one_step,
 }
-
-
-# The figures of regressions from their definitions, in whole numbers: one feature a, one target b.
-#
-# A part of `exact_figures`.
-
-
-def prediction(
-    criterion: RegressionPrediction, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel
-) -> ExactFigures:
-    """|MAE_R(fitted) - MAE_R(w(S))| for one feature a and the target b (theory 3.5, regression prediction).
-
-    Bound 2 (U - L) / n, or what the two lines leave of it: (largest - smallest gap of a record) / n. Here n are the synthetic
-    rows that have both columns; a record that lacks one has a gap of 0.
-    """
-    values = digits(world)
-    valued = valued_cells(world, ("a", "b"), values)
-    n, synthetic = max(1, int(synthetic @ valued)), synthetic * valued
-    low, high = (Fraction(str(end)) for end in criterion.range)
-    lines = (Fraction(fitted.intercept), Fraction(float(fitted.coefficients[0]))), _least_squares(values, synthetic)
-    gaps = []
-    for (a, b), there in zip(values, valued, strict=True):
-        errors = [abs(int(b) - min(max(line[0] + line[1] * int(a), low), high)) for line in lines]
-        gaps.append((errors[0] - errors[1]) * int(there))
-    common = math.lcm(*(gap.denominator for gap in gaps))
-    sums = tables @ np.array([int(gap * common) for gap in gaps])
-    widest = 2 * (high - low)
-    if criterion.bound == "lines":
-        widest = max(max(gaps) - min(gaps), widest * SMALLEST)
-    return ExactFigures(numerators=np.abs(sums), denominator=n * common, bound=widest / n, void=not synthetic.any())
-
-
-def one_step(criterion: RegressionOneStep, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """|sum of (a - mean_S a) r| / (n sd_S a), r = b - clip(line of S), for one feature a and the target b.
-
-    Theory 3.4, one-step regression.
-
-    Bound 2 max |(a - mean_S a) r| / (n sd_S a). In units of 1 / sd_S a.
-
-    Where a is constant in S there is no slope: the figure is 0, and never passes. n are the synthetic rows that have both
-    columns; a record that lacks one adds 0.
-    """
-    values = digits(world)
-    valued = valued_cells(world, ("a", "b"), values)
-    n, synthetic = max(1, int(synthetic @ valued)), synthetic * valued
-    low, high = (Fraction(str(end)) for end in criterion.range)
-    intercept, slope = _least_squares(values, synthetic)
-    mean = Fraction(int(synthetic @ values[:, 0]), n)
-    variance = Fraction(int(synthetic @ values[:, 0] ** 2), n) - mean**2
-    if not variance:
-        return ExactFigures(np.zeros(len(tables), dtype=np.int64), 1, (high - low) * SMALLEST / n, void=True)
-    steps = [
-        (int(a) - mean) * (int(b) - min(max(intercept + slope * int(a), low), high)) * int(there)
-        for (a, b), there in zip(values, valued, strict=True)
-    ]
-    common = math.lcm(*(step.denominator for step in steps))
-    sums = tables @ np.array([int(step * common) for step in steps])
-    bound = 2 * max(abs(step) for step in steps) / n
-    return ExactFigures(np.abs(sums), n * common, bound, unit=1 / math.sqrt(variance))
-
-
-def logistic(criterion: LogisticRegression, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """|sum of v| / m for one feature a of two values and a binary target b (theory 3.13, one-step logistic regression).
-
-    The fit then gives each value of a the share p of its rows that are positive, and the slope's step is the difference of
-    (y - p) / (p (1 - p) rows) between a = 1 and a = 0; times the deviation of a, in units of which the figure is. Bound: the
-    distance of the largest and the smallest v, 0 among them, over m. Void where a share is 0 or 1, or a value has no rows.
-    """
-    values = digits(world)
-    valued = valued_cells(world, ("a", "b"), values)
-    m = max(1, int(synthetic @ valued))
-    y = np.isin(values[:, 1], [int(label) for label in criterion.positive]).astype(np.int64)
-    rows = [int(synthetic @ (valued * (values[:, 0] == a))) for a in (0, 1)]
-    hits = [int(synthetic @ (valued * y * (values[:, 0] == a))) for a in (0, 1)]
-    if any(not 0 < hit < size for hit, size in zip(hits, rows, strict=True)):
-        return ExactFigures(np.zeros(len(tables), dtype=np.int64), 1, SMALLEST / m, void=True)
-    steps = []
-    for (a, _), outcome, there in zip(values, y, valued, strict=True):
-        if not there:
-            steps.append(Fraction(0))
-            continue
-        p, size = Fraction(hits[a], rows[a]), rows[a]
-        steps.append((1 if a else -1) * (int(outcome) - p) / (p * (1 - p) * Fraction(size, m)))
-    common = math.lcm(*(step.denominator for step in steps))
-    sums = tables @ np.array([int(step * common) for step in steps])
-    deviation = math.sqrt(Fraction(rows[1], m) * Fraction(rows[0], m))
-    widest = max(Fraction(0), *steps) - min(Fraction(0), *steps)
-    return ExactFigures(np.abs(sums), m * common, widest / m, unit=deviation)
-
-
-def _least_squares(values: np.ndarray, synthetic: np.ndarray) -> tuple[Fraction, Fraction]:
-    """Intercept and slope of the line through a synthetic table; slope 0 where the feature is constant."""
-    n = max(1, int(synthetic.sum()))
-    a, b = (Fraction(int(synthetic @ values[:, column]), n) for column in (0, 1))
-    variance = Fraction(int(synthetic @ values[:, 0] ** 2), n) - a**2
-    covariance = Fraction(int(synthetic @ (values[:, 0] * values[:, 1])), n) - a * b
-    slope = covariance / variance if variance else Fraction(0)
-    return b - slope * a, slope
-
-
-_LOWEST = -(2**30)
-"""The slack of a candidate that no private table can make pass."""
-
-
-def absolute(criterion: AbsoluteMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """max |q(R) - q(S)| / n over the cells of all tables of at most `largest` columns; bound 1/n.
-
-    Theory 3.1, absolute marginal error.
-    """
-    n = int(synthetic.sum())
-    worst = np.max([differences.max(axis=1) for differences in _sub_tables(criterion, world, tables, synthetic)], axis=0)
-    return ExactFigures(numerators=worst, denominator=n, bound=Fraction(1, n))
-
-
-def weighted(criterion: WeightedMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """max |sum w (R - S)| over the cells of tables, over sum w S, w the value of a column; bound max w / sum w S.
-
-    Theory 3.20, weighted marginal error. Void where no synthetic row has a weight.
-    """
-    values, column = digits(world), world.layout.index(criterion.weight)
-    of_cell, total = values[:, column], int(synthetic @ values[:, column])
-    every = AbsoluteMarginalError(
-        name="every", kind="absolute_marginal_error", threshold=1, epsilon=Fraction(1), largest=criterion.largest
-    )
-    sums = _sub_tables(every, world, tables * of_cell, synthetic * of_cell)
-    worst = np.max([differences.max(axis=1) for differences in sums], axis=0)
-    heaviest = world.layout.sizes[column] - 1
-    # without any weight the program divides by its unit of weight, a 2^20th of the heaviest
-    whole = Fraction(total) if total else Fraction(heaviest, 2**20)
-    return ExactFigures(
-        numerators=worst * whole.denominator,
-        denominator=whole.numerator,
-        bound=Fraction(heaviest) / whole,
-        void=total == 0,
-    )
-
-
-def _sub_tables(criterion: MarginalCriterion, world: World, tables: np.ndarray, synthetic: np.ndarray) -> Iterator[np.ndarray]:
-    """(n_tables, n_cells of the sub-table) |r - s| for every sub-table that a criterion compares."""
-    values, names = digits(world), world.layout.columns
-    chosen: set[frozenset[int]] = set()
-    if criterion.largest or not criterion.tables:
-        sizes = range(1, (criterion.largest or len(names)) + 1)
-        chosen |= {frozenset(columns) for size in sizes for columns in combinations(range(len(names)), size)}
-    for text in criterion.tables:
-        if text == "all columns":
-            chosen.add(frozenset(range(len(names))))
-        elif text.startswith("all "):
-            chosen |= {frozenset(columns) for columns in combinations(range(len(names)), int(text[4]))}
-        else:
-            chosen.add(frozenset(names.index(name) for name in text.split(":")))
-    for columns in chosen:
-        _, cell = np.unique(values[:, sorted(columns)], axis=0, return_inverse=True)
-        member = np.eye(int(cell.max()) + 1, dtype=np.int64)[cell.ravel()]
-        yield np.abs((tables - synthetic) @ member)
-
-
-def mean_distance(criterion: MeanMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """The mean over sub-tables of sum |r - s| / 2n; bound 1/n (theory 3.10, distances of tables)."""
-    n = int(synthetic.sum())
-    moved = [differences.sum(axis=1) for differences in _sub_tables(criterion, world, tables, synthetic)]
-    return ExactFigures(numerators=np.sum(moved, axis=0), denominator=2 * n * len(moved), bound=Fraction(1, n))
-
-
-def quantile_distance(
-    criterion: QuantileMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray
-) -> ExactFigures:
-    """The least d such that a share of at least `quantile` of the sub-tables has sum |r - s| / 2n of at most d; bound 1/n."""
-    n = int(synthetic.sum())
-    moved = np.stack([differences.sum(axis=1) for differences in _sub_tables(criterion, world, tables, synthetic)])
-    found = np.full(len(tables), np.iinfo(np.int64).max)
-    for limit in moved:
-        reached = (moved <= limit).sum(axis=0) >= Fraction(str(criterion.quantile)) * len(moved)
-        found = np.where(reached, np.minimum(found, limit), found)
-    return ExactFigures(numerators=found, denominator=2 * n, bound=Fraction(1, n))
-
-
-def relative(criterion: RelativeMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """max of clip(max(r/s, s/r); 1, lam) over 1-way cells, r and s counts plus 1; bound by trying every r.
-
-    Theory 3.2, relative marginal error.
-    """
-    n, values, clip = int(synthetic.sum()), digits(world), Fraction(str(criterion.clip))
-    common = math.lcm(*range(1, n + 2))
-    worst = np.zeros(len(tables), dtype=np.int64)
-    counts: set[int] = set()
-    for column in range(values.shape[1]):
-        member = np.eye(world.layout.sizes[column], dtype=np.int64)[values[:, column]]
-        r, s = tables @ member + 1, synthetic @ member + 1
-        ratio = np.maximum(r * (common // s), s * (common // r)) * clip.denominator
-        ratio = np.clip(ratio, common * clip.denominator, common * clip.numerator)
-        worst = np.maximum(worst, ratio.max(axis=1))
-        counts |= {int(value) for value in s}
-
-    def g(r: int, s: int) -> Fraction:
-        return min(max(Fraction(r, s), Fraction(s, r)), clip)
-
-    bound = max(abs(g(r + 1, s) - g(r, s)) for s in counts for r in range(1, math.ceil(s * clip) + 2))
-    return ExactFigures(numerators=worst, denominator=common * clip.denominator, bound=bound)
-
-
-def conditional_mean(criterion: ConditionalMean, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """max over groups of |resized mean_R - mean_S|; bound (U - L) / min_v m_v (theory 3.3, conditional means)."""
-    n, values = int(synthetic.sum()), digits(world)
-    low, high = (Fraction(str(end)) for end in criterion.range)
-    numbers = [min(max(Fraction(int(value)), low), high) for value in values[:, world.layout.index(criterion.column)]]
-    # rows without a value are in no group, whatever number stands here for them
-    unit = math.lcm(2 * low.denominator, 2 * high.denominator)
-    scaled = np.array([int(number * unit) for number in numbers])
-    middle, margin = int((low + high) / 2 * unit), math.ceil(Fraction(str(criterion.size_margin)) * n)
-    groups = _groups(criterion, world, values)
-    sizes = [max(1, int(synthetic @ group) - margin) for group in groups]
-    common = math.lcm(*range(1, n + 1))
-    worst = np.zeros(len(tables), dtype=np.int64)
-    for group, size in zip(groups, sizes, strict=True):
-        counts, sums = tables @ group, tables @ (group * scaled)
-        means = (sums + np.maximum(size - counts, 0) * middle) * (common // np.maximum(counts, size))
-        rows = int(synthetic @ group)  # an empty group: compared with the middle
-        target = int(synthetic @ (group * scaled)) * common // rows if rows else middle * common
-        worst = np.maximum(worst, np.abs(means - target))
-    void = any(synthetic @ group == 0 for group in groups)
-    return ExactFigures(numerators=worst, denominator=common * unit, bound=(high - low) / min(sizes), void=void)
-
-
-def _groups(
-    criterion: ConditionalMean | ConditionalMedian | DifferenceInProportions, world: World, values: np.ndarray
-) -> list[np.ndarray]:
-    """For every group of `by`, and for all rows if `overall`: (n_cells,) 1 for its cells that have a value of the column."""
-    valued = valued_cells(world, [criterion.column], values)
-    groups = []
-    for name in criterion.by:
-        found = members(world, name, values)
-        groups += [member * valued for member in (found[:-1] if name in world.missing else found)]
-    return [*groups, valued] if criterion.overall else groups
-
-
-def conditional_median(criterion: ConditionalMedian, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """max of B - q n_g and A - (1 - q) n_g over groups and quantiles, over n; bound 1/n (theory 3.11, conditional medians)."""
-    n, values = int(synthetic.sum()), digits(world)
-    bins, groups = values[:, world.layout.index(criterion.column)], _groups(criterion, world, values)
-    shares = [Fraction(str(q)) for q in criterion.quantiles]
-    common = math.lcm(*(q.denominator for q in shares))
-    worst, void = np.full(len(tables), np.iinfo(np.int64).min), False
-    for group in groups:
-        rows = int(synthetic @ group)
-        void |= not rows
-        for q in shares:
-            reached = [t for t in range(int(bins.max()) + 1) if rows and synthetic @ (group * (bins <= t)) >= q * rows]
-            t = reached[0] if reached else -1
-            below, above = (tables @ (group * side) for side in (bins < t - criterion.within, bins > t + criterion.within))
-            there, part = tables @ group, int(q * common)
-            worst = np.maximum(worst, np.maximum(common * below - part * there, common * above - (common - part) * there))
-    return ExactFigures(numerators=worst, denominator=common * n, bound=Fraction(1, n), void=void)
-
-
-def proportions(criterion: DifferenceInProportions, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """max over groups of |a_g - p_g n_g| / m_g; bound 1 / min m_g (theory 3.12, difference in proportions)."""
-    values = digits(world)
-    if criterion.column in world.groups:
-        labels = world.groups[criterion.column].labels
-        meets = sum(members(world, criterion.column, values)[labels.index(label)] for label in criterion.bins)
-    else:
-        meets = np.isin(values[:, world.layout.index(criterion.column)], [int(label) for label in criterion.bins])
-    groups = _groups(criterion, world, values)
-    sizes = [int(synthetic @ group) for group in groups]
-    common = math.lcm(*(size**2 for size in sizes if size))
-    worst = np.zeros(len(tables), dtype=np.int64)
-    for group, size in zip(groups, sizes, strict=True):
-        if size:
-            excess = np.abs(size * (tables @ (group * meets)) - int(synthetic @ (group * meets)) * (tables @ group))
-            worst = np.maximum(worst, excess * (common // size**2))
-    void = min(sizes) == 0
-    return ExactFigures(numerators=worst, denominator=common, bound=Fraction(1, max(1, min(sizes))), void=void)
-
-
-def faithfulness(criterion: Faithfulness, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """1 - matching / n; bound 1/n (theory 3.6, faithfulness).
-
-    The largest matching is min over sets A of original cells of (rows outside A + synthetic rows similar to A), by
-    Koenig's theorem.
-    """
-    n, values = int(synthetic.sum()), digits(world)
-    similar = np.array([[_similar(criterion, world, a, b) for b in values] for a in values], dtype=np.int64)
-    matching = np.full(len(tables), n, dtype=np.int64)
-    for subset in range(2 ** len(values)):
-        inside = np.array([subset >> cell & 1 for cell in range(len(values))])
-        reached = (inside @ similar > 0).astype(np.int64)
-        matching = np.minimum(matching, tables @ (1 - inside) + int(synthetic @ reached))
-    return ExactFigures(numerators=n - matching, denominator=n, bound=Fraction(1, n))
-
-
-def _similar(criterion: Faithfulness, world: World, a: np.ndarray, b: np.ndarray) -> bool:
-    """Equal, or one column of `within_one_bin` one bin apart; bins of single values hold no value strictly inside.
-
-    Ignored columns may differ. A missing value is near no other.
-    """
-    apart = {name: {int(x), int(y)} for name, x, y in zip(world.layout.columns, a, b, strict=True) if x != y}
-    apart = {name: pair for name, pair in apart.items() if name not in criterion.ignored}
-    last = {name: world.layout.sizes[world.layout.index(name)] - 1 for name in apart if name in world.missing}
-    near = all(
-        name in criterion.within_one_bin and max(pair) - min(pair) == 1 and last.get(name) not in pair
-        for name, pair in apart.items()
-    )
-    return near and len(apart) <= criterion.at_most
 
 
 def least_slack(
@@ -673,8 +610,8 @@ def least_slack(
 ) -> ExactFigures:
     """The least slack of several criteria, in sensitivities; bound 1 (theory 4.1, least slack)."""
     slacks = [slack(criterion, world, tables, synthetic, fitted) for criterion in criteria]
-    common = math.lcm(*(found.denominator for found in slacks))
-    least = np.min([found.numerators * (common // found.denominator) for found in slacks], axis=0)
+    common = math.lcm(*(each.denominator for each in slacks))
+    least = np.min([each.numerators * (common // each.denominator) for each in slacks], axis=0)
     return ExactFigures(numerators=least, denominator=common, bound=Fraction(1))
 
 
@@ -689,46 +626,16 @@ def slack(
     threshold = Fraction(str(criterion.threshold))
     t, d = threshold.numerator, threshold.denominator
     if isinstance(criterion, RelativeMarginalError):
-        values = digits(world)
-        every = [group for name in world.layout.columns for group in members(world, name, values, grouped=False)]
-        inside = [
-            np.minimum(t * t * (synthetic @ group + 1) - t * d * r, t * d * r - d * d * (synthetic @ group + 1))
-            for group in every
-            for r in [tables @ group + 1]
-        ]
+        inside = []
+        for member in _single_bins(rows_of(world, None)):
+            r, s = tables @ member + 1, int(synthetic @ member) + 1
+            inside.append(np.minimum(t * t * s - t * d * r, t * d * r - d * d * s))
         return ExactFigures(numerators=np.min(inside, axis=0), denominator=t * d, bound=Fraction(1))
-    found = exact_figures(criterion, world, tables, synthetic, fitted)
-    if found.void:
+    figures = exact_figures(criterion, world, tables, synthetic, fitted)
+    if figures.void:
         return ExactFigures(np.full(len(tables), _LOWEST), 1, Fraction(1))
-    if found.unit != 1:
+    if figures.unit != 1:
         raise LookupError(f"{criterion.kind!r} has figures that are no fractions")
-    whole = found.bound * found.denominator
-    numerators = (t * found.denominator - d * found.numerators) * whole.denominator
+    whole = figures.bound * figures.denominator
+    numerators = (t * figures.denominator - d * figures.numerators) * whole.denominator
     return ExactFigures(numerators=numerators, denominator=d * whole.numerator, bound=Fraction(1))
-
-
-def exact_figures(
-    criterion: Criterion, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
-) -> ExactFigures:
-    """The figures of a criterion, by its kind. Raises LookupError for a kind without a second implementation."""
-    if isinstance(criterion, RegressionPrediction) and fitted is not None:
-        return prediction(criterion, world, tables, synthetic, fitted)
-    for kind, figures in EXACT.items():
-        if isinstance(criterion, kind):
-            return figures(criterion, world, tables, synthetic)
-    raise LookupError(f"no second implementation of {criterion.kind!r}: add one to exact_figures.py")
-
-
-EXACT: dict[type[Criterion], Callable[..., ExactFigures]] = {
-    AbsoluteMarginalError: absolute,
-    RelativeMarginalError: relative,
-    WeightedMarginalError: weighted,
-    ConditionalMean: conditional_mean,
-    MeanMarginalError: mean_distance,
-    QuantileMarginalError: quantile_distance,
-    ConditionalMedian: conditional_median,
-    DifferenceInProportions: proportions,
-    LogisticRegression: logistic,
-    Faithfulness: faithfulness,
-    RegressionOneStep: one_step,
-}

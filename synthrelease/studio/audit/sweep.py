@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,7 +11,6 @@ from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.functional import LinearModel
 from synthrelease.data.linked import Linked, slot_name
 from synthrelease.studio.audit.cases import World
-from synthrelease.studio.audit.exact import ExactFigures, figures_of_members
 
 WIDE = {"a": 1, "b": 2}
 TALL = {"a": 2, "b": 1}
@@ -45,8 +44,6 @@ class Sweep:
     fitted : the private line, for a criterion that uses one: it is public when the criterion is scored.
     tight : whether the bound is claimed to be attained by some triple.
     attained : how many records the tables of such a triple have.
-    reference : (criterion, world, tables, synthetic) -> figures of all private tables against one synthetic table, from their
-        definition in whole numbers. None where `exact_figures` has them.
     furthest : a triple that moves the figure furthest, of which the statistical audit draws.
     linked : of the `World`.
     most : how many records its tables have at most, where the world is larger than most.
@@ -61,7 +58,6 @@ class Sweep:
     tight: bool = True
     attained: int = 2
     joint: bool = False
-    reference: Callable[..., ExactFigures] | None = None
     furthest: Neighbours | None = None
     linked: Linked | None = None
     most: int | None = None
@@ -107,7 +103,6 @@ class Households:
         *,
         tight: bool = True,
         attained: int = 1,
-        reference: Callable[..., ExactFigures] = figures_of_members,
     ) -> Sweep:
         """A `Sweep` of a criterion of members, or with `of = ""` of roots: every replaced root."""
         places = range(1, self.most + 1)
@@ -119,7 +114,6 @@ class Households:
             missing=tuple(in_slots),
             tight=tight,
             attained=attained,
-            reference=reference,
             linked=Linked(
                 key="k",
                 size="n",
@@ -149,7 +143,6 @@ def sweep(
     fitted: LinearModel | None = None,
     tight: bool = True,
     attained: int = 2,
-    reference: Callable[..., ExactFigures] | None = None,
     furthest: Neighbours | None = None,
 ) -> Sweep:
     """A `Sweep` of one kind from its settings in an acceptance file; `before` are criteria that it refers to."""
@@ -162,6 +155,5 @@ def sweep(
         fitted=fitted,
         tight=tight,
         attained=attained,
-        reference=reference,
         furthest=furthest,
     )

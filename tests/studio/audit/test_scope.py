@@ -47,12 +47,7 @@ def test_of_a_release_are_the_enumerations_of_its_criteria(kind: str) -> None:
 
 
 def test_what_examples_name_is_enumerated() -> None:
-    named = [
-        name
-        for family, kinds in (("generators", GENERATORS), ("criteria", CRITERIA))
-        for kind in kinds
-        for name in enumerated_as(family, kind)
-    ]
+    named = [name for kind in (*GENERATORS, *CRITERIA) for name in enumerated_as(kind)]
     assert set(named) <= KINDS
     assert len(named) >= 8
 

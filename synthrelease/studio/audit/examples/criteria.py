@@ -1,0 +1,407 @@
+"""Examples of every kind of acceptance criterion, and the tiny worlds in which the figures of each are enumerated.
+
+`EXAMPLES` has settings as they stand in the TOML file, about the columns of `COLUMNS`. Each example is a list of tables: the
+last one is meant, those before it are criteria that it refers to. Name, threshold and epsilon are there where not any will do.
+
+`SWEEPS` has worlds of at most six cells with all their neighbours; some say which neighbours are `furthest` apart. A kind whose
+figure is made from nothing private has none. `ENUMERATED` names the enumeration of a kind whose measurements are enumerated
+with the models (`model_sensitivity`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from synthrelease.criteria.functional import LinearModel
+from synthrelease.studio.audit.sweep import (
+    FLAT,
+    HALVES,
+    SMALL,
+    TALL,
+    WIDE,
+    Households,
+    Neighbours,
+    Sweep,
+    criterion,
+    sweep,
+)
+
+_SINGLE = {"a": "single", "b": "single", "c": "single"}
+_OF_C = {"target": "c", "features": ["a", "b"], "representation": _SINGLE}
+_FIT = {"kind": "regression_coefficients", "name": "line", **_OF_C}
+
+EXAMPLES: Mapping[str, Sequence[list[dict[str, Any]]]] = {
+    # Tables of all sizes, of one column, and by name.
+    "absolute_marginal_error": ([{}], [{"largest": 1}], [{"tables": ["a:c", "b"]}]),
+    # Groups that are short or empty, margins, and ranges that clip.
+    "conditional_mean": (
+        [{"column": "c", "by": ["a", "b"], "range": [0, 3], "size_margin": 0.1}],
+        [{"column": "c", "range": [1, 2], "size_margin": 0.0}],
+    ),
+    # Medians and other quantiles, by group and of all rows, with and without a window.
+    "conditional_median": (
+        [{"column": "c", "by": ["a", "b"]}],
+        [{"column": "c", "within": 1, "quantiles": [0.25, 0.9]}],
+    ),
+    # Shares of one bin and of several, by group and of all rows.
+    "difference_in_proportions": (
+        [{"column": "c", "bins": ["0", "3"], "by": ["a", "b"]}],
+        [{"column": "a", "bins": ["1"], "overall": True}],
+    ),
+    # Rows that are too rare, in all columns and in pairs.
+    "face_privacy": (
+        [{"minimum_count": 2, "threshold": 0, "epsilon": 0}],
+        [{"minimum_count": 2, "columns": 2, "threshold": 0, "epsilon": 0}],
+    ),
+    # Columns that match exactly, that may be a bin apart, and that are ignored.
+    "faithfulness": (
+        [{"exact": ["a"], "within_one_bin": ["b", "c"], "exact_around": {"c": 1}}],
+        [{"exact": ["a", "b", "c"], "within_one_bin": [], "at_most": 0}],
+    ),
+    # Distributions by group and of all rows; the last group may lack values.
+    "kolmogorov_distance": (
+        [{"column": "c", "by": ["a", "b"]}],
+        [{"column": "b"}],
+    ),
+    # A yes of one bin and of several; few records determine no fit, so the bound takes four.
+    "logistic_regression": ([{"target": "c", "positive": ["2", "3"], "features": ["a", "b"], "representation": _SINGLE}],),
+    # All tables, and named ones.
+    "mean_marginal_error": ([{}], [{"tables": ["a:c", "all columns"]}]),
+    # Agreement, sums and means of up to three members, that may lack values, and are clipped; and rows without members.
+    "mean_of_roots": (
+        [{"column": "c", "number": "mean", "by": ["a", "b"], "range": [0, 3]}],
+        [{"column": "b", "number": "sum", "bins": ["1"], "range": [0, 1]}],
+    ),
+    # The middle, a high quantile and the largest distance of tables.
+    "quantile_marginal_error": ([{"quantile": 0.75}], [{"quantile": 1, "largest": 1, "tables": ["a:c"]}]),
+    # A line that is fitted once, and one that is fitted in every round.
+    "regression_coefficients": ([{"fit": "once", **_OF_C}], [{"fit": "every_round", **_OF_C}]),
+    # Slopes whose target is clipped and is not.
+    "regression_one_step": ([{"range": [0, 3], **_OF_C}], [{"range": [0, 2], "fit_epsilon": "0.5", **_OF_C}]),
+    # Private lines as their noise may have made them: opposite, flat, above the range, rising.
+    "regression_prediction": (
+        [_FIT, {"coefficients": "line", "range": [0, 3]}],
+        [_FIT, {"coefficients": "line", "range": [0, 3], "bound": "lines"}],
+    ),
+    # Ratios whose clip cuts off some counts, and one that cuts off none.
+    "relative_marginal_error": ([{"clip": 3}],),
+    # Weights are the values of a column: 0 to 2, which are exact in the program's units.
+    "weighted_marginal_error": ([{"weight": "c"}], [{"weight": "b", "largest": 1}]),
+}
+
+ENUMERATED = {"regression_coefficients": ("functional mechanism",)}
+
+_BY_A = {"column": "b", "by": ["a"]}
+_MEAN_BY_A = _BY_A | {"size_margin": 0}
+_MEAN_BY_B = {"column": "a", "by": ["b"], "range": (0, 1)}
+_LINE: dict[str, Any] = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}}
+_NEAR = {"exact": ["a"], "within_one_bin": ["b"]}
+_ONE_MOVES = Neighbours((0, 0, 0), (0, 0, 1), (0, 1, 1))
+_MEAN_MOVES = Neighbours((0, 1, 2), (0, 1, 2), (0, 1, 5))
+_RATIO_MOVES = Neighbours((0, 0, 0), (0, 0, 0), (0, 0, 1))
+_UNMATCHED = Neighbours((0, 0, 0), (0, 0, 2), (0, 2, 2))
+
+_THREE = Households(members={"a": 1}, most=3)
+_IN_TOWNS = Households(members={"a": 1}, most=2, least=1, roots={"t": 1})
+_AGES = Households(members={"a": 2}, most=2, lacking=("a",))
+
+_LINES = {"opposite": (9.0, -9.0), "flat": (0.0, 0.0), "above the range": (5.0, 0.0), "rising": (0.5, 0.75)}
+"""Private lines as their noise may have made them: names -> intercept and slope."""
+_PREDICTION_FURTHEST = {
+    "prediction, opposite line, 2 x 3": Neighbours((0, 0, 4), (0, 0, 4), (0, 2, 4)),
+    "prediction, rising line, 3 x 2": Neighbours((0, 0, 0), (0, 2, 2), (0, 2, 3)),
+    "prediction, flat line, 2 x 3": Neighbours((0, 2, 5), (0, 3, 3), (0, 3, 5)),
+    "prediction by lines, rising line, 2 x 3": Neighbours((0, 0, 4), (0, 0, 3), (0, 1, 3)),
+    "prediction, with missing values, 2 x 2": Neighbours((0, 0, 0), (0, 2, 2), (0, 2, 3)),
+}
+
+
+def _of_line(
+    name: str, line: str, highs: Mapping[str, int], bound: str, *, tight: bool, missing: tuple[str, ...] = ()
+) -> Sweep:
+    """Return the sweep of the error of prediction by one of `_LINES`."""
+    intercept, slope = _LINES[line]
+    return sweep(
+        "regression_prediction",
+        name,
+        highs,
+        {"coefficients": "line", "range": (0, highs["b"]), "bound": bound},
+        before=(criterion("regression_coefficients", name="line", **_LINE),),
+        missing=missing,
+        fitted=LinearModel(intercept=intercept, coefficients=np.array([slope])),
+        tight=tight,
+        furthest=_PREDICTION_FURTHEST.get(name),
+    )
+
+
+_absolute = partial(sweep, "absolute_marginal_error")
+_means = partial(sweep, "conditional_mean")
+_medians = partial(sweep, "conditional_median")
+_proportions = partial(sweep, "difference_in_proportions")
+_faithful = partial(sweep, "faithfulness")
+_kolmogorov = partial(sweep, "kolmogorov_distance")
+_logistic = partial(sweep, "logistic_regression", attained=4)  # fewer records determine no fit
+_mean_distance = partial(sweep, "mean_marginal_error")
+_roots = partial(sweep, "mean_of_roots", attained=1)
+_of_roots = partial(Households.sweep, kind="mean_of_roots", of="")
+_quantile = partial(sweep, "quantile_marginal_error")
+_one_step = partial(sweep, "regression_one_step")
+_relative = partial(sweep, "relative_marginal_error")
+_weighted = partial(sweep, "weighted_marginal_error")
+
+SWEEPS: Mapping[str, Sequence[Sweep]] = {
+    "absolute_marginal_error": (
+        _absolute("absolute, 2 x 3, all tables", WIDE, {}, furthest=_ONE_MOVES),
+        _absolute("absolute, 3 x 2, all tables", TALL, {}),
+        _absolute("absolute, 6, all tables", FLAT, {}, furthest=_ONE_MOVES),
+        _absolute("absolute, 2 x 2, all tables", SMALL, {}),
+        _absolute("absolute, 2 x 3, one-way tables", WIDE, {"largest": 1}, furthest=_ONE_MOVES),
+        _absolute("absolute, 2 x 3, named tables", WIDE, {"tables": ("b", "a:b")}, furthest=_ONE_MOVES),
+        _absolute("absolute, with missing values, 2 x 2", SMALL, {}, missing=("b",)),
+        _THREE.sweep("absolute_marginal_error", "members", "members", {"tables": ("a",)}),
+        Households(members={"a": 1}, most=1, roots={"t": 1}, lacking=("a",)).sweep(
+            "absolute_marginal_error", "members by root, with missing values", "members", {"tables": ("t:a", "n")}
+        ),
+    ),
+    "conditional_mean": (
+        _means("mean of a by b, 2 x 3", WIDE, _MEAN_BY_B | {"size_margin": 0}, furthest=_MEAN_MOVES),
+        _means("mean of a by b, margin 0.4, 2 x 3", WIDE, _MEAN_BY_B | {"size_margin": 0.4}, furthest=_MEAN_MOVES),
+        _means("mean of b by a, groups alone, 2 x 3", WIDE, _MEAN_BY_A | {"range": (0, 2), "overall": False}),
+        _means(
+            "mean of b by a, clipped, 2 x 3",
+            WIDE,
+            _MEAN_BY_A | {"range": (0.5, 1)},
+            furthest=Neighbours((0, 0, 3), (0, 0, 3), (0, 0, 4)),
+        ),
+        _means(
+            "mean of a by grouped b, 2 x 3",
+            WIDE,
+            _MEAN_BY_B | {"size_margin": 0.2},
+            groups=HALVES,
+            furthest=Neighbours((0, 0, 0), (0, 0, 1), (0, 0, 4)),
+        ),
+        _means("mean of a by b, 3 x 2", TALL, {"column": "a", "by": ["b"], "range": (0, 2), "size_margin": 0.2}),
+        _means("mean of all, 6", FLAT, {"column": "a", "range": (0, 5), "size_margin": 0}),
+        _means(
+            "mean of all, clipped, margin 0.3, 6",
+            FLAT,
+            {"column": "a", "range": (1, 3.5), "size_margin": 0.3},
+            furthest=Neighbours((0, 0, 0), (0, 0, 2), (0, 2, 4)),
+        ),
+        _means(
+            "mean of a by b, with missing values, 2 x 2",
+            SMALL,
+            _MEAN_BY_B | {"size_margin": 0.2},
+            furthest=Neighbours((0, 0, 1), (0, 0, 1), (0, 0, 4)),
+            missing=("b",),
+        ),
+        _means("mean of b, with missing values, 2 x 2", SMALL, _MEAN_BY_A | {"range": (0, 1)}, missing=("b",)),
+        _THREE.sweep("conditional_mean", "members", "members", {"column": "a", "range": (0, 1), "size_margin": 0}),
+        _IN_TOWNS.sweep(
+            "conditional_mean",
+            "members by root, clipped",
+            "members",
+            {"column": "a", "range": (0.5, 1), "by": ["t"], "size_margin": 0.2},
+            tight=False,
+        ),
+        Households(members={"a": 1}, most=2).sweep(
+            "conditional_mean",
+            "gaps to the first",
+            "others",
+            {"column": "first.a - a", "range": (-1, 1), "size_margin": 0, "values": "bins"},
+        ),
+    ),
+    "conditional_median": (
+        _medians("median of b by a, 2 x 3", WIDE, _BY_A, furthest=Neighbours((0, 0, 3), (0, 0, 3), (0, 0, 4))),
+        _medians("median of all, within one, 6", FLAT, {"column": "a", "within": 1}),
+        _medians("median of a by grouped b, 2 x 3", WIDE, {"column": "a", "by": ["b"], "overall": False}, groups=HALVES),
+        _medians("quartiles of all, 6", FLAT, {"column": "a", "quantiles": (0.25, 0.75)}, furthest=_ONE_MOVES),
+        _medians("median of b by a, with missing values, 2 x 2", SMALL, _BY_A, missing=("a",)),
+        _medians("median of b, with missing values, 2 x 2", SMALL, {"column": "b"}, missing=("b",), furthest=_ONE_MOVES),
+        Households(members={"a": 2}, most=2).sweep("conditional_median", "members", "members", {"column": "a"}),
+        _THREE.sweep("conditional_median", "gaps to the first", "others", {"column": "first.a - a", "quantiles": (0.25, 0.5)}),
+        _IN_TOWNS.sweep(
+            "conditional_median", "members by root", "members", {"column": "a", "by": ("t",), "overall": False}, attained=2
+        ),
+    ),
+    "difference_in_proportions": (
+        _proportions(
+            "proportion of b by a, 2 x 3",
+            WIDE,
+            _BY_A | {"bins": ["0", "2"]},
+            furthest=Neighbours((0, 0, 3), (0, 0, 0), (0, 0, 4)),
+        ),
+        _proportions(
+            "proportion of grouped b by a and of all, 2 x 3",
+            WIDE,
+            _BY_A | {"bins": ["1-2"]},
+            groups=HALVES,
+            furthest=Neighbours((0, 0, 3), (0, 0, 0), (0, 0, 4)),
+        ),
+        _proportions("proportion of all, 6", FLAT, {"column": "a", "bins": ["5"]}),
+        _proportions(
+            "proportion of b by a, with missing values, 2 x 2",
+            SMALL,
+            _BY_A | {"bins": ["1"]},
+            missing=("a",),
+            furthest=Neighbours((0, 0, 2), (0, 0, 3), (0, 0, 4)),
+        ),
+        _proportions("proportion of b, with missing values, 2 x 2", SMALL, {"column": "b", "bins": ["1"]}, missing=("b",)),
+        _THREE.sweep("difference_in_proportions", "proportion of members", "members", {"column": "a", "bins": ["1"]}),
+        _IN_TOWNS.sweep(
+            "difference_in_proportions", "proportion of members by root", "members", {"column": "a", "bins": ["1"], "by": ["t"]}
+        ),
+        Households(members={"a": 1}, most=2, least=1, lacking=("a",)).sweep(
+            "difference_in_proportions",
+            "proportion of others by the first",
+            "others",
+            {"column": "a", "bins": ["1"], "by": ["first.a"], "overall": False},
+        ),
+    ),
+    "faithfulness": (
+        _faithful("faithfulness, a exact, b near, 2 x 3", WIDE, _NEAR, furthest=_UNMATCHED),
+        _faithful("faithfulness, all exact, 2 x 3", WIDE, {"exact": ["a", "b"], "within_one_bin": [], "at_most": 0}),
+        _faithful(
+            "faithfulness, one of both near, 3 x 2",
+            TALL,
+            {"exact": [], "within_one_bin": ["a", "b"]},
+            furthest=Neighbours((0, 0, 0), (0, 0, 3), (0, 3, 3)),
+        ),
+        _faithful("faithfulness, near in six bins, 6", FLAT, {"exact": [], "within_one_bin": ["a"]}, furthest=_UNMATCHED),
+        _faithful("faithfulness, with missing values, 2 x 2", SMALL, _NEAR, missing=("b",)),
+        _faithful(
+            "faithfulness, a ignored, with missing values, 2 x 2",
+            SMALL,
+            {"ignored": ["a"], "within_one_bin": ["b"]},
+            missing=("b",),
+            furthest=Neighbours((0, 2, 2), (0, 0, 0), (0, 0, 2)),
+        ),
+        _THREE.sweep(
+            "faithfulness",
+            "members in any order, all exact",
+            "",
+            {"exact": ["n", "a_1", "a_2", "a_3"], "at_most": 0, "any_order": True},
+        ),
+        Households(members={"a": 2}, most=2, least=1).sweep(
+            "faithfulness",
+            "members in any order, one of them near",
+            "",
+            {"exact": ["n"], "within_one_bin": ["a_1", "a_2"], "any_order": True},
+        ),
+    ),
+    "kolmogorov_distance": (
+        _kolmogorov("distribution of b by a, 2 x 3", WIDE, _BY_A, furthest=Neighbours((0, 0, 3), (0, 0, 0), (0, 0, 4))),
+        _kolmogorov("distribution of b by a alone, 2 x 3", WIDE, _BY_A | {"overall": False}),
+        _kolmogorov("distribution of a by grouped b, 2 x 3", WIDE, {"column": "a", "by": ["b"]}, groups=HALVES),
+        _kolmogorov("distribution of all, 6", FLAT, {"column": "a"}),
+        _kolmogorov("distribution of b by a, with missing values, 2 x 2", SMALL, _BY_A, missing=("a",)),
+        _kolmogorov("distribution of b, with missing values, 2 x 2", SMALL, {"column": "b"}, missing=("b",)),
+        Households(members={"a": 2}, most=2).sweep("kolmogorov_distance", "members", "members", {"column": "a"}),
+        _THREE.sweep("kolmogorov_distance", "gaps to the first", "others", {"column": "first.a - a"}),
+    ),
+    "logistic_regression": (
+        _logistic(
+            "logistic step, 1, 2 x 2",
+            SMALL,
+            _LINE | {"positive": ["1"]},
+            furthest=Neighbours((0, 1, 2, 3), (0, 0, 0, 0), (0, 0, 0, 1)),
+        ),
+        _logistic("logistic step, 2, 2 x 3", WIDE, _LINE | {"positive": ["2"]}),
+        _logistic("logistic step, 0+2, 2 x 3", WIDE, _LINE | {"positive": ["0", "2"]}),
+        _logistic("logistic step, with missing values, 2 x 2", SMALL, _LINE | {"positive": ["1"]}, missing=("b",)),
+    ),
+    "mean_marginal_error": (
+        _mean_distance("mean of tables, 2 x 3", WIDE, {}, furthest=Neighbours((0, 0, 0), (0, 0, 4), (0, 4, 4))),
+        _mean_distance("mean of tables, 6", FLAT, {}),
+        _mean_distance("mean of named tables, 2 x 3", WIDE, {"largest": 1, "tables": ("all columns",)}),
+        _mean_distance("mean of tables, with missing values, 2 x 2", SMALL, {}, missing=("b",)),
+        _THREE.sweep("mean_marginal_error", "pairs", "pairs", {"tables": ("a:other.a",)}),
+        Households(members={"a": 1}, most=2).sweep("mean_marginal_error", "members", "members", {"tables": ("a", "a:n")}),
+    ),
+    "mean_of_roots": (
+        _roots(
+            "mean of rows, clipped, 6",
+            FLAT,
+            {"column": "a", "number": "mean", "range": (1, 3.5)},
+            furthest=Neighbours((0, 0, 0), (0, 0, 0), (0, 0, 5)),
+        ),
+        _roots(
+            "sum of b by a, with missing values, 2 x 2",
+            SMALL,
+            {"column": "b", "number": "sum", "by": ["a"], "range": (0, 1)},
+            missing=("b",),
+        ),
+        _of_roots(_THREE, name="alike", settings={"column": "a", "number": "agreement"}),
+        _of_roots(_THREE, name="how many, clipped", settings={"column": "a", "number": "sum", "bins": ["1"], "range": (0, 2)}),
+        _of_roots(_THREE, name="sums, clipped", settings={"column": "a", "number": "sum", "range": (0.5, 3)}),
+        _of_roots(_THREE, name="means", settings={"column": "a", "number": "mean", "range": (0, 1)}),
+        _of_roots(_THREE, name="shares", settings={"column": "a", "number": "mean", "bins": ["0"]}),
+        _of_roots(
+            _IN_TOWNS,
+            name="means by town",
+            attained=2,
+            settings={"column": "a", "number": "mean", "by": ["t"], "range": (0, 1)},
+        ),
+        _of_roots(
+            _IN_TOWNS, name="alike by town", settings={"column": "a", "number": "agreement", "by": ["t"], "overall": False}
+        ),
+        _of_roots(_AGES, name="alike, lacking", settings={"column": "a", "number": "agreement"}),
+        _of_roots(_AGES, name="means, lacking, clipped", settings={"column": "a", "number": "mean", "range": (0.5, 1.5)}),
+    ),
+    "quantile_marginal_error": (
+        _quantile("quantile 0.5 of tables, 2 x 3", WIDE, {"quantile": 0.5}),
+        _quantile(
+            "quantile 0.7 of tables, 2 x 3", WIDE, {"quantile": 0.7}, furthest=Neighbours((0, 0, 0), (0, 0, 1), (0, 1, 1))
+        ),
+        _quantile("quantile 1 of tables, 2 x 3", WIDE, {"quantile": 1}),
+        _THREE.sweep("quantile_marginal_error", "others", "others", {"quantile": 0.5, "tables": ("a:first.a", "a:n")}),
+    ),
+    "regression_one_step": (
+        _one_step("one step, 2 x 3", WIDE, _LINE | {"range": (0, 2)}, furthest=Neighbours((0, 1, 4), (0, 3, 5), (0, 5, 5))),
+        _one_step("one step, 3 x 2", TALL, _LINE | {"range": (0, 1)}, furthest=Neighbours((0, 2, 4), (0, 1, 1), (0, 1, 5))),
+        _one_step("one step, clipped, 2 x 3", WIDE, _LINE | {"range": (0.5, 1)}),
+        _one_step(
+            "one step, with missing values, 2 x 2",
+            SMALL,
+            _LINE | {"range": (0, 1)},
+            missing=("a",),
+            furthest=Neighbours((0, 2, 4), (0, 1, 1), (0, 1, 3)),
+        ),
+    ),
+    "regression_prediction": (
+        *(
+            _of_line(f"prediction{words}, {line} line, {shape}", line, highs, bound, tight=bool(words) or line == "opposite")
+            for shape, highs in (("2 x 3", WIDE), ("3 x 2", TALL))
+            for line in _LINES
+            for words, bound in (("", "range"), (" by lines", "lines"))
+        ),
+        _of_line("prediction, with missing values, 2 x 2", "rising", SMALL, "lines", tight=True, missing=("a",)),
+        _of_line("prediction, range, with missing values, 2 x 2", "rising", SMALL, "range", tight=False, missing=("b",)),
+    ),
+    "relative_marginal_error": (
+        _relative("relative, 2 x 3, clip 2", WIDE, {"clip": 2}, furthest=_RATIO_MOVES),
+        _relative("relative, 2 x 3, clip 3", WIDE, {"clip": 3}),
+        _relative("relative, 2 x 3, clip 1.6", WIDE, {"clip": 1.6}, furthest=_RATIO_MOVES),
+        _relative("relative, 3 x 2, clip 5", TALL, {"clip": 5}),
+        _relative("relative, 6, clip 2.5", FLAT, {"clip": 2.5}),
+        _relative(
+            "relative, 6, clip 10", FLAT, {"clip": 10}, tight=False, furthest=Neighbours((0, 0, 1), (0, 1, 1), (1, 1, 1))
+        ),
+        _relative("relative, 2 x 2, clip 1.75", SMALL, {"clip": 1.75}),
+        _relative("relative, with missing values, 2 x 2", SMALL, {"clip": 2}, missing=("b",)),
+    ),
+    "weighted_marginal_error": (
+        _weighted(
+            "weighted by b, 2 x 3, all tables", WIDE, {"weight": "b"}, furthest=Neighbours((0, 0, 1), (0, 0, 1), (0, 1, 2))
+        ),
+        _weighted("weighted by b, 2 x 3, one-way tables", WIDE, {"weight": "b", "largest": 1}),
+        _weighted(
+            "weighted by a, 3 x 2, all tables", TALL, {"weight": "a"}, furthest=Neighbours((0, 0, 2), (0, 0, 2), (0, 2, 4))
+        ),
+        _weighted("weighted by a, 2 x 2, all tables", SMALL, {"weight": "a"}),
+    ),
+}

@@ -1,3 +1,0 @@
-"""As the library has it."""
-
-EXAMPLES: tuple[dict[str, object], ...] = ({},)
