@@ -478,6 +478,11 @@ class Offer:
     total: Fraction | None = None
     nothing: float | None = None
 
+    @property
+    def acceptance(self) -> float:
+        """The mean probability that a round is accepted."""
+        return sum(self.chances) / len(self.chances)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:

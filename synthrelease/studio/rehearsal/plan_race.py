@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -237,38 +237,35 @@ class PlanRace:
         """
         if not self._yardsticks:
             return best
-
         usual = best.prior_weight
-        kept: dict[int, list[np.ndarray]] = {}
+        kept = {usual: [self._kept_with(best, usual, 1)]}
 
-        def fit(weight: int, number: int) -> None:
-            found = self._kept(self.generator(best.told, best.purse, weight), best.purse, number)
-            kept.setdefault(weight, []).append(np.array(found))
-
-        def gain(weight: int) -> float:
-            """Of all pairs, and of the strongest."""
-            return float((np.mean(kept[weight], axis=0) - np.mean(kept[usual], axis=0)).min())
-
-        fit(usual, 1)
-        lighter = sorted((each for each in PRIOR_WEIGHTS if each < usual), reverse=True)
-        heavier = sorted(each for each in PRIOR_WEIGHTS if each > usual)
-        for way in (lighter, heavier):  # as far as it keeps more: the lightest weights have the longest fits
+        # as far as it keeps more: the lightest weights have the longest fits
+        lighter = sorted((weight for weight in PRIOR_WEIGHTS if weight < usual), reverse=True)
+        heavier = sorted(weight for weight in PRIOR_WEIGHTS if weight > usual)
+        for weights in (lighter, heavier):
             before = usual
-            for each in way:
-                fit(each, 1)
-                if not gain(each) > gain(before):
+            for weight in weights:
+                kept[weight] = [self._kept_with(best, weight, 1)]
+                if not _gain(kept, weight, usual) > _gain(kept, before, usual):
                     break
-                before = each
-        weight = max(kept, key=gain)
-        if weight == usual:
+                before = weight
+        chosen = max(kept, key=lambda weight: _gain(kept, weight, usual))
+        if chosen == usual:
             return best
+
+        # again beside the usual one, with the same noise for both
         for number in (2, 3):
-            fit(usual, number)
-            fit(weight, number)
-        if not gain(weight) > _CLEARLY:
+            for weight in (usual, chosen):
+                kept[weight].append(self._kept_with(best, weight, number))
+        if not _gain(kept, chosen, usual) > _CLEARLY:
             return best
-        fresh = self._kept(self.generator(best.told, best.purse, weight), best.purse)  # of noise that nothing was chosen by
-        return replace(best, kept=fresh[0], good=min(fresh) >= ENOUGH, prior_weight=weight)
+        fresh = self._kept_with(best, chosen, 0)  # of noise that nothing was chosen by
+        return replace(best, kept=fresh[0], good=min(fresh) >= ENOUGH, prior_weight=chosen)
+
+    def _kept_with(self, raced: Raced, prior_weight: int, number: int) -> list[float]:
+        """What a fit of these tables keeps at a prior weight."""
+        return self._kept(self.generator(raced.told, raced.purse, prior_weight), raced.purse, number)
 
     def reached(self, raced: Raced, others: Fraction) -> Fraction | None:
         """The epsilon of the whole release at which these tables keep what a draft aims at; None where no tried one does."""
@@ -374,6 +371,11 @@ class PlanRace:
         return KeptByFits(
             kept=tuple(np.mean(kept, axis=0).tolist()), lost=tuple(sorted(lost, key=lambda pair: -pair.cramers_v))
         )
+
+
+def _gain(kept: Mapping[int, Sequence[Sequence[float]]], weight: int, usual: int) -> float:
+    """How much more fits at a prior weight keep than at the usual one, the less of all pairs and of the strongest."""
+    return float((np.mean(kept[weight], axis=0) - np.mean(kept[usual], axis=0)).min())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,6 @@ from synthrelease.studio.rehearsal.advice import (
     CHOOSING,
     BudgetPoint,
     CriterionAdvice,
-    Offer,
     Outlook,
     Proposal,
     Wish,
@@ -358,20 +357,8 @@ def rehearse(
             store.tell(phase, done, total)
             progress(phase, done, total)
 
-        course = _Course(
-            spec,
-            public,
-            known,
-            store,
-            run,
-            goal,
-            deadline,
-            noise_level,
-            nothing,
-            comparison,
-            told,
-        )
-        return course.run_all()
+        course = _Course(spec, public, store, run, comparison, deadline, told)
+        return course.rehearsal(goal, known, noise_level, nothing)
 
 
 def _make_folder(out: Path) -> None:
@@ -396,45 +383,74 @@ class _Course:
         self,
         spec: ReleaseSpec,
         counts: Counts,
-        data: RehearsedTable,
         store: RehearsalStore,
         run: Run,
-        goal: RaceGoal,
-        deadline: float | None,
-        noise_level: float,
-        nothing: float,
         comparison: CopyComparison,
+        deadline: float | None,
         progress: Progress,
     ):
-        self.spec, self.data, self.store, self.run, self.goal = spec, data, store, run, goal
+        self.spec, self.store, self.run, self.comparison, self.progress = spec, store, run, comparison, progress
         self.counts, self.public = counts, PrivateCounts(counts, Meter(()))  # public rows, as the code of a release takes them
         self.priors = read_priors(spec)
-        self.comparison, self.noise_level, self.nothing, self.progress = comparison, noise_level, nothing, progress
         self.seed = int(store.about["seed"])
         self.deadline = deadline
         self.race_deadline = None if deadline is None else time.monotonic() + RACE_SHARE * (deadline - time.monotonic())
         self.stopped = self.lacking = False
 
-    def run_all(self) -> Rehearsal:
-        planned, thresholds = self.spec.generation_budget, [criterion.threshold for criterion in self.spec.criteria]
-        results: list[dict[int, AttemptResult]] = [{} for _ in range(len(self.spec.space))]
+    def rehearsal(self, goal: RaceGoal, data: RehearsedTable, noise_level: float, nothing: float) -> Rehearsal:
+        """The whole rehearsal, stage by stage."""
+        spec, planned = self.spec, self.spec.generation_budget
+
+        # race: attempts of all configurations at the planned budget, those that are far from the shortlist given up early
+        results: list[dict[int, AttemptResult]] = [{} for _ in range(len(spec.space))]
         for result in self.store.results(planned):
             if result.number < CHOOSING:
                 results[result.configuration][result.number] = result
-
-        def keep(result: AttemptResult) -> None:
-            results[result.configuration][result.number] = result
-
-        race = Race.of(results, thresholds, self.goal)
+        race = Race.of(results, self.thresholds, goal)
         while race.missing and not self._late(self.race_deadline):
             phase = "pilot" if race.stage == 0 else f"race, {race.stage} attempts each"
-            self._attempts(race.missing, planned, phase, self.race_deadline, keep)
-            race = Race.of(results, thresholds, self.goal)
+            for result in self._attempts(race.missing, planned, phase, self.race_deadline):
+                results[result.configuration][result.number] = result
+            race = Race.of(results, self.thresholds, goal)
         shortlist = race.shortlist()
+
+        # closer look: where the errors of a typical candidate are
         look = self._look(race, shortlist, results)
-        by_budget = self._budgets(shortlist, planned, results)
-        proposal = self._propose(shortlist, by_budget)
-        return self._summary(race, results, shortlist, by_budget, proposal, self._copies(shortlist), look)
+
+        # budgets: the shortlist at other generation budgets, and the cheapest law of the number of rounds
+        by_budget = {planned: [result for c in shortlist for result in results[c].values()]}
+        for generation in (factor * planned for factor in BUDGET_FACTORS if factor != 1):
+            by_budget[generation] = self._budget(shortlist, generation)
+        wish = Wish(nothing=nothing, target=goal.target, width=goal.width)
+        proposal = self._propose(shortlist, by_budget, wish)
+
+        # copies: utility and risk without noise
+        copies = self._copies(shortlist)
+
+        chosen = set(shortlist)
+        kept = [result for c in shortlist for result in results[c].values()]
+        others = [result for c, attempts in enumerate(results) if c not in chosen for result in attempts.values()]
+        return Rehearsal(
+            spec=spec,
+            race=race,
+            results=tuple(tuple(attempts[number] for number in sorted(attempts)) for attempts in results),
+            shortlist=shortlist,
+            criteria=criterion_advice(spec.criteria, kept or others, others, noise_level, spec.noises),
+            budgets=frontier(spec, by_budget, goal.level),
+            proposal=proposal,
+            outlook=outlook(kept, spec.selection_rule.law, self._least_per_fit(shortlist)),
+            comparison=self.comparison,
+            copies=copies,
+            look=look,
+            seed=self.seed,
+            n_rows=self.public.n,
+            complete=not race.missing and not self.stopped and not self.lacking,
+            data=data,
+        )
+
+    @property
+    def thresholds(self) -> list[float]:
+        return [criterion.threshold for criterion in self.spec.criteria]
 
     def _look(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> CloserLook | None:
         """A closer look at the best configuration, or at the least bad one."""
@@ -442,8 +458,7 @@ class _Course:
             return None
         phase, attempts = "closer look", [list(found.values()) for found in results]
         self.progress(phase, 0, 1)
-        thresholds = [criterion.threshold for criterion in self.spec.criteria]
-        index = typical_configuration(shortlist, race.estimates, attempts, thresholds)
+        index = typical_configuration(shortlist, race.estimates, attempts, self.thresholds)
         seen = typical_sensitivities(attempts[index], len(self.spec.criteria))
         arguments = [(self.spec, self.public, self.counts, self.priors, self.seed, index, seen)]
         try:
@@ -455,15 +470,6 @@ class _Course:
         self.progress(phase, 1, 1)
         return found
 
-    def _budgets(
-        self, shortlist: Sequence[int], planned: Fraction, results: Sequence[dict[int, AttemptResult]]
-    ) -> dict[Fraction, list[AttemptResult]]:
-        """Attempts of the shortlist by generation budget."""
-        found = {planned: [result for c in shortlist for result in results[c].values()]}
-        for generation in (factor * planned for factor in BUDGET_FACTORS if factor != 1):
-            found[generation] = self._budget(shortlist, generation)
-        return found
-
     def _budget(self, shortlist: Sequence[int], generation: Fraction) -> list[AttemptResult]:
         wanted = [(c, number) for number in range(BUDGET_ATTEMPTS) for c in shortlist]
         return self._tried(generation, wanted, f"generation budget {float(generation):g}")
@@ -472,25 +478,22 @@ class _Course:
         """These attempts, run where they are missing; without those for which no time is left."""
         known = {(result.configuration, result.number): result for result in self.store.results(generation)}
         missing = [attempt for attempt in wanted if attempt not in known]
-        kept: list[AttemptResult] = []
-        self._attempts(missing, generation, phase, self.deadline, kept.append)
-        known |= {(result.configuration, result.number): result for result in kept}
+        for result in self._attempts(missing, generation, phase, self.deadline):
+            known[result.configuration, result.number] = result
         self.lacking |= any(attempt not in known for attempt in wanted)
         return [known[attempt] for attempt in wanted if attempt in known]
 
-    def _propose(self, shortlist: Sequence[int], by_budget: dict[Fraction, list[AttemptResult]]) -> Proposal | None:
+    def _propose(self, shortlist: Sequence[int], by_budget: dict[Fraction, list[AttemptResult]], wish: Wish) -> Proposal | None:
         """The cheapest law and generation budget; adds the attempts at the budgets that are tried on the way."""
-
-        wish = Wish(nothing=self.nothing, target=self.goal.target, width=self.goal.width)
-
-        def first(generation: Fraction) -> Offer:
-            return first_offer(self.spec, generation, shortlist, by_budget[generation], wish)
-
-        offers = {generation: first(generation) for generation, results in by_budget.items() if results}
+        offers = {
+            generation: first_offer(self.spec, generation, shortlist, results, wish)
+            for generation, results in by_budget.items()
+            if results
+        }
         for generation in more_budgets(offers.values(), self.spec.generation_budget):
             by_budget[generation] = self._budget(shortlist, generation)
             if by_budget[generation]:
-                offers[generation] = first(generation)
+                offers[generation] = first_offer(self.spec, generation, shortlist, by_budget[generation], wish)
         return propose(self.spec, shortlist, offers, wish, self._tried)
 
     def _copies(self, shortlist: Sequence[int]) -> tuple[CopyFigures, ...]:
@@ -516,9 +519,8 @@ class _Course:
         generation: Fraction,
         phase: str,
         deadline: float | None,
-        keep: Callable[[AttemptResult], None],
-    ) -> None:
-        """Run attempts and keep each as it comes; ends early when the time is used or the user stops it."""
+    ) -> Iterator[AttemptResult]:
+        """Run attempts and store each as it comes; ends early when the time is used or the user stops it."""
         if not missing or self._late(deadline):
             return
         done = 0
@@ -532,8 +534,7 @@ class _Course:
             with closing(self.run(run_attempts, arguments)) as batches:
                 for batch in batches:
                     self.store.add(batch)
-                    for result in batch:
-                        keep(result)
+                    yield from batch
                     done += len(batch)
                     self.progress(phase, done, len(missing))
         except KeyboardInterrupt:
@@ -545,37 +546,6 @@ class _Course:
 
     def _late(self, deadline: float | None) -> bool:
         return self.stopped or (deadline is not None and time.monotonic() >= deadline)
-
-    def _summary(
-        self,
-        race: Race,
-        results: Sequence[dict[int, AttemptResult]],
-        shortlist: tuple[int, ...],
-        by_budget: dict[Fraction, list[AttemptResult]],
-        proposal: Proposal | None,
-        copies: tuple[CopyFigures, ...],
-        look: CloserLook | None,
-    ) -> Rehearsal:
-        chosen = set(shortlist)
-        kept = [result for c in shortlist for result in results[c].values()]
-        others = [result for c, attempts in enumerate(results) if c not in chosen for result in attempts.values()]
-        return Rehearsal(
-            spec=self.spec,
-            race=race,
-            results=tuple(tuple(attempts[number] for number in sorted(attempts)) for attempts in results),
-            shortlist=shortlist,
-            criteria=criterion_advice(self.spec.criteria, kept or others, others, self.noise_level, self.spec.noises),
-            budgets=frontier(self.spec, by_budget, self.goal.level),
-            proposal=proposal,
-            outlook=outlook(kept, self.spec.selection_rule.law, self._least_per_fit(shortlist)),
-            comparison=self.comparison,
-            copies=copies,
-            look=look,
-            seed=self.seed,
-            n_rows=self.public.n,
-            complete=not race.missing and not self.stopped and not self.lacking,
-            data=self.data,
-        )
 
 
 def chunks(attempts: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:

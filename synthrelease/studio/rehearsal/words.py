@@ -16,7 +16,6 @@ from synthrelease.privacy.plan import loss_text
 from synthrelease.privacy.selection import FiniteLaw, StopCoin, StoppingLaw
 from synthrelease.spec.shortlist import PlanTable, judged_digest, rounds_words
 from synthrelease.studio.rehearsal.advice import CriterionAdvice, Offer, Proposal, with_law
-from synthrelease.studio.rehearsal.attempts import ShareEstimate
 from synthrelease.studio.rehearsal.closer_look import COSTLY, Conclusion, CriterionLook, ProjectionEffect, UnguardedPair
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
 
@@ -175,35 +174,6 @@ def _short(share: float) -> float:
     return float(f"{share:.4g}")
 
 
-def offer_rows(rehearsal: Rehearsal) -> list[dict[str, Any]]:
-    """One row for every generation budget: what it costs by the specification's own rule, and with the best law."""
-    proposal = rehearsal.proposal
-    offers = {each.generation: each for each in proposal.offers} if proposal is not None else {}
-    rows = []
-    for point in rehearsal.budgets:
-        one = offers.get(point.generation)
-        estimate: ShareEstimate = point.acceptance
-        rows.append(
-            {
-                "generation": decimal_text(point.generation),
-                "total": shown(point.total),
-                "share": estimate.share,
-                "low": estimate.low,
-                "high": estimate.high,
-                "trials": estimate.trials,
-                "anew": _share(one) if one is not None and one.anew else "",
-                "law_total": "" if one is None or one.total is None else shown(one.total),
-                "rounds": "none" if one is None or one.law is None else rounds_text(one.law),
-                "chosen": one is not None and proposal is not None and one is proposal.chosen,
-            }
-        )
-    return rows
-
-
-def _share(one: Offer) -> str:
-    return percent(sum(one.chances) / len(one.chances))
-
-
 def proposal_document(proposal: Proposal | None) -> dict[str, Any] | None:
     """The advice as a part of rehearsal.json."""
     if proposal is None:
@@ -230,7 +200,7 @@ def _offer_document(one: Offer | None) -> dict[str, Any] | None:
     return {
         "generation": float(one.generation),
         "looked_at_anew": one.anew,
-        "acceptance": sum(one.chances) / len(one.chances) if one.chances else None,
+        "acceptance": one.acceptance if one.chances else None,
         "rounds": None if one.law is None else _rounds_document(one.law),
         "total": None if one.total is None else float(one.total),
         "nothing": one.nothing,
@@ -263,9 +233,9 @@ def below_zero(rehearsal: Rehearsal) -> str:
     )
 
 
-def short(value: float) -> str:
-    """A figure to three digits; what there is not is said."""
-    if math.isnan(value):
+def short(value: float | None) -> str:
+    """A figure to three digits; empty where there is none."""
+    if value is None or math.isnan(value):
         return ""
     return "kept nothing" if math.isinf(value) else figure(value, 3)
 
