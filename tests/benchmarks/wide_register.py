@@ -71,14 +71,14 @@ def _column(size: int) -> list[str]:
     return ['kind = "integer"', f"bounds = [0, {size - 1}]", f'alternatives.single = ["0..{size - 1}"]']
 
 
-def made_up(sizes: Sequence[int], rows: int, seed: int) -> Iterator[list[np.ndarray]]:
-    """Some rows at a time of columns that depend on four hidden numbers of each row: (n,) uint8 of each column."""
+def made_up(sizes: Sequence[int], rows: int, seed: int, numbers: int = 4) -> Iterator[list[np.ndarray]]:
+    """Some rows at a time of columns that depend on hidden numbers of each row: (n,) uint8 of each column."""
     generator = np.random.default_rng(seed)
     for start in range(0, rows, 50_000):
         n = min(50_000, rows - start)
-        hidden, columns = generator.normal(size=(n, 4)), []
+        hidden, columns = generator.normal(size=(n, numbers)), []
         for place, size in enumerate(sizes):
-            values = (hidden[:, place % 4] + generator.normal(size=n)) / 2
+            values = (hidden[:, place % numbers] + generator.normal(size=n)) / 2
             columns.append((np.clip((values + 2) / 4, 0, 0.999999) * size).astype(np.uint8))
         yield columns
 
