@@ -38,14 +38,14 @@ from synthrelease.studio.drafting.column_draft import ColumnDraft
 from synthrelease.studio.rehearsal.attempts import AttemptResult, run_attempts
 from synthrelease.studio.rehearsal.closer_look import Yardstick, once_only, yardsticks
 from synthrelease.studio.rehearsal.dependence import Pair, strongest_pairs, tied_pairs, valued
-from synthrelease.studio.rehearsal.plan_race import TOLD
+from synthrelease.studio.rehearsal.plan_race import Kept
 
 MOST_GROUPS = 6
 MOST_OFF = 0.1
 """Of the rows, by which the worst bin of a column may be off in a draft: more, and single columns mislead."""
-MOST_ERRORS, MOST_ERRORS_OF_STRONGEST = 0.75, 0.6
-"""Parts of the errors of independent columns that fits may have, on average over all tables of two columns, and over those of
-the pairs that hang together most: where most pairs are independent, what all have is chance above all."""
+LEAST_KEPT, LEAST_OF_STRONGEST = 0.25, 0.4
+"""What a draft keeps at least of how all columns hang together in pairs, and of those that hang together most: where most pairs
+are independent, what all have is chance above all."""
 ATTEMPTS = 6
 """Noisy fits that a threshold has to leave room for."""
 _SLOW = 10
@@ -86,52 +86,36 @@ class DraftStanding:
     Attributes
     ----------
     bins : how far off the worst bin of a column is in the typical fit of the draft, as a share of the rows.
-    fits, independent : the share of rows in a wrong cell, on average over all tables of two columns: of the typical fit of the
-        draft, with its noise, and of a table that has the same single columns and nothing else.
-    sample : that of another sample as large, on average over all tables of two columns. Where independent columns are about as
-        near, as with many columns that are nearly always the same, these tables do not tell what a draft keeps.
-    of_strongest : fits and independent columns for the pairs that hang together most alone.
-    tied : whether any two columns hang together.
     judged : whether a criterion is drafted that judges pairs of columns, and that independent columns fail.
+    kept : what fits to one half keep of how columns of the other half hang together; None where a fit fails.
     """
 
     bins: float
-    fits: float
-    independent: float
-    sample: float
-    of_strongest: tuple[float, float]
-    tied: bool
     judged: bool
+    kept: Kept | None = None
+
+    @property
+    def tells(self) -> bool:
+        """Whether columns hang together, and it can be told how much of that is kept."""
+        return self.kept is not None and self.kept.strong > 0 and self.kept.share is not None
 
     @property
     def errors(self) -> float:
-        """Of the fits, over those of independent columns, as parts of what is allowed; at most 1 where they are better."""
-        strongest = _part(*self.of_strongest) / MOST_ERRORS_OF_STRONGEST
-        if self.independent <= TOLD * self.sample:
-            return strongest
-        return max(_part(self.fits, self.independent) / MOST_ERRORS, strongest)
-
-    @property
-    def kept(self) -> float | None:
-        """Of how columns hang together in pairs, by the typical fit, from 0 for independent columns to 1 for another sample;
-        None where that cannot be told."""
-        if self.independent <= TOLD * self.sample:
-            return None
-        return min(1.0, max(0.0, 1 - (self.fits - self.sample) / (self.independent - self.sample)))
+        """What the draft loses, as a part of what it may lose; 0 where nothing hangs together, or nobody can tell."""
+        if self.kept is None:
+            return math.inf
+        least = ((self.kept.every, LEAST_KEPT), (self.kept.strongest, LEAST_OF_STRONGEST)) if self.tells else ()
+        return max(((1 - share) / (1 - needed) for share, needed in least if share is not None), default=0.0)
 
     @property
     def good(self) -> bool:
         """Whether its single columns are right, it promises more than independent columns keep, and its fits keep more."""
-        return self.bins <= MOST_OFF and (not self.tied or (self.judged and self.errors <= 1))
+        return self.bins <= MOST_OFF and self.errors <= 1 and (self.judged or not self.tells)
 
     @property
     def near(self) -> bool:
         """Whether coarser bins alone might make it good."""
         return self.errors <= 2
-
-
-def _part(fits: float, independent: float) -> float:
-    return fits / independent if independent else math.inf
 
 
 def ties(columns: Sequence[ColumnDraft], table: Counts) -> list[Pair]:
@@ -237,7 +221,7 @@ OTHERS = "all others"
 
 
 def settle(
-    draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str], None], *, tied: bool
+    draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str], None]
 ) -> tuple[AcceptanceDraft, DraftStanding]:
     """The criteria with thresholds and budgets that the public file shows to be possible, without those that say nothing; and
     how the draft stands.
@@ -250,7 +234,6 @@ def settle(
     spec : both files as they were drafted, with first guesses.
     public : the public rows over atomic cells.
     progress : told of each fit, where they are slow.
-    tied : whether any two columns hang together.
     """
     attempts = _fits(spec, public, seed, progress)
     found = yardsticks(spec, public, spec.space[0], seed)
@@ -266,16 +249,9 @@ def settle(
         for index, one in enumerate(draft.criteria)
     ]
     settled = one_of_each(draft.criteria, settled)
-    asked = [each.asks for each in draft.criteria]
-    of_pairs = [place for place, asks in enumerate(asked) if asks == "pairs"]  # of all; of the strongest
-    of_bins = asked.index("shares of single columns")
+    of_bins = [each.asks for each in draft.criteria].index("shares of single columns")
     standing = DraftStanding(
         bins=_typical(attempts, of_bins),
-        fits=_typical(attempts, of_pairs[0]),
-        independent=found[of_pairs[0]].independent,
-        sample=found[of_pairs[0]].perfect / math.sqrt(2),  # halves have half of the rows each
-        of_strongest=(_typical(attempts, of_pairs[-1]), found[of_pairs[-1]].independent),
-        tied=tied,
         judged=any(isinstance(each, CriterionDraft) and each.asks == "pairs" for each in settled),
     )
     if not any(isinstance(each, CriterionDraft) for each in settled):

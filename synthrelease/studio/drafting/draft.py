@@ -21,9 +21,9 @@ import numpy as np
 
 from synthrelease.criteria.facts import MOST_UNIQUE, CriterionDraft
 from synthrelease.data.counts import Counts
-from synthrelease.data.schema import IntervalBin, parse_bins
+from synthrelease.data.schema import Binning, IntervalBin, parse_bins
 from synthrelease.enclave.ingest import read_public
-from synthrelease.errors import InputError, OutputError, Problem, SpecError, listing, on_public_data, percent, so_many
+from synthrelease.errors import InputError, OutputError, Problem, SpecError, listing, on_public_data, so_many
 from synthrelease.privacy.charges import SHORTFALL
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.reference import (
@@ -74,7 +74,7 @@ from synthrelease.studio.drafting.text import (
 )
 from synthrelease.studio.rehearsal.closer_look import once_only
 from synthrelease.studio.rehearsal.dependence import Pair, tied_pairs
-from synthrelease.studio.rehearsal.plan_race import PROMISED, KeptByFits, PlanRace, Promise, Raced, plan_words, with_marks_in
+from synthrelease.studio.rehearsal.plan_race import PROMISED, Kept, PlanRace, Promise, Raced, plan_words, shown_share
 
 # A draft is tried: what the file is for is fitted to it, and its thresholds are those that the fits reach.
 
@@ -91,21 +91,72 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
+class Ground:
+    """What every draft of some columns stands on.
+
+    Attributes
+    ----------
+    choices : the rules that the public file suggests, and what else follows from its rows.
+    race : of the plans.
+    table : the rows of the public file in the drafted bins.
+    pairs : how the columns hang together there.
+    binnings : of the columns.
+    """
+
+    choices: Choices
+    race: PlanRace
+    table: Counts
+    pairs: tuple[Pair, ...]
+    binnings: tuple[Binning, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Tried:
     """A draft that was tried on the public file.
 
     Attributes
     ----------
-    table : the rows of the public file in the drafted bins.
-    pairs : how its columns hang together.
+    raced, others : its plan, and the epsilon of everything beside the tables.
     """
 
     drafting: Drafting
     choices: Choices
     acceptance: AcceptanceDraft
     standing: DraftStanding
-    table: Counts
-    pairs: tuple[Pair, ...]
+    raced: Raced
+    others: Fraction
+
+    @property
+    def table(self) -> Counts:
+        return self.drafting.begun.table
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        return self.drafting.begun.pairs
+
+    def with_more(self, choices: Choices, first: AcceptanceDraft, race: PlanRace) -> Tried:
+        """The same plan with further columns, tables and criteria, tried as a whole."""
+        spec = self.drafting.loaded(choices, first)
+        rows = self.drafting.read(spec)
+        acceptance, standing = settle(first, spec, rows, SEED, self.drafting.progress)
+        others = choices.rows + TEST + acceptance.epsilon
+        if choices.limit > others:
+            choices = replace(choices, generation=self.drafting.promise.purse(choices.limit - others).cost)
+            spec = replace(spec, generation_budget=choices.generation)
+        standing = replace(standing, kept=race.tested(spec, rows))
+        return replace(self, choices=choices, acceptance=acceptance, standing=standing, others=others)
+
+    @property
+    def written(self) -> Draft:
+        """The two files, with what the plan costs and keeps; in the acceptance file the pairs that it loses."""
+        kept, drafting, acceptance = self.standing.kept, self.drafting, self.acceptance
+        if kept is None:
+            return drafting.draft(self.choices, acceptance)
+        faint = tuple(pair for pair in kept.lost if not pair.strong)
+        acceptance = replace(acceptance, lost=tuple(pair.columns for pair in kept.strong_lost), faint=faint)
+        asks = drafting.promise.epsilon is None
+        plan = plan_words(drafting.begun.race, self.raced, kept, self.others, asks=asks)
+        return drafting.draft(replace(self.choices, plan=plan), acceptance)
 
 
 class Drafting:
@@ -122,15 +173,24 @@ class Drafting:
         promise: Promise = ANY,
         members: MembersDraft | None = None,
         areas: AreasDraft | None = None,
+        narrower: Drafting | None = None,
     ):
         self.promise, self.members, self.areas = promise, members, areas
         self.name, self.file, self.columns, self.left_out, self.progress = name, file, columns, left_out, progress
-        self.unit, self.n_kept, self.wider = unit, 0, ""
+        self.unit, self.n_kept, self.narrower = unit, 0, narrower
 
-    def of(self, columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut], progress: Progress | None = None) -> Drafting:
-        """The same draft of other columns, without areas."""
+    def of(
+        self,
+        columns: Sequence[ColumnDraft],
+        left_out: Sequence[LeftOut],
+        progress: Progress | None = None,
+        narrower: Drafting | None = None,
+    ) -> Drafting:
+        """The same draft of other columns, without areas; or of the same columns in wider bins than those of another draft."""
         progress = progress or self.progress
-        return Drafting(self.name, self.file, columns, left_out, progress, self.unit, self.promise, self.members)
+        return Drafting(
+            self.name, self.file, columns, left_out, progress, self.unit, self.promise, self.members, narrower=narrower
+        )
 
     @property
     def wide(self) -> list[ColumnDraft]:
@@ -149,46 +209,39 @@ class Drafting:
         ----------
         most, above : epsilon of the whole release, at most, and what it has to be more than.
         """
-        choices, race, table, pairs = self.begun
+        choices, race, table, pairs = self.begun.choices, self.begun.race, self.begun.table, self.begun.pairs
         first, figures, rows = draft_acceptance(self.wide, table, pairs, self.of_members), min(FIGURES, most / 5), None
         while True:
             others = choices.rows + TEST + figures
             raced = race.cheapest(most, others, above, only_pairs=only_pairs)
             choices = self._choices_of(choices, raced, raced.purse.cost, race.terms(raced.told))
             self.progress(f"trying the draft on the public file at epsilon {float(raced.total):g}")
-            spec = self.loaded(choices, replace(first, lost=raced.told.lost))
+            spec = self.loaded(choices, first)
             rows = rows or self.read(spec)  # read again: criteria use the rows' own values
-            drafted = replace(first, lost=raced.told.lost, faint=raced.told.faint)
-            acceptance, standing = settle(drafted, spec, rows, SEED, self.progress, tied=bool(tied_pairs(pairs)))
+            acceptance, standing = settle(first, spec, rows, SEED, self.progress)
             if acceptance.epsilon <= figures or raced.total <= others:
                 break
             figures = acceptance.epsilon + FIGURES / 4
         others = choices.rows + TEST + acceptance.epsilon
         left = raced.total - others
-        cost = self.promise.purse(left).cost if left > 0 else raced.purse.cost
-        raced = race.paid(raced, others)
-        words = plan_words(race, raced, others)
-        if self.wider and (race.kept_by(raced) or 0.0) < PROMISED:
-            words = f"{words} {self.wider}"
-        choices = replace(self._choices_of(choices, raced, cost, race.terms(raced.told)), plan=words, limit=raced.total)
-        return Tried(
-            drafting=self,
-            choices=choices,
-            acceptance=acceptance,
-            standing=standing,
-            table=table,
-            pairs=tuple(pairs),
-        )
+        if left > 0:
+            raced = replace(raced, purse=self.promise.purse(left))
+            self.progress("fitting one half of the public file, and comparing with the other")
+            standing = replace(standing, kept=race.figure(raced))
+        choices = replace(self._choices_of(choices, raced, raced.purse.cost, race.terms(raced.told)), limit=raced.total)
+        return Tried(drafting=self, choices=choices, acceptance=acceptance, standing=standing, raced=raced, others=others)
 
     @cached_property
-    def begun(self) -> tuple[Choices, PlanRace, Counts, list[Pair]]:
-        """What a draft of these columns begins with: its rules, the race of its plans, and the rows of the public file in the
-        drafted bins, with how the columns hang together there."""
+    def begun(self) -> Ground:
+        """What a draft of these columns begins with."""
         self.progress(f"counting the rows in the drafted bins of {len(self.wide)} columns")
         spec, table = self._counted_at_last()
         if twice := said_twice(self.columns, table):
             self.left_out = [*self.left_out, *twice.values()]
             self.columns = [column for column in self.columns if column.name not in twice]
+            spec, table = self._counted()
+        if self.areas is None and (columns := floored(self.columns, table, least_floor(table))) != self.columns:
+            self.columns = columns
             spec, table = self._counted()
         choices = self._first_choices()
         transformation = spec.space[0].transformation
@@ -203,8 +256,20 @@ class Drafting:
         plausible = spec.synthetic.merge(spec.space[0].transformation)
         gaps = {column.name for column in self.wide if column.keeps_missing}
         pairs = ties(self.wide, table)
-        race = PlanRace(table, plausible, pairs, transformation.ordered, gaps, self.promise, SEED)
-        return choices, race, table, pairs
+        narrower = None
+        if self.narrower is not None:
+            before = self.narrower.begun
+            maps = [
+                places_in(wide, narrow)
+                for wide, narrow in zip(
+                    zip(self.columns, transformation.binnings, strict=True),
+                    zip(self.narrower.columns, before.binnings, strict=True),
+                    strict=True,
+                )
+            ]
+            narrower = before.race, maps
+        race = PlanRace(table, plausible, pairs, transformation.ordered, gaps, self.promise, SEED, narrower)
+        return Ground(choices=choices, race=race, table=table, pairs=tuple(pairs), binnings=tuple(transformation.binnings))
 
     def _choices_of(self, choices: Choices, raced: Raced, cost: Fraction, tables: tuple[str, ...]) -> Choices:
         """With what was raced, at this cost of the tables."""
@@ -395,14 +460,8 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft, progress: Progress) -> 
     unique = once_only(drafting.read(spec).merge(transformation.layout, transformation.maps))
     choices = replace(choices, unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
     first = draft_acceptance(before.wide, whole.table, whole.pairs, before.of_members, unique=unique)
-    first = replace(first, criteria=areas.criteria(first.criteria), lost=whole.acceptance.lost, faint=whole.acceptance.faint)
-    spec = drafting.loaded(choices, first)
-    acceptance, standing = settle(first, spec, drafting.read(spec), SEED, drafting.progress, tied=whole.standing.tied)
-    left = choices.limit - choices.rows - TEST - acceptance.epsilon
-    told = "" if standing.kept is None else f" With tables of areas beside the others they keep {percent(standing.kept)}."
-    cost = drafting.promise.purse(left).cost if left > 0 else choices.generation
-    choices = replace(choices, generation=cost, plan=f"{choices.plan}{told}")
-    return replace(whole, drafting=drafting, choices=choices, acceptance=acceptance, standing=standing)
+    first = replace(first, criteria=areas.criteria(first.criteria))
+    return replace(whole, drafting=drafting).with_more(choices, first, before.begun.race)
 
 
 # A draft with numbers of marks is tried beside the one without.
@@ -410,41 +469,22 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft, progress: Progress) -> 
 
 def counting_marks(whole: Tried) -> Tried:
     """The draft with the number of marks of each group of rare ones, where it loses fewer pairs by that."""
-    drafting, before, choices = whole.drafting, whole.acceptance, whole.choices
-    race = drafting.begun[1]
+    drafting, choices, kept = whole.drafting, whole.choices, whole.standing.kept
     names, sizes = whole.table.layout.columns, whole.table.layout.sizes
-    marks = draft_marks(drafting.columns, whole.table, [*before.lost, *(pair.columns for pair in before.faint)])
-    if marks is None:
+    marks = None if kept is None else draft_marks(drafting.columns, whole.table, [pair.columns for pair in kept.lost])
+    if kept is None or marks is None:
         return whole
     drafting.progress(f"trying it with the numbers of marks in {listing(marks.groups)} on the public file")
-
-    def tested(choices: Choices) -> KeptByFits | None:
-        spec = drafting.loaded(choices, FIRST)
-        return race.tested(spec, drafting.read(spec), whole.pairs)
-
-    counting = replace(choices, tables=marks.tables(choices.tables, names, sizes), marks=tuple(marks.lines(0, 0)))
-    without, found = tested(choices), tested(counting)
-    if without is None or found is None or not found.better(without):
+    choices = replace(choices, tables=marks.tables(choices.tables, names, sizes), marks=tuple(marks.lines(0, 0)))
+    spec = drafting.loaded(choices, FIRST)
+    found = drafting.begun.race.tested(spec, drafting.read(spec))
+    if found is None or not found.better(kept):
         return whole
-    counting = replace(
-        counting,
-        marks=tuple(marks.lines(len(without.lost), len(found.lost))),
-        plan=with_marks_in(choices.plan, len(before.faint), found),
-    )
+    choices = replace(choices, marks=tuple(marks.lines(len(kept.lost), len(found.lost))))
     first = draft_acceptance(drafting.wide, whole.table, whole.pairs)
-    first = replace(
-        first,
-        criteria=tuple(ignoring(list(marks.groups), each) for each in first.criteria),
-        lost=tuple(pair.columns for pair in found.lost if pair.strong),
-        faint=tuple(pair for pair in found.lost if not pair.strong),
-    )
-    spec = drafting.loaded(counting, first)
-    acceptance, standing = settle(first, spec, drafting.read(spec), SEED, drafting.progress, tied=whole.standing.tied)
-    left = counting.limit - counting.rows - TEST - acceptance.epsilon
-    if not left > 0 or (whole.standing.good and not standing.good):
-        return whole
-    counting = replace(counting, generation=drafting.promise.purse(left).cost)
-    return replace(whole, choices=counting, acceptance=acceptance, standing=standing)
+    first = replace(first, criteria=tuple(ignoring(list(marks.groups), each) for each in first.criteria))
+    counting = whole.with_more(choices, first, drafting.begun.race)
+    return whole if whole.standing.good and not counting.standing.good else counting
 
 
 # A draft in wider bins: of neighbouring numbers and of rare codes, where a fit in the drafted ones keeps too little.
@@ -459,6 +499,10 @@ _NEARLY = PROMISED - 0.03
 """What tables have to keep before it is known that figures cost less, as they mostly do."""
 
 
+_BETTER = 0.05
+"""So much more wider bins have to keep to be drafted."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Floor:
     """How many rows a bin has at least in a draft with coarser bins.
@@ -467,16 +511,21 @@ class Floor:
     ----------
     share : of the rows of the public file; a code below it counts among the others, neighbouring bins of numbers join.
     most : columns of so many bins stay as they are.
+    least : how many rows that is, in words.
     """
 
     share: float
     most: int
-
-    def __str__(self) -> str:
-        return f"of at least {self.share:.0%} of the rows"
+    least: str
 
 
-FLOORS = (Floor(share=0.04, most=12), Floor(share=0.05, most=FEW_CATEGORIES), Floor(share=0.1, most=FEW_CATEGORIES))
+LEAST_ROWS = 10
+"""Of the public file in a bin of a draft, at least, where a neighbour or another rare code can join it."""
+
+FLOORS = tuple(
+    Floor(share=share, most=most, least=f"at least {share:.0%} of the rows")
+    for share, most in ((0.04, 12), (0.05, FEW_CATEGORIES), (0.1, FEW_CATEGORIES))
+)
 """That are tried in turn where too little is kept: first of the columns with very many bins alone."""
 
 
@@ -506,7 +555,7 @@ def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> list
             limits = _joined(column.bins.coarse, rows[: column.n_bins] / rows.sum(), floor.share)
             found.append(_in_bins(column, rows, limits))
         else:
-            found.append(_frequent(column, rows, floor.share, f"in this draft the {{}} with at least {floor.share:.0%}"))
+            found.append(_frequent(column, rows, floor.share, f"in this draft the {{}} with {floor.least}"))
     return found
 
 
@@ -531,20 +580,24 @@ def _coarser(column: ColumnDraft, rows: np.ndarray) -> ColumnDraft:
         return _in_bins(column, rows, column.bins.groups)
     if column.n_bins <= FEW_CATEGORIES:
         return column
-    return _frequent(column, rows, FREQUENT, f"in this smaller draft the {{}} with at least {FREQUENT:.0%}")
+    return _frequent(column, rows, FREQUENT, f"in this smaller draft the {{}} with at least {FREQUENT:.0%} of the rows")
 
 
 def _frequent(column: ColumnDraft, rows: np.ndarray, least: float, told: str) -> ColumnDraft:
     """Return the column in categories of so large a share of the rows: neighbours join where there is an order, else those of
-    one larger category, else all rare ones."""
+    one larger category, else all rare ones; where none is so frequent, the most frequent stay."""
     if column.ordered:
         return with_neighbours_joined(column, least)
     if column.within:
         return with_levels_joined(column, least)
-    rare = [text for text in column.common or column.codes if column.codes[text].rows < least * rows.sum()]
+    listed = column.common or tuple(column.codes)
     spelled = any(code.spellings for code in column.codes.values())
-    frequent = tuple(text for text in column.common or column.codes if text not in rare)
-    if not column.codes or not frequent or len(rare) < 2 or spelled:
+    frequent = tuple(text for text in listed if column.codes[text].rows >= least * rows.sum())
+    if not frequent:
+        most = sorted(listed, key=lambda text: -column.codes[text].rows)[: FEW_CATEGORIES - 1]
+        frequent = tuple(text for text in listed if text in most)
+    rare = [text for text in listed if text not in frequent]
+    if len(rare) < 2 or spelled:
         return column
     named = [repr(column.codes[text].label) for text in rare if column.codes[text].label != text]
     question = (
@@ -554,8 +607,8 @@ def _frequent(column: ColumnDraft, rows: np.ndarray, least: float, told: str) ->
         column,
         kind="code",
         common=frequent,
-        remark=f"{column.remark}; {told.format(len(frequent))} of the rows",
-        doubt="; ".join(filter(None, [column.doubt, question if named else ""])),
+        remark=f"{column.remark}; {told.format(len(frequent))}",
+        doubt="; ".join(filter(None, [column.doubt, question])),
     )
 
 
@@ -584,45 +637,65 @@ def _mean(
     return float(f"{np.average(stands[inside], weights=rows[: len(old)][inside]):.4g}")
 
 
-def in_wider_bins(drafting: Drafting, total: Fraction) -> Tried | None:
-    """The draft of these columns in wider bins, where at this epsilon they keep what a draft aims at and those that were
-    drafted do not; None elsewhere."""
-    if drafting.members is not None or drafting.areas is not None:
-        return None
-    choices, race, table, _ = drafting.begun
-    others = choices.rows + TEST + min(FIGURES, total / 5)
-    narrow = race.keeps(total, others)
-    if narrow is None or narrow >= _NEARLY:
-        return None
-    best: tuple[float, Floor, Drafting] | None = None
+def least_floor(table: Counts) -> Floor:
+    """That every bin of a draft has, where it can."""
+    return Floor(share=LEAST_ROWS / table.total, most=2, least=f"at least {LEAST_ROWS} rows")
+
+
+def places_in(wider: tuple[ColumnDraft, Binning], narrower: tuple[ColumnDraft, Binning]) -> np.ndarray:
+    """(n_narrow,) for each bin of a column the wider one that holds it, or its first category."""
+    wide, narrow = wider[1], narrower[1]
+    if narrow.lower:
+        places = (np.searchsorted(wide.lower, narrow.lower, side="right") - 1).tolist()
+    else:
+        labels, old = (_label_of_each(column) for column, _ in (wider, narrower))
+        first = {old[text]: labels[text] for text in reversed(old)}
+        number = {label: place for place, label in enumerate(wide.labels)}
+        places = [number[first[label]] for label in narrow.labels[: narrow.present]]
+    return np.array([*places, *([] if wide.missing is None else [wide.missing])])
+
+
+def _label_of_each(column: ColumnDraft) -> dict[str, str]:
+    """The label under which each category is released."""
+    labels = {text: code.label for text, code in column.codes.items()}
+    if column.common:
+        labels = {text: label if text in column.common else OTHERS for text, label in labels.items()}
+    return labels | {text: label for label, texts in column.groups.items() for text in texts}
+
+
+def in_fitting_bins(drafting: Drafting, total: Fraction) -> Tried:
+    """The draft that keeps most at this epsilon, in its own bins or in wider ones; where two keep the same in narrower ones."""
+    begun = drafting.begun
+    others = begun.choices.rows + TEST + min(FIGURES, total / 5)
+    narrow = begun.race.keeps(total, others)
+    if narrow is None or narrow >= _NEARLY or drafting.members is not None or drafting.areas is not None:
+        return drafting.tried(total)
+    found, columns = [(narrow, drafting, "")], drafting.columns
     for floor in FLOORS:
-        columns = floored(drafting.columns, table, floor)
-        if columns == (best[2].columns if best else drafting.columns):
+        if (wider := floored(drafting.columns, begun.table, floor)) == columns:
             continue
-        drafting.progress(f"in these bins too little is kept: trying some {floor}")
-        other = drafting.of(columns, drafting.left_out)
-        kept = other.begun[1].keeps(total, others)
-        if kept is not None and (best is None or kept > best[0]):
-            best = kept, floor, other
-        if kept is not None and kept >= PROMISED:
-            break
-    if best is None:
-        return None
-    kept, floor, other = best
-    drafting.wider = f"In bins {floor} {max(0.0, kept):.0%} would be kept at epsilon {float(total):g}."
-    if kept < _NEARLY:
-        return None
-    one = other.tried(total)
-    if not one.standing.good:
-        return None
+        columns = wider
+        drafting.progress(f"in these bins too little is kept: trying some of {floor.least}")
+        other = drafting.of(columns, drafting.left_out, narrower=drafting)
+        kept = other.begun.race.keeps(total, others)
+        found.append((-math.inf if kept is None else kept, other, floor.least))
+    found.sort(key=lambda each: -each[0] - (_BETTER if each[1] is drafting else 0))
+    tried = [one.tried(total) for _, one, _ in found[:1]]
+    if not tried[0].standing.good and len(found) > 1:
+        tried.append(found[1][1].tried(total))
+    best = next((one for one in tried if one.standing.good), tried[0])
+    least = next(least for _, one, least in found if one is best.drafting)
+    if best.drafting is drafting:
+        return best
     before = {column.name: column.n_bins for column in drafting.columns}
-    wider = listing(column.name for column in other.columns if column.n_bins < before[column.name])
+    names = listing(column.name for column in best.drafting.columns if column.n_bins < before[column.name])
+    kept = best.drafting.begun.race.kept_in_narrower(best.raced)
     smaller = (
-        f"In narrower bins fits keep {max(0.0, narrow):.0%} of how columns hang together at epsilon "
-        f"{float(total):g}. So in this draft {wider} have wider ones, {floor} each. The narrower ones are there, too, for "
-        "[transformations]: `codes` of codes, `fine` of numbers."
+        f"In narrower bins fits keep {shown_share(narrow)} of how columns hang together at epsilon {float(total):g}. "
+        f"So in this draft {names} have wider ones, of {least} each: measured in the narrower bins it keeps "
+        f"{shown_share(kept or 0.0)}. These are there, too, for [transformations]: `codes` of codes, `fine` of numbers."
     )
-    return replace(one, choices=replace(one.choices, smaller=smaller))
+    return replace(best, choices=replace(best.choices, smaller=smaller))
 
 
 # A smaller draft: fewer columns where a fit is no better than independent columns.
@@ -692,7 +765,7 @@ def smaller_draft(drafting: Drafting, whole: Tried) -> Tried:
     columns, order = whole.drafting.columns, in_order(whole.drafting.columns, whole.pairs)
     in_coarse_bins = coarser(columns, whole.table)
     most = whole.choices.limit
-    why = _too_many(len(columns), drafting.file.n_rows, whole.standing, most)
+    why = _too_many(len(columns), drafting.file.n_rows, whole)
 
     def tried(drafted: Sequence[ColumnDraft], kept: int, how: str) -> Tried:
         drafting.progress(f"too many columns for so few rows: trying {kept} of {len(columns)} columns")
@@ -700,7 +773,7 @@ def smaller_draft(drafting: Drafting, whole: Tried) -> Tried:
         left_out = [*whole.drafting.left_out, *gone]
         one = drafting.of(stay, left_out, lambda doing: None).tried(most, above=most, only_pairs=True)
         stays = what_stays(len(one.drafting.columns), len(columns), how)
-        reached = f" In fits to it {_off(one.standing)}." if one.standing.tied else ""
+        reached = f" In fits to it {_off(one.standing.kept)}." if one.standing.kept and one.standing.tells else ""
         smaller = f"{why} So this draft has {stays}.{reached}"
         return replace(one, choices=replace(one.choices, smaller=smaller))
 
@@ -718,26 +791,29 @@ def smaller_draft(drafting: Drafting, whole: Tried) -> Tried:
     return in_drafted_bins if in_drafted_bins.standing.good else found
 
 
-def _too_many(n_columns: int, n_rows: int, standing: DraftStanding, total: Fraction) -> str:
+def _too_many(n_columns: int, n_rows: int, whole: Tried) -> str:
     """Why a draft of all columns is none."""
-    found = []
+    found, standing, total = list[str](), whole.standing, f"epsilon {float(whole.choices.limit):g} in all"
+    if whole.others >= whole.choices.limit:
+        found.append(f"nothing is left for tables: counting the rows and testing cost epsilon {float(whole.others):g}")
     if standing.bins > MOST_OFF:
         found.append(f"the worst bin of a column is off by {standing.bins:.0%} of all rows")
-    if standing.tied and not (standing.judged and standing.errors <= 1):
-        found.append(_off(standing))
+    if standing.kept and standing.tells:
+        found.append(_off(standing.kept))
     return (
-        f"Too many columns for so few rows at this epsilon: in fits to all {n_columns} columns ({n_rows:,} rows, epsilon "
-        f"{float(total):g} in all) {'; '.join(found)}."
+        f"Too many columns for so few rows at this epsilon: in fits to all {n_columns} columns ({n_rows:,} rows, {total}) "
+        f"{'; '.join(found)}."
     )
 
 
-def _off(standing: DraftStanding) -> str:
+def _off(kept: Kept) -> str:
     """How far off tables of two columns are in fits, beside independent columns."""
-    strongest, independent = standing.of_strongest
+    strongest = (
+        "" if kept.strongest is None else (f"; of the pairs that hang together most they keep {shown_share(kept.strongest)}")
+    )
     return (
-        f"{standing.fits:.1%} of the rows are in a wrong cell of a table of two columns, on average, where independent "
-        f"columns have {standing.independent:.1%}; in the pairs that hang together most {strongest:.1%} are, where these "
-        f"have {independent:.1%}"
+        f"{kept.off:.1%} of the rows are in a wrong cell of a table of two columns, on average, where independent "
+        f"columns have {kept.independent:.1%}{strongest}"
     )
 
 
@@ -817,10 +893,11 @@ def draft(
 
 
 def _tried(drafting: Drafting) -> Draft:
-    """In steps: in wider bins, at a larger epsilon, with fewer columns, until it stands; then with its smallest areas."""
-    total = drafting.promise.totals[0]
-    tried = in_wider_bins(drafting, total) or drafting.tried(total)
-    for most in drafting.promise.totals[1:]:
+    """In steps until it stands: in the bins that keep most, at a larger epsilon, with fewer columns; then with numbers of marks
+    and its smallest areas."""
+    aimed, *larger = drafting.promise.totals
+    tried = in_fitting_bins(drafting, aimed)
+    for most in larger:
         if not tried.standing.good:
             tried = tried.drafting.tried(most, above=tried.choices.limit)
     if not tried.standing.good and drafting.members is None:
@@ -829,9 +906,8 @@ def _tried(drafting: Drafting) -> Draft:
         tried = counting_marks(tried)
     if drafting.areas is not None:
         tried = with_smallest_areas(tried, drafting.areas, drafting.progress)
-    choices, acceptance = tried.choices, tried.acceptance
-    tried.drafting.loaded(choices, acceptance).plan.check_limit(choices.limit)
-    return tried.drafting.draft(choices, acceptance)
+    tried.drafting.loaded(tried.choices, tried.acceptance).plan.check_limit(tried.choices.limit)
+    return tried.written
 
 
 def write_draft(

@@ -113,16 +113,24 @@ def tied_pairs(pairs: Iterable[Pair]) -> list[Pair]:
     return sorted((pair for pair in pairs if pair.strong), key=lambda pair: -pair.beyond_chance)
 
 
-def pairs_off(original: Counts, other: Counts, pairs: Sequence[Pair]) -> float:
-    """The share of the rows in a wrong cell, on average over the tables of these pairs: their mean total variation distance."""
+def pairs_off(original: Counts, other: Counts, pairs: Sequence[Pair], spread: Sequence[np.ndarray] | None = None) -> float:
+    """The share of the rows in a wrong cell, on average over the tables of these pairs: their mean total variation distance.
+
+    Parameters
+    ----------
+    spread : where the other table has wider bins, (n_wide, n_narrow) for every column how their rows lie in the narrower ones.
+    """
     names = original.layout.columns
     counted = with_pairs if 4 * len(pairs) > math.comb(len(names), 2) else lattice
-    mine, theirs = counted(original), counted(other)
-    apart = [
-        np.abs(mine.get(pair) / original.total - theirs.get(pair) / other.total).sum() / 2
-        for pair in (tuple(sorted(map(names.index, each.columns))) for each in pairs)
-    ]
-    return float(np.mean(apart)) if apart else 0.0
+    mine, theirs, off = counted(original), counted(other), list[float]()
+    places = [other.layout.columns.index(name) for name in names]
+    for pair in pairs:
+        a, b = sorted(map(names.index, pair.columns))
+        first, second = places[a], places[b]
+        rows = (theirs.get((first, second)) if first < second else theirs.get((second, first)).T) / other.total
+        rows = rows if spread is None else spread[a].T @ rows @ spread[b]
+        off.append(float(np.abs(mine.get((a, b)) / original.total - rows).sum()) / 2)
+    return float(np.mean(off)) if off else 0.0
 
 
 def valued(counts: np.ndarray, first: bool, second: bool) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.errors import InputError, RejectedRound
+from synthrelease.errors import InputError, RejectedRound, percent
 from synthrelease.generators.adaptive import Adaptive, AdaptivePure
 from synthrelease.generators.base import Background, Generator
 from synthrelease.generators.marginals import GaussianMarginals, Marginals
@@ -43,10 +43,13 @@ LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2), Fraction(100)
 """Of a whole release that can be drafted."""
 _TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "5")))
 """Epsilons of a whole release that are tried."""
+AIMED = Fraction(2)
+"""Epsilon of a whole release above which a draft asks whether it is worth it."""
 _FARTHER = (*_TOTALS, Fraction(8), Fraction(12))
 """At which it is asked what would be kept."""
-TOLD = 1.3
-"""Distance of independent columns over that of another sample, from which on it can be told what is kept."""
+TOLD = 1.25
+"""Distance of independent columns from other rows over that of the rows themselves, from which on it can be told what is
+kept."""
 _BETTER = 0.05
 """A generator that publishes no tables has to keep so much more to be drafted."""
 
@@ -138,22 +141,71 @@ class Raced:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeptByFits:
-    """What fits of a draft to the public file lose.
+class Kept:
+    """What a release keeps of how columns hang together, as a reader finds it who has other rows.
+
+    Each fit is made to one half of the public rows and compared with the other half; its noise is as large beside so many rows
+    as that of a release is beside all of them.
 
     Attributes
     ----------
-    kept : of the dependence of all pairs, and of those that hang together most, where that can be told.
+    every, strongest : of the dependence of all pairs, and of the pairs that hang together most, from 0 for independent columns
+        to 1 for the rows that were fitted; None where that cannot be told.
+    error : standard deviation of these between fits.
+    off, independent, sample : the share of the other half's rows in a wrong cell of a table of two columns, on average: of the
+        fits, of independent columns, and of the rows that were fitted.
+    strong : how many pairs hang together.
     lost : pairs that hang together, also in few rows alone, and that most fits lose.
     """
 
-    kept: tuple[float, ...]
+    every: float | None
+    strongest: float | None
+    error: float
+    off: float
+    independent: float
+    sample: float
+    strong: int
     lost: tuple[Pair, ...]
 
-    def better(self, other: KeptByFits) -> bool:
+    @property
+    def share(self) -> float | None:
+        """Of all pairs, or where that cannot be told of those that hang together most; None where neither can be."""
+        return self.strongest if self.every is None else self.every
+
+    @property
+    def strong_lost(self) -> tuple[Pair, ...]:
+        """The lost pairs that do not hang together in few rows alone."""
+        return tuple(pair for pair in self.lost if pair.strong)
+
+    def better(self, other: Kept) -> bool:
         """Whether fewer pairs are lost, and as much is kept of all."""
-        kept = all(mine >= theirs - _CLEARLY for mine, theirs in zip(self.kept, other.kept, strict=True))
-        return kept and len(self.lost) < len(other.lost)
+        as_much = all(
+            mine is None or theirs is None or mine >= theirs - _CLEARLY
+            for mine, theirs in ((self.every, other.every), (self.strongest, other.strongest))
+        )
+        return as_much and len(self.lost) < len(other.lost)
+
+    @property
+    def words(self) -> str:
+        """The figure in sentences."""
+        if self.share is None:
+            return "On so few rows nobody can tell how much of the dependence between columns its fits keep."
+        strong = "pair of columns that hang together" if self.strong == 1 else "pairs of columns that hang together"
+        lost = len(self.strong_lost)
+        found = (
+            f"A fit to one half of the public file keeps {shown_share(self.share)} of how columns hang together in pairs in "
+            f"the other half, give or take {self.error:.0%} (100%: a sample of the same population; 0%: independent columns). "
+            f"Of a table of two columns {percent(self.off)} of the rows are in a wrong cell, on average; with independent "
+            f"columns {percent(self.independent)} would be, with a sample {percent(self.sample)}. "
+            f"Of {self.strong} {strong} {lost or 'none'} {'are' if lost > 1 else 'is'} lost."
+        )
+        faint = faint_words(len(self.lost) - lost)
+        return f"{found} {faint}" if faint else found
+
+
+def shown_share(share: float) -> str:
+    """A kept share in percent, from 0% to 100%."""
+    return f"{max(0.0, min(1.0, share)):.0%}"
 
 
 class PlanRace:
@@ -165,6 +217,7 @@ class PlanRace:
     pairs : all pairs of columns.
     ordered : of the columns (`Background.ordered`).
     missing : columns whose last bin is no value.
+    narrower : the race in the bins that these are made up of, and for every column the bin that each of those is in.
     """
 
     def __init__(
@@ -176,23 +229,21 @@ class PlanRace:
         missing: Collection[str],
         promise: Promise,
         seed: int,
+        narrower: tuple[PlanRace, Sequence[np.ndarray]] | None = None,
     ):
-        self._table, self._missing, self._promise, self._seed = table, missing, promise, seed
+        self._table, self._pairs, self._missing, self._promise, self._seed = table, pairs, missing, promise, seed
         self._background = Background(plausibility=plausibility, ordered=ordered)
         self._found: dict[tuple[Fraction, Fraction, int | None, bool], Raced] = {}
-        random = SeededEntropy(seed, 11).generator()
-        alone, (left, right) = independent_columns(table, random), halves(table, random)
-        strongest = tied_pairs(pairs)[: len(table.layout.columns)]
-        # halves have half of the rows each, so that two samples of all rows are nearer by the root of 2
-        yardsticks = [
-            _Yardstick(
-                pairs=chosen,
-                sample=pairs_off(left, right, chosen) / math.sqrt(2),
-                independent=pairs_off(table, alone, chosen),
-            )
-            for chosen in (pairs, strongest)
-        ]
-        self._yardsticks = [each for each in yardsticks if each.tells]
+        self._narrower = narrower
+        self._halves = halves(table, SeededEntropy(seed, 11).generator())
+        if narrower is not None:  # the same rows
+            left, right = (half.merge(table.layout, narrower[1]) for half in narrower[0]._halves)
+            self._halves = left, right
+        self._yardsticks = _yardsticks(self._halves, (pairs, tied_pairs(pairs)[: len(table.layout.columns)]), seed)
+
+    @property
+    def _telling(self) -> list[_Yardstick]:
+        return [each for each in self._yardsticks if each.tells]
 
     def cheapest(self, most: Fraction, others: Fraction, above: Fraction = Fraction(0), *, only_pairs: bool = False) -> Raced:
         """The plan of the least epsilon, at most `most`, of which enough is kept; at `most` where that does not keep enough.
@@ -216,26 +267,39 @@ class PlanRace:
         return best if best.good else replace(best, adaptive=self._finding_its_own(best.purse))
 
     def keeps(self, total: Fraction, others: Fraction) -> float | None:
-        """What a fit keeps at this epsilon of the whole release, as `cheapest` would begin; None where nobody can tell.
+        """What a fit keeps at this epsilon of the whole release, as `cheapest` would begin; None where nobody can tell. It is
+        measured in the narrower bins, where there are any: a wider one stands for its rows as the public file has them.
 
         Parameters
         ----------
         others : epsilon of everything beside the tables.
         """
-        return self._searched(total, others, only_pairs=False).kept
+        raced = self._searched(total, others, only_pairs=False)
+        if self._narrower is None:
+            return raced.kept
+        return self.kept_in_narrower(raced)
 
-    def paid(self, raced: Raced, others: Fraction) -> Raced:
-        """The same plan, with what its fits keep once it is known what everything beside the tables costs."""
-        if raced.finds_its_own:
-            return raced
-        return self._fitted(raced.total, others, raced.told, raced.prior_weight)
+    @one_thread
+    def kept_in_narrower(self, raced: Raced) -> float | None:
+        """What a plan keeps in the bins that these are made up of; None where nobody can tell, or there are none."""
+        if self._narrower is None or not self._narrower[0]._telling:
+            return None
+        race, maps = self._narrower
+        spread = [_spread(race._table.marginal((place,)), places) for place, places in enumerate(maps)]
+        first, charge, kept = race._telling[0], _charge(raced.purse, self._part), list[float]()
+        for number in (0, 1):
+            drawn = self._drawn(self._generator_of(raced), charge, self._halves[number], self._background, number)
+            if drawn is None:
+                return -math.inf
+            kept.append(first.kept(pairs_off(race._halves[1 - number], drawn, first.pairs, spread)))
+        return float(np.mean(kept))
 
     def _weighted(self, best: Raced) -> Raced:
         """With the prior weight that keeps most: it must follow rows and noise, and no rule is known that does.
 
         Small files need little of it: a hundred records of the uniform table draw the rows of a thousand towards it.
         """
-        if not self._yardsticks:
+        if not self._telling:
             return best
         usual = best.prior_weight
         kept = {usual: [self._kept_with(best, usual, 1)]}
@@ -274,10 +338,6 @@ class PlanRace:
                 return total
         return None
 
-    def kept_by(self, raced: Raced) -> float | None:
-        """What the generator that is drafted keeps."""
-        return raced.adaptive if raced.finds_its_own else raced.kept
-
     def widest(self, told: TellingTables, most: int = 3) -> list[tuple[str, int]]:
         """The columns whose tables have the most cells, each of which gets noise; with how many bins they have."""
         names, sizes = self._table.layout.columns, self._table.layout.sizes
@@ -300,7 +360,8 @@ class PlanRace:
     def _fitted(self, total: Fraction, others: Fraction, told: TellingTables, weight: int | None = None) -> Raced:
         purse = self._purse(total, others)
         weight = weight or PRIOR_WEIGHT[purse.kind is DiscreteLaplace]
-        kept = self._kept(self.generator(told, purse, weight), purse)
+        fits = [self._kept(self.generator(told, purse, weight), purse, number) for number in (0, 1)]
+        kept = np.mean(fits, axis=0).tolist()
         good = min(kept, default=1.0) >= ENOUGH
         return Raced(total=total, purse=purse, told=told, kept=kept[0] if kept else None, good=good, prior_weight=weight)
 
@@ -319,22 +380,35 @@ class PlanRace:
         tables = [":".join(names[column] for column in columns) for columns in told.tables]
         return tuple(f"{decimal_text(weight)} {table}" for weight, table in zip(weights, tables, strict=True))
 
+    def _generator_of(self, raced: Raced) -> Generator:
+        return self._own() if raced.finds_its_own else self.generator(raced.told, raced.purse, raced.prior_weight)
+
+    def _own(self) -> Generator:
+        """What finds its own tables."""
+        return (AdaptivePure if self._promise.pure else Adaptive)(draw="evenly")
+
     def _finding_its_own(self, purse: Purse) -> float | None:
-        kept = self._kept((AdaptivePure if self._promise.pure else Adaptive)(draw="evenly"), purse)
+        kept = self._kept(self._own(), purse)
         return kept[0] if kept else None
 
     @one_thread
     def _kept(self, generator: Generator, purse: Purse, number: int = 0) -> list[float]:
-        """What a fit keeps of the dependence of all pairs, and of the pairs that hang together most, where that can be told.
+        """What a fit to one half keeps of how columns of the other half hang together: of all pairs, and of the pairs that hang
+        together most, where that can be told.
 
         Parameters
         ----------
-        number : fits of the same number have the same noise, up to its scale.
+        number : fits of the same number have the same noise, up to its scale; odd ones are made to the second half.
         """
-        drawn = self._drawn(generator, _charge(purse), self._table, self._background, number)
+        drawn = self._drawn(generator, _charge(purse, self._part), self._halves[number % 2], self._background, number)
         if drawn is None:
-            return [-math.inf] * len(self._yardsticks)
-        return [each.kept(pairs_off(self._table, drawn, each.pairs)) for each in self._yardsticks]
+            return [-math.inf] * len(self._telling)
+        return [each.kept(pairs_off(self._halves[1 - number % 2], drawn, each.pairs)) for each in self._telling]
+
+    @property
+    def _part(self) -> Fraction:
+        """Of the rows, that a half has."""
+        return Fraction(round(self._halves[0].total), round(self._table.total))
 
     def _drawn(self, generator: Generator, charge: Charge, table: Counts, background: Background, number: int) -> Counts | None:
         """Rows of a fit; None where the fit fails."""
@@ -346,36 +420,64 @@ class PlanRace:
         return model.sample(round(table.total), SeededEntropy(self._seed, 13, number).generator())
 
     @one_thread
-    def tested(self, spec: ReleaseSpec, rows: Counts, pairs: Sequence[Pair]) -> KeptByFits | None:
-        """What fits of a whole draft lose, which may have further columns behind those of the race; None where a fit fails.
+    def figure(self, raced: Raced) -> Kept | None:
+        """What a plan keeps, and loses, by several fits; None where a fit fails."""
+        return self._figure(self._generator_of(raced), _charge(raced.purse, self._part), self._halves, self._background)
+
+    @one_thread
+    def tested(self, spec: ReleaseSpec, rows: Counts) -> Kept | None:
+        """As `figure`, of a whole draft, which may have further columns behind those of the race.
 
         Parameters
         ----------
         rows : of the public file over the atomic cells of the draft.
-        pairs : all pairs of the columns of the race.
         """
         one = spec.space[0]
-        transformation, charge = one.transformation, one.generator.charge(spec.generation_budget)
-        table = rows.merge(transformation.layout, transformation.maps)
+        transformation = one.transformation
+        cost = spec.generation_budget / self._part ** (2 if spec.delta else 1)
+        sides = [half.merge(transformation.layout, transformation.maps) for half in halves(rows, SeededEntropy(0).generator())]
         background = Background(plausibility=spec.synthetic.merge(transformation), ordered=transformation.ordered)
-        tied = [pair for pair in pairs if pair.strong or pair.faint(round(table.total))]
-        kept, times = list[list[float]](), Counter[tuple[str, str]]()
+        return self._figure(one.generator, one.generator.charge(cost), sides, background)
+
+    def _figure(self, generator: Generator, charge: Charge, sides: Sequence[Counts], background: Background) -> Kept | None:
+        n_rows = round(self._table.total)
+        tied = [pair for pair in self._pairs if pair.strong or pair.faint(n_rows)]
+        off, times = list[list[float]](), Counter[tuple[str, str]]()
         for number in range(_FITS):
-            drawn = self._drawn(one.generator, charge, table, background, number)
+            drawn = self._drawn(generator, charge, sides[number % 2], background, number)
             if drawn is None:
                 return None
-            kept.append([each.kept(pairs_off(self._table, drawn, each.pairs)) for each in self._yardsticks])
+            off.append([pairs_off(self._halves[1 - number % 2], drawn, each.pairs) for each in self._yardsticks])
             now = {pair.columns: pair.cramers_v for pair in strongest_pairs(drawn, missing=self._missing)}
             times.update(pair.columns for pair in tied if now[pair.columns] < _LOST * pair.cramers_v)
+        kept = [
+            np.array([each.kept(value) for value in values]) if each.tells else None
+            for each, values in zip(self._yardsticks, zip(*off, strict=True), strict=True)
+        ]
+        every, strongest = (None if each is None else float(each.mean()) for each in kept)
+        told = next((each for each in kept if each is not None), np.zeros(2))
         lost = (pair for pair in tied if 2 * times[pair.columns] > _FITS)
-        return KeptByFits(
-            kept=tuple(np.mean(kept, axis=0).tolist()), lost=tuple(sorted(lost, key=lambda pair: -pair.cramers_v))
+        return Kept(
+            every=every,
+            strongest=strongest,
+            error=float(told.std(ddof=1)),
+            off=float(np.mean([first for first, _ in off])),
+            independent=self._yardsticks[0].independent,
+            sample=self._yardsticks[0].sample,
+            strong=sum(pair.strong for pair in self._pairs),
+            lost=tuple(sorted(lost, key=lambda pair: -pair.cramers_v)),
         )
 
 
 def _gain(kept: Mapping[int, Sequence[Sequence[float]]], weight: int, usual: int) -> float:
     """How much more fits at a prior weight keep than at the usual one, the less of all pairs and of the strongest."""
     return float((np.mean(kept[weight], axis=0) - np.mean(kept[usual], axis=0)).min())
+
+
+def _spread(margin: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """(n_wide, n_narrow) how the rows of each wider bin lie in the narrower ones that it is made up of."""
+    inside = (places == np.arange(places.max() + 1)[:, None]) * np.maximum(margin, 1e-9)
+    return np.asarray(inside / inside.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -395,19 +497,35 @@ class _Yardstick:
         return 1 - (distance - self.sample) / (self.independent - self.sample)
 
 
+def _yardsticks(sides: tuple[Counts, Counts], of: Sequence[Sequence[Pair]], seed: int) -> list[_Yardstick]:
+    """How far two halves of the rows are apart in pairs of columns, and independent columns of one from the other."""
+    (left, right), random = sides, SeededEntropy(seed, 14).generator()
+    alone = independent_columns(left, random), independent_columns(right, random)
+    return [
+        _Yardstick(
+            pairs=pairs,
+            sample=pairs_off(left, right, pairs),
+            independent=(pairs_off(right, alone[0], pairs) + pairs_off(left, alone[1], pairs)) / 2,
+        )
+        for pairs in of
+    ]
+
+
 PRIOR_WEIGHT = {True: 100, False: 30}
 """Where a race begins, by whether the noise is pure: that of Gaussian noise is smaller, and bears less of a prior."""
 PRIOR_WEIGHTS = (1, 5, 300)
 """That are raced against it."""
-_FITS, _LOST = 3, 0.5
-"""Of a draft that is tested; a pair of which a fit keeps a smaller part of Cramer's V is lost in it."""
+_FITS, _LOST = 4, 0.5
+"""That a figure rests on, two to each half; a pair of which a fit keeps a smaller part of Cramer's V is lost in it."""
 _CLEARLY = 0.02
 """So much more has to be kept: by less, single fits differ by their noise."""
 
 
-def _charge(purse: Purse) -> Charge:
-    of = mechanism if purse.kind is DiscreteLaplace else gaussian
-    return of(GENERATION, purse.cost, "a fit to public rows")
+def _charge(purse: Purse, part: Fraction) -> Charge:
+    """For a fit to this part of the rows, beside which its noise is as large as that of the purse beside all of them."""
+    if purse.kind is DiscreteLaplace:
+        return mechanism(GENERATION, purse.cost / part, "a fit to public rows")
+    return gaussian(GENERATION, purse.cost / part**2, "a fit to public rows")
 
 
 def faint_words(faint: int) -> str:
@@ -418,25 +536,23 @@ def faint_words(faint: int) -> str:
     return f"{pairs} not kept: the acceptance file says which." if faint else ""
 
 
-def plan_words(race: PlanRace, raced: Raced, others: Fraction) -> str:
+def plan_words(race: PlanRace, raced: Raced, kept: Kept, others: Fraction, *, asks: bool = False) -> str:
     """What the plan costs and keeps, in sentences.
 
     Parameters
     ----------
     others : epsilon of everything beside the tables.
+    asks : whether the steward is asked about an epsilon above the one that a draft aims at.
     """
     delta = "delta 0" if raced.purse.kind is DiscreteLaplace else "delta 1e-9"
-    found = [f"The plan costs at most epsilon {float(raced.total):g}, {delta}."]
-    kept = race.kept_by(raced)
-    if kept is None:
-        return f"{found[0]} On so few rows nobody can tell how much of the dependence between columns its fits keep."
-    found.append(
-        f"Fits to the public file keep {max(0.0, min(kept, 1.0)):.0%} of how columns hang together in pairs (100%: another "
-        "sample of the same population; 0%: independent columns)."
-    )
-    if faint := faint_words(len(raced.told.faint)):
-        found.append(faint)
-    if kept < PROMISED:
+    found = [f"The plan costs at most epsilon {float(raced.total):g}, {delta}.", kept.words]
+    if asks and raced.total > AIMED:
+        least = race.keeps(AIMED, others)
+        would = "" if least is None else f" At epsilon {float(AIMED):g} fits keep {shown_share(least)}."
+        found.append(
+            f"QUESTION: is that worth an epsilon of {float(raced.total):g}?{would} `--epsilon {float(AIMED):g}` drafts it."
+        )
+    if kept.share is not None and kept.share < PROMISED:
         reached = race.reached(raced, others)
         found.append(
             f"{PROMISED:.0%} would take an epsilon of about {float(reached):g}."
@@ -446,16 +562,3 @@ def plan_words(race: PlanRace, raced: Raced, others: Fraction) -> str:
         names = ", ".join(f"{name} ({bins} bins)" for name, bins in race.widest(raced.told))
         found.append(f"Most cells that get noise are those of {names}: with coarser bins there, or without them, more is kept.")
     return " ".join(found)
-
-
-def with_marks_in(words: str, faint: int, found: KeptByFits) -> str:
-    """These sentences, of a plan that has numbers of marks, too.
-
-    Parameters
-    ----------
-    faint : pairs of rare values that the plan loses without them.
-    """
-    before, now = faint_words(faint), faint_words(sum(not pair.strong for pair in found.lost))
-    words = words.replace(f" {before}", "") if before else words
-    kept = f"With the numbers of marks they keep {max(0.0, min(1.0, found.kept[0])):.0%}." if found.kept else ""
-    return " ".join(filter(None, (words, kept, now)))

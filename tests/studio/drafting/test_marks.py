@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from synthrelease.studio.drafting.column_draft import CodeDraft, ColumnDraft
 from synthrelease.studio.drafting.draft import draft, write_draft
 from synthrelease.studio.drafting.options import MarksDraft, draft_marks
 from synthrelease.studio.rehearsal.dependence import Pair
-from synthrelease.studio.rehearsal.plan_race import KeptByFits, faint_words, with_marks_in
+from synthrelease.studio.rehearsal.plan_race import Kept
 
 N = 20_000
 KINDS = 3
@@ -95,21 +96,12 @@ def test_a_draft_is_better_that_loses_fewer_pairs_and_keeps_as_much() -> None:
     one, other = (
         Pair(columns=("a", name), distance=0.0, largest_cell=0.0, cramers_v=0.2, beyond_chance=0.0) for name in ("b", "c")
     )
-    before = KeptByFits(kept=(0.9, 0.8), lost=(one, other))
-    assert KeptByFits(kept=(0.9, 0.8), lost=(one,)).better(before)
-    assert not KeptByFits(kept=(0.9, 0.8), lost=(one, other)).better(before)
-    assert not KeptByFits(kept=(0.9, 0.7), lost=()).better(before)
-    assert not KeptByFits(kept=(float("nan"), 0.8), lost=()).better(before)
-
-
-def test_the_words_of_a_plan_say_what_it_keeps_with_numbers_of_marks() -> None:
-    lost = Pair(columns=("a", "b"), distance=0.0, largest_cell=0.0, cramers_v=0.2, beyond_chance=0.0)
-    words = "It costs 1. Fits keep 90%."
-    found = KeptByFits(kept=(0.876, 0.9), lost=(lost,))
-    with_numbers = f"{words} With the numbers of marks they keep 88%. {faint_words(1)}"
-    assert with_marks_in(f"{words} {faint_words(3)}", 3, found) == with_numbers
-    assert with_marks_in(words, 0, found) == with_numbers
-    assert with_marks_in(f"{words} {faint_words(3)}", 3, KeptByFits(kept=(), lost=())) == words
+    before = Kept(every=0.9, strongest=0.8, error=0.0, off=0.1, independent=0.2, sample=0.1, strong=0, lost=(one, other))
+    assert replace(before, lost=(one,)).better(before)
+    assert not before.better(before)
+    assert not replace(before, strongest=0.7, lost=()).better(before)
+    assert not replace(before, every=float("nan"), lost=()).better(before)
+    assert "One pair of rare values that come together is not kept" in replace(before, lost=(one,)).words
 
 
 def write_file(path: Path, random: np.random.Generator) -> Path:
@@ -133,7 +125,7 @@ def test_init_drafts_numbers_of_marks_and_names_the_pairs_that_it_still_loses(tm
     assert groups
     assert spec.plan.total.epsilon <= spec.limit
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("synthrelease.studio.drafting.options.PARTS", ())
+        patched.setattr("synthrelease.studio.drafting.draft.draft_marks", lambda *given: None)
         without = draft("ill", file, unit="row")
     assert "[marks]" not in without.configuration
     lost = [len(each.criteria.lost) + len(each.criteria.faint) for each in (found, without)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from synthrelease.errors import InputError
 from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.privacy.curves import epsilon_of
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.baselines.base import independent_columns
 from synthrelease.studio.drafting.draft import write_draft
 from synthrelease.studio.rehearsal import plan_race
 from synthrelease.studio.rehearsal.dependence import Purse, strongest_pairs
@@ -79,15 +82,98 @@ def test_nothing_cheaper_than_what_was_not_enough() -> None:
     assert race(counts).cheapest(Fraction(2), OTHERS).total < Fraction(7, 5)
 
 
+def test_a_half_keeps_all_of_itself_and_independent_columns_keep_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The figure of a fit that gives back its rows is 1, and that of one whose columns are drawn one by one 0: not beside the
+    rows that were fitted, but beside the others, as a slow count of these has it."""
+    counts, random = table(12_000), np.random.default_rng(5)
+    one = race(counts)
+    raced = one.cheapest(Fraction(2), OTHERS)
+    for kept, made in ((1.0, lambda rows: rows), (0.0, lambda rows: independent_columns(rows, random))):
+        monkeypatch.setattr(one, "_drawn", lambda generator, charge, rows, background, number, made=made: made(rows))
+        figure = one.figure(raced)
+        assert figure is not None
+        assert figure.every == pytest.approx(kept, abs=0.02)
+        assert figure.strongest == pytest.approx(kept, abs=0.02)
+        left, right = one._halves
+        names = [pair.columns for pair in strongest_pairs(counts)]
+        off = [_mean_distance(there, made(here), names) for here, there in ((left, right), (right, left))]
+        assert figure.off == pytest.approx(np.mean(off), abs=0.002)
+        strong = [pair for pair in strongest_pairs(counts) if pair.strong]
+        assert figure.strong == len(strong)
+        assert len(figure.lost) == (0 if kept else len(strong))
+
+
 @pytest.mark.slow
-def test_what_is_kept_is_1_for_another_sample_and_0_for_independent_columns() -> None:
-    random, counts = np.random.default_rng(5), table(40_000)
-    same = table(40_001)
-    alone = Counts.of(counts.layout, [random.permutation(column) for column in _digits(counts)])
-    for other, kept in ((same, 1.0), (alone, 0.0)):
-        for yardstick in race(counts)._yardsticks:
-            distance = _mean_distance(counts, other, [pair.columns for pair in yardstick.pairs])
-            assert yardstick.kept(distance) == pytest.approx(kept, abs=0.02)
+def test_wider_bins_are_compared_in_the_narrower_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fit that gives back its rows in wider bins keeps less than all there, by a slow count of rows in narrower bins."""
+    counts = table(6_000, columns=3, bins=6)
+    places = np.array([0, 0, 1, 1, 2, 2])
+    layout = replace(counts.layout, sizes=(3, 3, 3))
+    wide = counts.merge(layout, [places] * 3)
+    narrow = race(counts)
+    one = PlanRace(
+        wide, Plausibility(layout=layout, masks=()), strongest_pairs(wide), (), set(), Promise(), 1, (narrow, [places] * 3)
+    )
+    halves = [each.merge(layout, [places] * 3) for each in narrow._halves]
+    for mine, theirs in zip(one._halves, halves, strict=True):
+        assert same_rows(mine, theirs)
+    monkeypatch.setattr(one, "_drawn", lambda generator, charge, rows, background, number: rows)
+    kept = []
+    for here, there in ((0, 1), (1, 0)):
+        off = []
+        for a, b in combinations(range(3), 2):
+            true, spread = narrow._halves[there].marginal((a, b)) / narrow._halves[there].total, np.zeros((6, 6))
+            rows, whole = one._halves[here].marginal((a, b)) / one._halves[here].total, [counts.marginal((c,)) for c in (a, b)]
+            for i, j in product(range(6), range(6)):
+                shares = [margin[k] / margin[places == places[k]].sum() for margin, k in zip(whole, (i, j), strict=True)]
+                spread[i, j] = rows[places[i], places[j]] * shares[0] * shares[1]
+            off.append(np.abs(true - spread).sum() / 2)
+        kept.append(narrow._yardsticks[0].kept(float(np.mean(off))))
+    assert one.keeps(Fraction(2), OTHERS) == pytest.approx(np.mean(kept), abs=1e-9)
+    assert np.mean(kept) < 0.9 < (one.cheapest(Fraction(2), OTHERS).kept or 0)  # in its own bins it keeps nearly all
+
+
+def same_rows(one: Counts, other: Counts) -> bool:
+    return dict(zip(zip(*map(tuple, one.bins), strict=True), one.counts.tolist(), strict=True)) == dict(
+        zip(zip(*map(tuple, other.bins), strict=True), other.counts.tolist(), strict=True)
+    )
+
+
+@pytest.mark.slow
+def test_no_draft_is_beaten_by_another_that_was_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of few rows in many bins: the draft is the one that keeps most at epsilon 2, and nobody pays more for less."""
+    random = np.random.default_rng(3)
+    factor = random.normal(size=(3_000, 2))
+    made = {f"q{i}": np.digitize(factor[:, i % 2] + random.normal(0, 0.6, 3_000), np.linspace(-2, 2, 12)) for i in range(10)}
+    pd.DataFrame({name: np.array(list("abcdefghijklm"))[each] for name, each in made.items()}).to_csv(
+        tmp_path / "many.csv", index=False
+    )
+    tried: list[tuple[Fraction, float]] = []
+    asked = PlanRace.keeps
+
+    def keeps(self: PlanRace, total: Fraction, others: Fraction) -> float | None:
+        tried.append((total, kept := asked(self, total, others)))  # type: ignore[arg-type]
+        return kept
+
+    monkeypatch.setattr(PlanRace, "keeps", keeps)
+    configuration, _, found = write_draft("many", tmp_path / "many.csv", tmp_path, unit="row")
+    limit = load_spec(configuration).limit
+    assert limit is not None
+    assert limit <= 2
+    share = re.search(r"measured in the narrower bins it keeps (\d+)%", found.smaller)
+    assert share is not None
+    assert len(tried) > 1  # in wider bins, too
+    assert int(share[1]) / 100 >= max(kept for total, kept in tried if total <= limit) - 0.05
+
+
+def test_more_than_two_is_asked_about() -> None:
+    one = race(table(250))
+    raced = one.cheapest(Fraction(5), OTHERS, Fraction(3))
+    kept = one.figure(raced)
+    assert kept is not None
+    words = plan_words(one, raced, kept, OTHERS, asks=True)
+    assert re.search(r"QUESTION: is that worth an epsilon of 5\? At epsilon 2 fits keep \d+%\. `--epsilon 2` drafts it", words)
+    assert "QUESTION" not in plan_words(one, raced, kept, OTHERS)
 
 
 def _digits(counts: Counts) -> list[np.ndarray]:
@@ -119,15 +205,18 @@ def test_budgets_of_tables_have_three_digits_and_are_never_above_what_is_left() 
 
 @pytest.mark.slow
 def test_the_words_say_what_is_kept_at_which_epsilon_more_would_be_and_which_columns_take_most() -> None:
-    counts = table(700, bins=4)
+    counts = table(1_000, bins=4)
     wide = Counts.of(replace(counts.layout, sizes=(12, *counts.layout.sizes[1:])), _digits(counts))
     one = race(wide)
     raced = one.cheapest(Fraction(1), OTHERS)
     assert raced.kept is not None
     assert raced.kept < 0.8
-    words = plan_words(one, raced, OTHERS)
+    kept = one.figure(raced)
+    assert kept is not None
+    assert kept.share is not None
+    words = plan_words(one, raced, kept, OTHERS)
     assert "costs at most epsilon 1, delta 1e-9" in words
-    assert f"keep {max(0, raced.kept):.0%}" in words
+    assert f"keeps {max(0, kept.share):.0%}" in words
     reached = one.reached(raced, OTHERS)
     assert reached is not None
     assert f"80% would take an epsilon of about {float(reached):g}" in words
