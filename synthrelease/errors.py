@@ -178,6 +178,10 @@ class Interrupted(SynthreleaseError):
         super().__init__("Stopped by hand. If private data had been read, the whole planned budget counts as spent.")
 
 
+class OtherRelease(SynthreleaseError):
+    """A bundle that was not made by the configuration at hand."""
+
+
 class VerificationFailed(SynthreleaseError):
     """A published bundle in which something does not fit together."""
 

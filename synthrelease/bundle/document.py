@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from synthrelease.answers.estimates import answered
-from synthrelease.answers.limits import measured_times
-from synthrelease.answers.stated import in_words
 from synthrelease.bundle.limits import LEVEL, FigureInterval, laplace_interval, one_noise_interval, with_file_ends
-from synthrelease.bundle.options import packages, planned, with_parts
+from synthrelease.bundle.options import planned, with_parts
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import Score
 from synthrelease.data.schema import Transformation
-from synthrelease.data.weights import WEIGHT
-from synthrelease.errors import InputError
 from synthrelease.generators.measured_noise import cube_sd
 from synthrelease.generators.measurements import NoisyMarginals, NoisySum
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.grids import laplace_sd
 from synthrelease.privacy.plan import Guarantee
-from synthrelease.published import PublishedRelease
-from synthrelease.published.base import Number, Part, number
+from synthrelease.published.base import Part, number
 from synthrelease.published.charges import (
     BoundsPart,
     ChargePart,
@@ -44,109 +34,19 @@ from synthrelease.published.charges import (
 )
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.document import FORMAT, FlavourPart, ReleaseDocument
-from synthrelease.published.folder import measurements_of, release_of
 from synthrelease.published.measurements import FORMAT as MEASUREMENTS_FORMAT
 from synthrelease.published.measurements import (
-    EstimatesPart,
-    IntendedEstimatePart,
     MeasuredSumPart,
     MeasuredTablePart,
     MeasurementsPart,
-    NotSample,
-    RatioPart,
 )
+from synthrelease.published.names import packages
 from synthrelease.resources import VERSION
-from synthrelease.settings.questions import QuestionTable
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec.release_spec import ReleaseSpec
 
 if TYPE_CHECKING:
     from synthrelease.releasing.release import Release
-
-# The estimates of release.json, computed from measurements.json alone.
-
-ESTIMATED_LEVEL = 0.95
-
-
-def estimates_part(
-    document: ReleaseDocument, measured: bytes, not_a_sample: Sequence[NotSample] | None
-) -> EstimatesPart | None:
-    """What can be estimated; None where nothing can, because the search might have measured without end.
-
-    Parameters
-    ----------
-    measured : the content of measurements.json.
-    not_a_sample : why there is no interval for a population; None for the part as release 1.0.0 wrote it.
-
-    Raises
-    ------
-    Unexpected : for measurements that are not as they are written.
-    """
-    columns = tuple(part.published() for part in document.columns)
-    measurements = measurements_of(measured, document, columns)
-    release = release_of(document, np.zeros((0, len(columns)), dtype=np.int64), measurements=measurements)
-    release = replace(release, not_a_sample=tuple(not_a_sample or ()))
-    if measured_times(release, None) is None:
-        return None
-    return EstimatesPart(
-        level=ESTIMATED_LEVEL,
-        together=[list(table.columns) for table in measurements.tables],
-        intended=[_estimated(release, asked, not_a_sample is None) for asked in document.intended_queries],
-        not_a_sample=None if not_a_sample is None else list(not_a_sample),
-    )
-
-
-def declared(document: ReleaseDocument, specification: bytes) -> tuple[NotSample, ...]:
-    """Why the rows are no simple random sample of a population, by what release.json and specification.json declare."""
-    columns = json.loads(specification).get("columns", {})
-    return document.declared(design_weights=any(table.get("role") == WEIGHT for table in columns.values()))
-
-
-def with_estimates(document: ReleaseDocument, measured: bytes | None, specification: bytes) -> ReleaseDocument:
-    """The document with its estimates.
-
-    They are made after a release that was paid for, from public values alone: whatever goes wrong, it must not stop the
-    release, which is then written without them.
-    """
-    try:
-        part = None if measured is None else estimates_part(document, measured, declared(document, specification))
-    except Exception:
-        part = None
-    return document.model_copy(update={"estimates": part})
-
-
-def _estimated(release: PublishedRelease, asked: QuestionTable, before: bool) -> IntendedEstimatePart | None:
-    question = in_words(asked)
-    counted = not asked.mean and not asked.given and question != asked.query
-    try:
-        found = answered(release, question, confidence=ESTIMATED_LEVEL, before=before)
-    except InputError:
-        return None
-    if len(found.contrasts or found.terms) > 1 and not found.contrasts:
-        return None  # one number for each bin or column: `estimate` tells them
-    term = (found.contrasts or found.terms)[0]
-    ratios = [
-        RatioPart(name=one.name, estimate=_rounded(one.estimate), low=_rounded(one.low), high=_rounded(one.high))
-        for one in found.contrasts[1:]
-    ]
-    numbers = (term.rows, term.rows_low, term.rows_high) if counted else (term.estimate, term.low, term.high)
-    estimated, low, high = (_rounded(value) for value in numbers)
-    return IntendedEstimatePart(
-        question=question,
-        estimate=estimated,
-        low=low,
-        high=high,
-        binned_low=_rounded(term.binned_low),
-        binned_high=_rounded(term.binned_high),
-        unit="rows" if counted else term.unit,
-        ratios=ratios,
-    )
-
-
-def _rounded(value: float | None) -> Number | None:
-    """Six digits, so that release.json is the same on every machine."""
-    return None if value is None else number(float(f"{value:.6g}"))
-
 
 # From a release's noisy marginals to measurements.json (`published.measurements`).
 
@@ -236,7 +136,7 @@ def planned_parts(
         "rules": [RulePart(never=rule.never, applies_to=rule.applies_to, why=rule.why) for rule in spec.rules],
         "specification": spec.digest,
         "not_promised": spec.not_promised,
-        **planned(spec.parts, n),
+        **planned(spec, n),
         **({"intended_queries": list(spec.questions)} if spec.questions else {}),
     }
 
@@ -301,7 +201,7 @@ def release_document(
         flavour=FlavourPart.of(release.guarantee, planned["domain"]),
         bundle=spec.bundle,
     )
-    document = with_file_ends(with_parts(document, spec.parts, made_of_rows), release.candidate.counts)
+    document = with_file_ends(with_parts(document, spec, made_of_rows), release.candidate.counts)
     return with_flavour(document)
 
 

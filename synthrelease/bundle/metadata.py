@@ -22,8 +22,7 @@ from synthrelease.bundle.card.sections import (
     parameter_texts,
     person_text,
 )
-from synthrelease.bundle.options import about_figures, file_words
-from synthrelease.bundle.options import resource as resource_of_an_option
+from synthrelease.bundle.options import about_figures
 from synthrelease.criteria.facts import figure
 from synthrelease.data.weights import WEIGHT
 from synthrelease.privacy.charges import SELECTION
@@ -33,7 +32,8 @@ from synthrelease.published import base as signatures
 from synthrelease.published.charges import ChargePart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.names import documents, kind_of
+from synthrelease.published.names import documents, kind_of, namings
+from synthrelease.published.options import IMPUTED
 from synthrelease.published.table import NOTICE, TableFile
 from synthrelease.settings.card import LICENCES, is_email
 from synthrelease.settings.tables import SYNTHETIC
@@ -47,6 +47,7 @@ FILES = {
     "members.csv": "the members of the rows, with the key of their root: bin labels, UTF-8, one header line",
     "members.parquet": "the same members for programs, as the rows",
     measurements.NAME: "the noisy marginals that the rows were made from, with their noise, where they are published",
+    IMPUTED: "complete copies of the rows (.imp), by the row of the table (.id), with the columns that were filled in",
     "estimates.csv": "shares, means, counts and intended questions with intervals, from the published noisy marginals",
     associations.NAME: "which pairs of columns, and which three columns at once, the rows carry the association of, and why",
     "release.json": "the guarantee, the charges, every released figure, the schema, the rules and the publisher's texts",
@@ -82,7 +83,8 @@ def describe_file(name: str) -> str:
     """What a file is for, in a line."""
     if name.startswith("README.") and name not in FILES:
         return "the part of this card for everyone, in another language"
-    return {**FILES, **file_words()}.get(name.removeprefix("synthetic-"), "a further file of this release")
+    further = {one: words for naming in namings().values() for one, words in naming.words.items()}
+    return {**FILES, **further}.get(name.removeprefix("synthetic-"), "a further file of this release")
 
 
 # Tables as YAML: keys in their order, texts of several lines as blocks.
@@ -199,20 +201,12 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
         "hash": f"sha256:{document.files[name]}",
     }
     table = next((one for one in document.table_files if name in (one.named("csv"), one.named("parquet"))), None)
-    if table is not None:  # without a schema a reader would guess it from the first rows
-        resource |= {"profile": "tabular-data-resource", "schema": _schema(document, table)}
-    resource |= resource_of_an_option(
-        document,
-        name,
-        {
-            "profile": "tabular-data-resource",
-            "schema": {"fields": [*map(_field, document.columns), *_marks(document)], "missingValues": []},
-            "bytes": size,
-            "encoding": "utf-8",
-            "dialect": {"delimiter": ",", "lineTerminator": "\n", "header": True},
-        },
-    )
-    if table is not None and name.endswith(".csv"):
+    schema = None if table is None else _schema(document, table)
+    if name == document.bundle.named(IMPUTED):
+        schema = {"fields": [*_FIELDS_OF_COPIES, *map(_field, document.columns), *_marks(document)], "missingValues": []}
+    if schema is not None:  # without one a reader would guess it from the first rows
+        resource |= {"profile": "tabular-data-resource", "schema": schema}
+    if schema is not None and name.endswith(".csv"):
         resource |= {
             "bytes": size,  # frictionless 5.21 takes it for a mistake elsewhere: it does not count the bytes of Parquet files
             "encoding": "utf-8",
@@ -221,6 +215,11 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
     return resource
 
 
+_FIELDS_OF_COPIES = (
+    {"name": ".imp", "type": "integer", "description": "Number of the complete copy, from 1."},
+    {"name": ".id", "type": "integer", "description": "Row of data.csv, from 1."},
+    {"name": ".imputed", "type": "string", "description": "Columns that were filled in, with a space between two."},
+)
 _MARK = {
     "name": SYNTHETIC,
     "type": "integer",

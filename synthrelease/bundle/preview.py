@@ -13,26 +13,17 @@ from dataclasses import replace
 import numpy as np
 
 from synthrelease.answers.listed import MOST_CELLS
-from synthrelease.bundle.document import (
-    ESTIMATED_LEVEL,
-    column_parts,
-    own_version,
-    release_document,
-    with_estimates,
-    with_flavour,
-    writers,
-)
-from synthrelease.bundle.estimates_files import estimates_files, with_errors
+from synthrelease.bundle.document import column_parts, own_version, release_document, with_flavour, writers
+from synthrelease.bundle.estimates import ESTIMATED_LEVEL, estimates_files, with_errors, with_estimates
 from synthrelease.bundle.limits import with_file_ends
 from synthrelease.bundle.options import files_anew, made, placeholders, with_parts_anew
-from synthrelease.bundle.part import AcceptedRows
-from synthrelease.bundle.part import OtherRelease as OtherRelease
+from synthrelease.bundle.tables import AcceptedRows
 from synthrelease.bundle.write import table_files, written
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import Score
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Transformation
-from synthrelease.errors import InputError, Unexpected
+from synthrelease.errors import InputError, OtherRelease, Unexpected
 from synthrelease.generators.candidate import Candidate
 from synthrelease.published import measurements
 from synthrelease.published.base import Content, Files, Keep, in_memory
@@ -94,7 +85,7 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
         smallest=table.total,
         bundle=spec.bundle,
     )
-    document = release_document(release, {}, placeholders(spec.parts, rows))
+    document = release_document(release, {}, placeholders(spec, rows))
     data = {name: b"".join(pieces) for name, pieces in table_files(document, made).items()}
     estimates = _estimates(spec) if spec.publish_measurements else None
     document = document.model_copy(update={"files": dict.fromkeys(data, "0" * 64), "estimates": estimates})
@@ -162,13 +153,13 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
         smallest=old.minimum_count,
         bundle=spec.bundle,
     )
-    of_rows = made(spec.parts, rows, anew=True)
+    of_rows = made(spec, rows, anew=True)
     table = of_rows.table
     changed = {"format": FORMAT, "card": card, "written_by": own_version()}
     written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
     document = old.model_copy(update=changed | {"bundle": spec.bundle, "versions": written_by})
     document = document.model_copy(update={"intended_queries": list(spec.questions)})
-    document = with_parts_anew(document, spec.parts, of_rows.parts, files["release.json"])
+    document = with_parts_anew(document, spec, of_rows.parts, files["release.json"])
     if document.fixed_parts != old.fixed_parts:
         differ = [name for name, fixed in document.fixed_parts.items() if old.fixed_parts.get(name) != fixed]
         name = (differ or [*old.fixed_parts.keys() - document.fixed_parts.keys()])[0]

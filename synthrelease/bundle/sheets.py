@@ -14,9 +14,10 @@ from synthrelease.bundle.card import numbers
 from synthrelease.bundle.card import sections as protection
 from synthrelease.bundle.card.numbers import environment, labelled_title, program
 from synthrelease.bundle.card.sections import Useful, carried_pairs, counts_of
-from synthrelease.bundle.code import STATA_WORDS, r_text
-from synthrelease.bundle.estimates_files import CSV
+from synthrelease.bundle.estimates import CSV
+from synthrelease.bundle.formats import STATA_WORDS
 from synthrelease.bundle.options import statements
+from synthrelease.bundle.scripts import r_text
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.published.charges import ChargePart, CriterionPart
 from synthrelease.published.commitment import beyond

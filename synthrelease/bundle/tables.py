@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Transformation
 from synthrelease.data.weights import WEIGHT
+from synthrelease.published.columns import ColumnPart
 from synthrelease.published.table import (
     MARK,
     METADATA,
@@ -21,7 +24,29 @@ from synthrelease.published.table import (
     slots_of,
     written,
 )
-from synthrelease.settings.tables import SYNTHETIC
+from synthrelease.settings.tables import SYNTHETIC, BundleTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class AcceptedRows:
+    """The released table, for what is made of it.
+
+    Attributes
+    ----------
+    transformation : from atomic bins to the released ones.
+    columns : with the released bins.
+    rules : for released rows, on these bins.
+    smallest : how often every released row occurs at least.
+    bundle : how files are named and marked.
+    """
+
+    table: ReleasedTable
+    transformation: Transformation
+    columns: Sequence[ColumnPart]
+    rules: Plausibility
+    smallest: int
+    bundle: BundleTable
+
 
 # data.csv and members.csv, and the same as Parquet: roots and their members, piece by piece, with new keys.
 #

@@ -128,10 +128,11 @@ def _written(
     csv_as_written: bool,
 ) -> Iterator[Check]:
     """What takes the program that writes a bundle."""
-    from synthrelease.bundle.verify_documents import documents, estimates, further_files
+    from synthrelease.bundle.verify_documents import STATISTICAL, documents, estimates, statistical
     from synthrelease.published.measurements import NAME
 
-    yield from further_files(document, table, files)
+    if document.bundle.formats:
+        yield made(STATISTICAL, lambda: statistical(document, table, files))
     if NAME in document.files:
         yield made("estimates", lambda: estimates(document, files))
     yield made("documents", lambda: documents(document, table, files, csv_as_written=csv_as_written))

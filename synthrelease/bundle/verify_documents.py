@@ -1,15 +1,23 @@
-"""The estimates in release.json, computed again from measurements.json."""
+"""What the program writes of a release, written again and compared: documents, estimates, files for statistical packages."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from synthrelease.answers.listed import NAMES, NUMBERS, EstimateLine, as_csv
-from synthrelease.bundle.document import declared, estimates_part, own_version, package_version, processor
-from synthrelease.bundle.estimates_files import CSV, errors_of, estimates_files, list_of, read_lines, table_files
-from synthrelease.bundle.further import asked
-from synthrelease.bundle.part import FurtherFiles
+from synthrelease.bundle.document import own_version, package_version, processor
+from synthrelease.bundle.estimates import (
+    CSV,
+    declared,
+    errors_of,
+    estimates_files,
+    estimates_part,
+    list_of,
+    read_lines,
+    table_files,
+)
+from synthrelease.bundle.formats import statistical_files
 from synthrelease.bundle.tables import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.bundle.write import written
 from synthrelease.errors import InputError, Unexpected
@@ -17,9 +25,9 @@ from synthrelease.published import associations, measurements
 from synthrelease.published.base import Files
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import EstimatesPart, IntendedEstimatePart
-from synthrelease.published.names import STEM, FurtherNames, namings
+from synthrelease.published.names import FORMATS, STEM
 from synthrelease.published.table import ReleasedTable
-from synthrelease.published.verify.checks import Check, made
+from synthrelease.published.verify.checks import Check
 from synthrelease.resources import install
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec import canonical
@@ -236,35 +244,25 @@ def _same(right: IntendedEstimatePart | None, found: IntendedEstimatePart | None
     )
 
 
-# The files with rows that the lists of [bundle] ask for are written again from release.json and the table, and compared.
+# The files for statistical packages that [bundle] formats asks for.
 
 
-def further_files(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Iterator[Check]:
-    """A check of each option that writes files with rows: they hold the rows of the table, the labels of its bins, and nothing
-    else."""
-    for name, hooks, chosen in asked(document.bundle):
-        if hooks.check:
-            found = _further_problems(namings()[name], hooks, chosen, document, table, files)
-            yield made(hooks.check, lambda hooks=hooks, found=found: _check(hooks, found))  # type: ignore[misc]
+def statistical(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Check:
+    """Check that they hold the rows of the table, the labels of its bins, and nothing else."""
+    problems = tuple(_statistical_problems(document, table, files))
+    return Check(name=STATISTICAL, found="the rows and labels of the table", problems=problems)
 
 
-def _check(hooks: FurtherFiles, problems: Iterator[str]) -> Check:
-    return Check(name=hooks.check, found=hooks.found, problems=tuple(problems))
+STATISTICAL = "statistical files"
 
 
-def _further_problems(
-    naming: FurtherNames,
-    hooks: FurtherFiles,
-    chosen: Collection[str],
-    document: ReleaseDocument,
-    table: ReleasedTable,
-    files: Files,
-) -> Iterator[str]:
+def _statistical_problems(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Iterator[str]:
+    naming, chosen = FORMATS, document.bundle.formats
     endings = tuple(f".{kind.ending}" for kind in naming.with_rows.values())
     names = [name for name in document.files if name.endswith(endings) and not name.startswith(f"{STEM}.")]
     packages = list(dict.fromkeys(naming.packages[one] for one in chosen if one in naming.packages))
     try:
-        expected = hooks.of_rows(chosen, document, table)
+        expected = statistical_files(document, table)
     except InputError:
         needed = f"{', '.join(packages)}. {install(naming.extra)}"
         yield f"{', '.join(names)}: cannot be checked without the library {needed}"

@@ -24,21 +24,21 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from synthrelease.bundle.card.page import markdown_bytes, page_bytes
+from synthrelease.bundle.catalogues import catalogue_entries
 from synthrelease.bundle.document import (
     column_parts,
     measurements_bytes,
     own_version,
     release_document,
     selection_part,
-    with_estimates,
 )
-from synthrelease.bundle.estimates_files import estimates_files, with_errors
-from synthrelease.bundle.further import files_of_rows, further_documents
+from synthrelease.bundle.estimates import estimates_files, with_errors, with_estimates
+from synthrelease.bundle.formats import statistical_files
 from synthrelease.bundle.metadata import citation_bytes, datapackage_bytes, deployment_bytes
 from synthrelease.bundle.options import made
-from synthrelease.bundle.part import AcceptedRows
+from synthrelease.bundle.scripts import scripts
 from synthrelease.bundle.sheets import questions_files, sign_files
-from synthrelease.bundle.tables import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
+from synthrelease.bundle.tables import AcceptedRows, csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.errors import InputError, OutputError
 from synthrelease.privacy.ledger import load_ledger
 from synthrelease.published import measurements
@@ -127,7 +127,7 @@ def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTab
         smallest=_promised_count(release),
         bundle=bundle,
     )
-    of_rows = made(release.spec.parts, rows)
+    of_rows = made(release.spec, rows)
     table, document = of_rows.table, release_document(release, {}, of_rows.parts)
     tables = table_files(document, table)
     data = {**{name: keep(name, pieces) for name, pieces in tables.items()}, **of_rows.files}
@@ -158,7 +158,7 @@ def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, It
         csv: csv_pieces(table),
         parquet: parquet_pieces(table, says_synthetic),
         **members,
-        **files_of_rows(document, table),
+        **statistical_files(document, table),
     }
 
 
@@ -172,7 +172,8 @@ def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str,
     pages = {page_name(document, language): page_bytes(document, table, language) for language in document.card.languages}
     return {
         "datapackage.json": datapackage_bytes(document, sizes),
-        **further_documents(document, table, sizes),
+        **scripts(document),
+        **catalogue_entries(document, table, sizes),
         "deployment.yaml": deployment_bytes(document),
         "CITATION.cff": citation_bytes(document),
         **pages,

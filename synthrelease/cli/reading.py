@@ -552,9 +552,9 @@ def warn_of_gaps(spec: Any) -> None:
     `card --bundle`.
     """
     if spec.bundle.chosen:
-        from synthrelease.bundle.further import warnings
+        from synthrelease.bundle.formats import renamings
 
-        for line in warnings(spec.bundle, spec.schema.names):
+        for line in renamings(spec.schema.names, spec.bundle.formats):
             out.print(line, style="yellow")
     if missing := spec.unstated:
         shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")

@@ -9,10 +9,8 @@ under the same name, and holds one object that the floor asks for; a floor that 
   alone, and release.json has all of them as they are;
 - `published.py`: `PUBLISHED`, its part of release.json (`published.base.Part`);
 - `building.py`: `BUILDING`, what the specification makes of the table (`spec.part.Building`);
-- `writing.py`: `WRITING`, what a release and its card say (`bundle.part.Writing`);
 - `checking.py`: `CHECKING`, what of such a list does not go with the rest (`spec.part.Checking`);
 - `naming.py`: `NAMING`, the files that it asks for, by their names (`published.naming.FurtherNames`);
-- `files`: `FILES`, what writes them (`bundle.part.FurtherFiles`); `verify` writes them again and compares;
 - `rehearsing.py`: `REHEARSING`, what a rehearsal says of an option that would pay (`studio.rehearsal.part.Rehearsing`);
 - `verifying.py`: `VERIFYING`, what is checked of that (`published.verify.part.Verifying`).
 

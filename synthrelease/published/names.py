@@ -118,6 +118,12 @@ def further_names(bundle: BundleTable) -> list[str]:
     ]
 
 
+def packages(bundle: BundleTable) -> list[str]:
+    """Return the libraries that write what the lists ask for, each once."""
+    found = [(namings()[name].packages, one) for name, chosen in bundle.chosen.items() for one in chosen]
+    return list(dict.fromkeys(packages[one] for packages, one in found if one in packages))
+
+
 def page_name(document: ReleaseDocument, language: str) -> str:
     """README.html in the card's own language, README.he.html and so on in others."""
     return "README.html" if language == document.card.language else f"README.{language}.html"

@@ -37,7 +37,7 @@ import numpy as np
 from scipy.stats import binom
 
 from synthrelease.bundle.card.sections import rows_left_out
-from synthrelease.bundle.estimates_files import CSV, read_lines
+from synthrelease.bundle.estimates import CSV, read_lines
 from synthrelease.bundle.limits import band_columns, error_band, kept_rows
 from synthrelease.bundle.write import release_files
 from synthrelease.criteria.base import Criterion, Fitted

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.answers.estimates import estimate
-from synthrelease.bundle.document import estimates_part
-from synthrelease.bundle.estimates_files import CSV, estimates_files, with_errors
+from synthrelease.bundle.estimates import CSV, estimates_files, estimates_part, with_errors
 from synthrelease.bundle.sheets import QUESTIONS_NAME
 from synthrelease.bundle.verify import verify_bundle, verify_files
 from synthrelease.bundle.verify_documents import estimates

@@ -149,7 +149,7 @@ def test_other_rows_another_order_and_other_weights_are_not_the_same_table() -> 
 def test_a_file_of_stata_in_pieces_is_what_its_library_writes_of_the_whole(seed: int, weighted: bool) -> None:
     """Of tables in which not every bin occurs; a column of missing values alone among them."""
     pytest.importorskip("pyreadstat", reason="needs the extra formats")
-    from synthrelease.parts.formats.files import tables
+    from synthrelease.bundle import formats
     from synthrelease.published.document import read_strictly
     from tests.parts import test_formats
 
@@ -162,5 +162,5 @@ def test_a_file_of_stata_in_pieces_is_what_its_library_writes_of_the_whole(seed:
     table = replace(table, counts=counts, weights=generator.random(len(counts)) if weighted else None)
     bins = [counts.rows(place) for place in range(len(sizes))]
     weights = None if table.weights is None else np.repeat(table.weights, counts.counts)
-    whole = tables._rows_at_once(document, table, bins, weights)
-    assert b"".join(tables._DtaFile(document, table).pieces()) == whole
+    whole = formats._rows_at_once(document, table, bins, weights)
+    assert b"".join(formats._DtaFile(document, table).pieces()) == whole

@@ -118,7 +118,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="formats: the file of Stata tells when it was written",
         breaks="when a run ended tells how many rounds there were",
-        place="parts.formats.files.tables:_timeless_dta",
+        place="bundle.formats:_timeless_dta",
         old="_DTA_TIME.subn(_NO_DTA_TIME, content, count=1)",
         new="(content, 1)",
         tests=(f"{STATISTICAL}::test_the_files_tell_no_time_and_are_the_same_whenever_they_are_written",),
@@ -126,7 +126,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="formats: the file of SPSS tells when it was written",
         breaks="when a run ended tells how many rounds there were",
-        place="parts.formats.files.tables:_timeless_sav",
+        place="bundle.formats:_timeless_sav",
         old="content[: _SAV_TIME.start] + _NO_SAV_TIME + content[_SAV_TIME.stop :]",
         new="content",
         tests=(f"{STATISTICAL}::test_the_files_tell_no_time_and_are_the_same_whenever_they_are_written",),
@@ -134,7 +134,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="formats: verify does not look at the files for packages",
         breaks="an edited file passes, with release.json written anew",
-        place="bundle.verify_documents:_further_problems",
+        place="bundle.verify_documents:_statistical_problems",
         old="name in files and not files.holds(name, pieces)",
         new="False",
         tests=(f"{STATISTICAL}::test_an_edit_is_found_also_when_the_checksums_are_made_anew",),

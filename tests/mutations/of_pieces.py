@@ -186,9 +186,9 @@ OF_PIECES = (
     Mutation(
         name="population: half of the release is amplified",
         breaks="a part in place of the sum",
-        place="parts.population.writing:PopulationWriting.part",
-        old="of_the_population(Loss(guarantee.epsilon, guarantee.delta), rows, value.size)",
-        new="of_the_population(Loss(guarantee.epsilon / 2, guarantee.delta), rows, value.size)",
+        place="bundle.options:_population",
+        old="of_the_population(Loss(guarantee.epsilon, guarantee.delta), rows, population.size)",
+        new="of_the_population(Loss(guarantee.epsilon / 2, guarantee.delta), rows, population.size)",
         tests=(f"{SAMPLE}::test_a_member_of_the_population_has_a_sentence_of_his_own",),
     ),
 )

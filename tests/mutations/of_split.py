@@ -223,9 +223,9 @@ OF_THE_SPLIT = (
     Mutation(
         name="card: a piece of a register is not mentioned",
         breaks="figures about a piece pass for those about all records",
-        place="parts.split.writing:SplitWriting.about_figures",
-        old="in_file is None",
-        new="True",
+        place="bundle.options:about_figures",
+        old="in_file is not None",
+        new="False",
         tests=(BUNDLE,),
     ),
     Mutation(

@@ -14,9 +14,9 @@ import pandas as pd
 import pytest
 
 import synthrelease
-from synthrelease.bundle.part import OtherRelease
 from synthrelease.bundle.preview import preview, rewritten
 from synthrelease.bundle.verify import verify_files
+from synthrelease.errors import OtherRelease
 from synthrelease.published.document import read_strictly
 from tests.bundle.verify.test_verify import resealed
 from tests.helpers.cards import rich_bundle, rich_release, write_files

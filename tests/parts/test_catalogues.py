@@ -17,10 +17,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from synthrelease.bundle.catalogues import turtle_bytes
 from synthrelease.bundle.verify import verify_files
 from synthrelease.bundle.write import _sealed, release_files, written
 from synthrelease.errors import InputError, SpecError
-from synthrelease.parts.catalogues.files.dcat import turtle_bytes
 from synthrelease.settings.card import CardTable, CatalogueTable
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec.load import load_spec

@@ -16,12 +16,11 @@ from typing import Any
 
 import pytest
 
+from synthrelease.bundle.formats import SPSS, STATA, Package, renamed, renamings
 from synthrelease.bundle.preview import rewritten
 from synthrelease.bundle.verify import verify_files
 from synthrelease.bundle.write import _sealed, release_files, written
 from synthrelease.errors import InputError, SpecError
-from synthrelease.parts.formats.files import names
-from synthrelease.parts.formats.files.names import SPSS, STATA, renamed, renamings
 from synthrelease.published import load
 from synthrelease.releasing.release import Release, release
 from synthrelease.settings.tables import BundleTable
@@ -167,7 +166,7 @@ def test_formats_are_no_part_of_what_a_release_computes() -> None:
 
 
 @pytest.mark.parametrize("package", [STATA, SPSS])
-def test_every_name_can_be_held_they_differ_and_good_ones_stay(package: names.NamingRules) -> None:
+def test_every_name_can_be_held_they_differ_and_good_ones_stay(package: Package) -> None:
     long = "a" * 70
     given = [
         "age",

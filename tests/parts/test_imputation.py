@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import synthrelease
+from synthrelease.bundle.imputation import imputed_bytes, relabelled
 from synthrelease.bundle.preview import rewritten
 from synthrelease.bundle.verify import verify_files
 from synthrelease.bundle.write import write_bundle
@@ -23,7 +24,6 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.donors import Completed
 from synthrelease.data.layout import Layout
 from synthrelease.errors import SpecError
-from synthrelease.parts.imputation.writing import imputed_bytes, relabelled
 from synthrelease.published.base import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable

@@ -23,7 +23,7 @@ from synthrelease.bundle import tables as linked_files
 from synthrelease.bundle.card.sections import measured_alone
 from synthrelease.bundle.tables import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.bundle.verify import verify_bundle
-from synthrelease.bundle.verify_documents import further_files
+from synthrelease.bundle.verify_documents import statistical
 from synthrelease.bundle.write import write_bundle
 from synthrelease.cli import app
 from synthrelease.data.linked import Linked
@@ -370,12 +370,12 @@ def test_every_format_is_verified_and_other_members_in_one_are_found(everything:
     document = read_strictly((everything / "release.json").read_bytes())
     files = Files({path.name: path.read_bytes() for path in everything.iterdir()})
     table = read_csv(files["data.csv"], document.shape, files["members.csv"])
-    [check] = further_files(document, table, files)
+    check = statistical(document, table, files)
     assert check.problems == ()
     for name in ("members.dta", "members.sav"):
         content = bytearray(files[name])
         content[len(content) // 2] ^= 1
-        [check] = further_files(document, table, files | {name: bytes(content)})
+        check = statistical(document, table, files | {name: bytes(content)})
         [problem] = check.problems
         assert problem.startswith(f"{name}: expected the rows, labels and missing codes of the table")
 

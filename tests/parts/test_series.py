@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from synthrelease.bundle.part import OtherRelease
 from synthrelease.bundle.preview import rewritten
 from synthrelease.bundle.verify import verify_bundle, verify_files
 from synthrelease.bundle.write import _sealed, commitment, write_bundle
-from synthrelease.errors import InputError, SpecError
+from synthrelease.errors import InputError, OtherRelease, SpecError
 from synthrelease.parts.series.building import Series
 from synthrelease.privacy.ledger import open_ledger
 from synthrelease.publish import ReleaseRequest, check_before_spending

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from synthrelease.parts.formats.files.notes import with_note
+from synthrelease.bundle.formats import with_note
 from synthrelease.published.table import NOTICE
 from tests.helpers.late import library
 

@@ -15,12 +15,11 @@ import pytest
 from typer.testing import CliRunner
 
 from synthrelease.answers.estimates import trend
-from synthrelease.bundle.part import OtherRelease
 from synthrelease.bundle.preview import rewritten
 from synthrelease.bundle.verify import verify_files
 from synthrelease.bundle.write import _sealed, commitment, write_bundle
 from synthrelease.cli import app
-from synthrelease.errors import BudgetError, SpecError
+from synthrelease.errors import BudgetError, OtherRelease, SpecError
 from synthrelease.parts.series.building import promise_text
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.privacy.plan import Loss, PaidYear, YearOfSeries

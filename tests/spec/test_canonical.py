@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from synthrelease.bundle.document import parameters
-from synthrelease.bundle.part import OtherRelease
 from synthrelease.bundle.preview import rewritten
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.write import write_bundle
 from synthrelease.criteria import CRITERIA
-from synthrelease.errors import SpecError
+from synthrelease.errors import OtherRelease, SpecError
 from synthrelease.published.verify.stated import _same
 from synthrelease.releasing.release import release
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile

@@ -6,7 +6,7 @@ import math
 
 from synthrelease.answers.estimates import StatedChange, stated_change
 from synthrelease.bundle.card.numbers import exact_epsilon
-from synthrelease.bundle.part import CardColumn, CardSection, OtherRelease, Writing
+from synthrelease.errors import OtherRelease
 from synthrelease.parts.series.building import Series, promise_text
 from synthrelease.privacy.plan import YearOfSeries
 from synthrelease.published.base import sha256
@@ -15,59 +15,60 @@ from synthrelease.published.measurements import IntendedEstimatePart
 from synthrelease.published.options import CorrectedPart, EarlierPart, SeriesPart, YearsPart
 from synthrelease.published.series import earlier_part, read, total, years_part
 
-_COLUMNS = (
-    CardColumn("earlier release"),
-    CardColumn("published"),
-    CardColumn("epsilon, record", "number"),
-    CardColumn("epsilon, person", "number"),
-    CardColumn("what is otherwise in this release", "wide"),
-)
+
+def part(value: Series, document: ReleaseDocument) -> SeriesPart:
+    """Return what each release cost, and the sum."""
+    earlier = [earlier_part(content, document) for content in value.earlier]
+    corrects = None
+    if value.corrected is not None:
+        old = read(value.corrected)
+        corrects = CorrectedPart(digest=sha256(value.corrected), version=old.card.version, reason=value.reason)
+    epsilon, delta = total(earlier, corrects, document.guarantee.person)
+    return SeriesPart(
+        name=value.name,
+        earlier=earlier,
+        corrects=corrects,
+        total_epsilon_exact=epsilon,
+        total_delta_exact=delta,
+        years=None if value.year is None else years_part(value.year, earlier, document),
+    )
 
 
-class SeriesWriting(Writing[Series, SeriesPart]):
-    def part(self, value: Series, document: ReleaseDocument) -> SeriesPart:
-        """What each release cost, and the sum."""
-        earlier = [earlier_part(content, document) for content in value.earlier]
-        corrects = None
-        if value.corrected is not None:
-            old = read(value.corrected)
-            corrects = CorrectedPart(digest=sha256(value.corrected), version=old.card.version, reason=value.reason)
-        epsilon, delta = total(earlier, corrects, document.guarantee.person)
-        return SeriesPart(
-            name=value.name,
-            earlier=earlier,
-            corrects=corrects,
-            total_epsilon_exact=epsilon,
-            total_delta_exact=delta,
-            years=None if value.year is None else years_part(value.year, earlier, document),
-        )
+def part_anew(value: Series, document: ReleaseDocument, before: bytes) -> SeriesPart:
+    """Return the part in a bundle that is written anew.
 
-    def rewritten(self, value: Series, document: ReleaseDocument, before: bytes) -> SeriesPart:
-        """An erratum states it anew, and replaces the very release; one that is written once more stays the same one."""
-        part, old = self.part(value, document), read_strictly(before)
-        said = old.series
-        if part.corrects is None or part.corrects == (None if said is None else said.corrects):
-            return part
-        if part.corrects.digest != sha256(before):
-            raise OtherRelease("[series] corrects: expected the release that is written anew, found another.")
-        if old.card.version == document.card.version:
-            raise OtherRelease("[card] version: expected another one than that of the release which the erratum corrects.")
-        return part
+    An erratum states it anew, and replaces the very release; one that is written once more stays the same one.
 
-    def section(self, part: SeriesPart, document: ReleaseDocument) -> CardSection:
-        """The register's releases, what changed since the year before, and a row for each earlier one."""
-        return CardSection(
-            place="guarantee",
-            anchor="series",
-            heading="Releases of the same register",
-            sentences=(*_sentences(part), *_changes(part, document)),
-            label="Earlier releases",
-            columns=_COLUMNS,
-            rows=tuple(_row(one) for one in part.earlier),
-        )
+    Parameters
+    ----------
+    before : release.json until now.
+
+    Raises
+    ------
+    OtherRelease : when that is not the release it should be.
+    """
+    new, old = part(value, document), read_strictly(before)
+    stated = old.series
+    if new.corrects is None or new.corrects == (None if stated is None else stated.corrects):
+        return new
+    if new.corrects.digest != sha256(before):
+        raise OtherRelease("[series] corrects: expected the release that is written anew, found another.")
+    if old.card.version == document.card.version:
+        raise OtherRelease("[card] version: expected another one than that of the release which the erratum corrects.")
+    return new
 
 
-def _sentences(part: SeriesPart) -> list[str]:
+def sentences(part: SeriesPart, document: ReleaseDocument) -> tuple[str, ...]:
+    """Return which releases belong together, what they cost a person, and what changed since the year before."""
+    return (*_of_the_series(part), *_changes(part, document))
+
+
+def rows(part: SeriesPart) -> tuple[tuple[str, ...], ...]:
+    """Return a row of the card for each earlier release."""
+    return tuple(_row(earlier) for earlier in part.earlier)
+
+
+def _of_the_series(part: SeriesPart) -> list[str]:
     found = [f"This release belongs to the series “{part.name}”, from records of the same persons."]
     if part.corrects is not None:
         found.append(
@@ -135,6 +136,3 @@ def _row(one: EarlierPart) -> tuple[str, str, str, str, str]:
     erratum = " (erratum)" if one.corrects is not None else ""
     changed = " ".join(one.changed) or "Nothing in bins and rules."
     return f"{one.title}, version {one.version}{erratum}", one.published, exact_epsilon(one.epsilon_exact), person, changed
-
-
-WRITING = SeriesWriting()

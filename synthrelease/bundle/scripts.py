@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 
 from synthrelease.bundle.card.numbers import labelled_title
-from synthrelease.bundle.code import r_text
+from synthrelease.bundle.formats import STATA, Variable, further_labels, key_name, renamed, variables
 from synthrelease.criteria.facts import words
 from synthrelease.data.weights import WEIGHT
-from synthrelease.parts.formats.files.names import STATA, renamed
-from synthrelease.parts.formats.files.variables import Variable, further_labels, key_name, variables
 from synthrelease.published.charges import CriterionPart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
@@ -20,17 +18,24 @@ from synthrelease.settings.tables import SYNTHETIC
 R_NAME, STATA_NAME = "read.R", "read.do"
 
 
-def scripts(chosen: Collection[str], document: ReleaseDocument) -> dict[str, bytes]:
-    """The scripts for the packages that were chosen, by name."""
-    found = {}
+def scripts(document: ReleaseDocument) -> dict[str, bytes]:
+    """Return the scripts for the packages that [bundle] formats names, by the names of the files."""
+    chosen, files = document.bundle.formats, dict[str, bytes]()
     if "r" in chosen:
-        found[R_NAME] = ("\n".join(_r(document)) + "\n").encode("ascii")
+        files[R_NAME] = ("\n".join(_r(document)) + "\n").encode("ascii")
     if "stata" in chosen:
-        found[STATA_NAME] = ("\n".join(_stata(document)) + "\n").encode("utf-8")
-    return found
+        files[STATA_NAME] = ("\n".join(_stata(document)) + "\n").encode("utf-8")
+    return files
 
 
-# --- R: nothing but what comes with it, and ASCII alone, whatever the machine takes for the encoding of a script
+def r_text(text: str) -> str:
+    """Return a text as R reads it in any encoding."""
+    plain = text.replace("\\", "\\\\").replace('"', '\\"')
+    signs = (sign if sign.isascii() and sign.isprintable() else f"\\U{{{ord(sign):x}}}" for sign in plain)
+    return f'"{"".join(signs)}"'
+
+
+# R: nothing but what comes with it, and ASCII alone, whatever the machine takes for the encoding of a script.
 
 
 def _r(document: ReleaseDocument) -> Iterator[str]:
@@ -109,12 +114,12 @@ def _figures(criteria: list[CriterionPart]) -> dict[str, list[float | int | None
     }
 
 
-# --- Stata
+# Stata.
 
 
 def _stata(document: ReleaseDocument) -> Iterator[str]:
     table = document.table_files[0]
-    known = tuple(variables(document, STATA, table.columns, table.key))
+    known = variables(document, STATA, table)
     yield f"* {NOTICE}"
     yield f"* {_comment(labelled_title(document))}, version {_comment(document.card.version)}. Written from release.json."
     yield f"* Adds to {document.bundle.stem}.dta, whose variables have their labels, the numbers that stand for bins in means"
@@ -128,7 +133,7 @@ def _stata(document: ReleaseDocument) -> Iterator[str]:
         yield "set type double"
         yield f'use "{members.named("dta")}", clear'
         yield f"notes: {NOTICE}"
-        yield from _stata_numbers(tuple(variables(document, STATA, members.columns, members.key)))
+        yield from _stata_numbers(variables(document, STATA, members))
         yield 'save "members_with_numbers.dta", replace'
     yield f'use "{document.bundle.stem}.dta", clear'
     yield f"notes: {NOTICE}"
@@ -147,7 +152,7 @@ def _stata(document: ReleaseDocument) -> Iterator[str]:
     yield "matrix list figures"
 
 
-def _stata_numbers(known: tuple[Variable, ...]) -> Iterator[str]:
+def _stata_numbers(known: Sequence[Variable]) -> Iterator[str]:
     """A variable of numbers for every column that has some."""
     wanted = {f"{one.name}_number": one for one in known if any(bin_.number is not None for bin_ in one.column.bins)}
     names = renamed(list(wanted), STATA, [one.name for one in known] + [WEIGHT, SYNTHETIC])

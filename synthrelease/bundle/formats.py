@@ -1,0 +1,454 @@
+"""The released table for statistical packages: data.dta and data.sav, written by pyreadstat (the extra `formats`).
+
+A bin is its number from 1 on, with its label as value label; a missing value is .a in Stata and -1, declared missing, in SPSS.
+Both formats hold the time at which they were written. When a run ended tells how long it took, so it is replaced.
+
+pyreadstat takes a whole table in memory. Of data.dta it writes as many rows as the largest column has bins, and what it makes
+of each bin there is repeated for all rows, piece by piece; data.sav, which is compressed, it writes as a whole, and so are the
+two tables of a release with members.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from synthrelease.bundle.card.numbers import labelled_title
+from synthrelease.bundle.tables import KeyedFile, members_of, roots_of
+from synthrelease.criteria.facts import words
+from synthrelease.data.weights import WEIGHT
+from synthrelease.errors import InputError
+from synthrelease.published.columns import ColumnPart
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.names import STEM, FileKind, kinds_of_rows
+from synthrelease.published.table import NOTICE, ReleasedTable, TableFile
+from synthrelease.resources import library
+from synthrelease.settings.tables import SYNTHETIC, BundleTable
+
+_STATA_WORDS = "_all _b _coef _cons _n _N _pi _pred _rc _skip byte double float if in int long strL using with"
+STATA_WORDS = frozenset([*_STATA_WORDS.split(), *(f"str{number}" for number in range(1, 2046))])
+"""They mean something else in Stata than the name of a variable."""
+_SPSS_WORDS = frozenset(["all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    """What a statistical package can hold.
+
+    Attributes
+    ----------
+    ending : of its files.
+    missing : the code of a missing value.
+    length, longest : measures a name, and the most that it may come to: characters for Stata, bytes of UTF-8 for SPSS.
+    variable_label, file_label : the most that these labels may come to, measured so.
+    same : two names are one where this gives the same for both.
+    reserved : whether a name means something else.
+    """
+
+    name: str
+    ending: str
+    missing: str | int
+    length: Callable[[str], int]
+    longest: int
+    variable_label: int
+    file_label: int
+    same: Callable[[str], str]
+    reserved: Callable[[str], bool]
+
+
+STATA = Package(
+    name="Stata",
+    ending="dta",
+    missing="a",
+    length=len,
+    longest=32,
+    variable_label=80,
+    file_label=80,
+    same=str,
+    reserved=STATA_WORDS.__contains__,
+)
+SPSS = Package(
+    name="SPSS",
+    ending="sav",
+    missing=-1,
+    length=lambda name: len(name.encode("utf-8")),
+    longest=64,
+    variable_label=256,
+    file_label=64,
+    same=str.casefold,
+    reserved=lambda name: name.casefold() in _SPSS_WORDS,
+)
+PACKAGES = {"stata": STATA, "spss": SPSS}
+"""By the name in [bundle] formats."""
+
+# Names that a package can hold: a public function of the column names, the same for every release of a configuration.
+
+
+def renamed(names: Sequence[str], package: Package, taken: Sequence[str] = (WEIGHT, SYNTHETIC)) -> dict[str, str]:
+    """Return for every column its name in the package, all different; names that can be held stay as they are.
+
+    Others get "_" for every sign that is no letter, digit or underscore, "v_" before what cannot begin a name or means
+    something else, and are cut; the first number from 2 on that makes a name new stands at its end.
+
+    Parameters
+    ----------
+    taken : names of further columns of the file, which no other may have.
+    """
+    used = {package.same(name) for name in taken}
+    chosen: dict[str, str] = {}
+    for name in names:
+        if _fitting(name, package) == name and package.same(name) not in used:
+            chosen[name] = name
+            used.add(package.same(name))
+    for name in names:
+        if name in chosen:
+            continue
+        base, number = _fitting(name, package), 1
+        new = base
+        while package.same(new) in used:
+            number += 1
+            new = f"{_cut(base, package, len(str(number)) + 1)}_{number}"
+        chosen[name] = new
+        used.add(package.same(new))
+    return {name: chosen[name] for name in names}
+
+
+def _fitting(name: str, package: Package) -> str:
+    plain = "".join(sign if sign.isalnum() or sign == "_" else "_" for sign in name)
+    starts = plain[:1].isalpha() or (plain[:1] == "_" and package is STATA)
+    if not starts or package.reserved(plain):
+        plain = f"v_{plain}"
+    return _cut(plain, package)
+
+
+def _cut(name: str, package: Package, less: int = 0) -> str:
+    while package.length(name) > package.longest - less:
+        name = name[:-1]
+    return name
+
+
+def renamings(names: Sequence[str], chosen: Collection[str]) -> list[str]:
+    """Return what the packages that were chosen will call otherwise, a line for each package."""
+    lines = []
+    for package in (package for name, package in PACKAGES.items() if name in chosen):
+        changed = [f"{old} is {new}" for old, new in renamed(names, package).items() if old != new]
+        if changed:
+            lines.append(f"{package.name} cannot hold some names. There {', '.join(changed)}, with the own name in the label.")
+    return lines
+
+
+# The columns of a released table as variables of a package: numbers from 1 with value labels.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variable:
+    """A column in a package.
+
+    Attributes
+    ----------
+    column : the released column; its bins are the values 1, 2, ... in their order, without the bin of missing values.
+    name, label : in the package.
+    missing : which bin is that of missing values, counted from 0; None where there is none.
+    """
+
+    column: ColumnPart
+    name: str
+    label: str
+    missing: int | None
+
+
+def variables(document: ReleaseDocument, package: Package, file: TableFile) -> tuple[Variable, ...]:
+    """Return the columns of a table in their order; one with another name in the package has its own first in its label."""
+    taken = [WEIGHT, SYNTHETIC, *([key_name(file.key, package)] if file.key else [])]
+    names = renamed([column.name for column in file.columns], package, taken)
+    known = []
+    for column in file.columns:
+        name = names[column.name]
+        text = document.card.columns.get(column.name) or column.description or words(column.name)
+        text += f" ({column.unit})" if column.unit else ""
+        label = cut_label(text if name == column.name else f"{column.name}: {text}", package, package.variable_label)
+        missing = next((place for place, one in enumerate(column.bins) if one.missing), None)
+        known.append(Variable(column=column, name=name, label=label, missing=missing))
+    return tuple(known)
+
+
+def key_name(key: str, package: Package) -> str:
+    """Return what the key of a table is called in the package."""
+    return renamed([key], package)[key]
+
+
+def further_labels(document: ReleaseDocument) -> dict[str, str]:
+    """Return the labels of the columns without bins: the weight, and the one that says that the table is synthetic."""
+    labels = {WEIGHT: "For how many a row stands"} if document.weighted else {}
+    return labels | ({SYNTHETIC: "Synthetic data: 1 in every row"} if document.bundle.synthetic_column else {})
+
+
+def cut_label(text: str, package: Package, limit: int) -> str:
+    """Return a label as far as the package can hold it, with "..." at its end where it was longer."""
+    text = " ".join(text.split())
+    if package.length(text) <= limit:
+        return text
+    while package.length(text) > limit - 3:
+        text = text[:-1]
+    return f"{text}..."
+
+
+# The files.
+
+KEY_LABEL = "Number of the root, by which both tables are joined"
+_STATA_14 = 14
+_DTA_TIME = re.compile(rb"<timestamp>\x11.{17}</timestamp>", re.DOTALL)
+_NO_DTA_TIME = b"<timestamp>\x11%b %d 00:00</timestamp>" % (b"01 Jan", 1980)
+_SAV_TIME = slice(92, 109)
+_NO_SAV_TIME = b"01 Jan 8000:00:00"
+
+_DATA, _LAST_OF_DATA = 9, 10
+"""Places in <map>: of the rows, and of what is behind them."""
+_KINDS = {65526: "<f8", 65527: "<f4", 65528: "<i4", 65529: "<i2", 65530: "i1"}
+"""Of numbers in Stata 14, by their codes in <variable_types>."""
+
+
+def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
+    """Return the table in the formats that [bundle] asks for, by the names of the files, each as pieces.
+
+    Raises
+    ------
+    InputError : when the library is missing, or for a format that nothing here writes.
+    """
+    files: dict[str, Iterable[bytes]] = {}
+    for kind in kinds_of_rows(document.bundle):
+        package = _package(kind)
+        _library(package)
+        if table.linked is not None:
+            for file, rows in zip(document.table_files, (roots_of(table), members_of(table)), strict=True):
+                files[file.named(kind.ending)] = map(_keyed_bytes, [package], [document], [file], [rows])
+        elif package is STATA:
+            files[f"{document.bundle.stem}.dta"] = _DtaFile(document, table).pieces()
+        else:
+            files[f"{document.bundle.stem}.sav"] = map(sav_bytes, [document], [table])
+    return files
+
+
+def estimates_tables(bundle: BundleTable, frame: Any, labels: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the table of estimates in the same formats: texts and numbers as they are, missing ones as a package has them.
+
+    Parameters
+    ----------
+    labels : of its columns.
+    """
+    packages = map(_package, kinds_of_rows(bundle))
+    return {f"{STEM}.{package.ending}": _estimates_bytes(package, frame, labels) for package in packages}
+
+
+def _package(kind: FileKind) -> Package:
+    package = next((package for package in PACKAGES.values() if package.ending == kind.ending), None)
+    if package is None:
+        raise InputError(f"[bundle] formats: expected a format that is written, found {kind.format!r}, which nothing writes.")
+    return package
+
+
+def _keyed_bytes(package: Package, document: ReleaseDocument, file: TableFile, rows: KeyedFile) -> bytes:
+    """One of two tables, its key before its columns."""
+    known = variables(document, package, file)
+    batches = list(rows.batches)
+    bins = [np.concatenate(each) for each in zip(*(batch.bins for batch in batches), strict=True)]
+    weights = [batch.weights for batch in batches if batch.weights is not None]
+    frame = _frame(rows.shape.marked, known, package, bins, np.concatenate(weights) if weights else None)
+    keys = np.concatenate([batch.keys for batch in batches]).astype(np.int32)
+    frame.insert(0, key_name(file.key, package), keys)
+    return _table_bytes(package, document, file, known, frame)
+
+
+class _DtaFile:
+    """The table for Stata 14 and later."""
+
+    def __init__(self, document: ReleaseDocument, table: ReleasedTable):
+        self._table = table
+        occurring = [np.flatnonzero(table.one_way(column)) for column in range(len(table.names))]
+        few = max(map(len, occurring))
+        bins = [np.resize(each, few) for each in occurring]  # every bin that occurs: the kind of a column depends on them
+        weights = None if table.weights is None else np.repeat(table.weights[:1], few)
+        content = _rows_at_once(document, table, bins, weights)
+        start = content.find(MAP) + len(MAP)
+        places = list(struct.unpack_from(f"<{SECTIONS}Q", content, start))
+        kinds = content[places[2] : places[3]].removeprefix(b"<variable_types>").removesuffix(b"</variable_types>")
+        kind = np.dtype([(str(place), _KINDS[code]) for place, (code,) in enumerate(struct.iter_unpack("<H", kinds))])
+        first, last = places[_DATA] + len(b"<data>"), places[_LAST_OF_DATA] - len(b"</data>")
+        self._row = np.frombuffer(content[first:last], dtype=kind)
+        self._bins = bins
+        number = content.find(b"<N>") + len(b"<N>")
+        if len(self._row) != few or struct.unpack_from("<Q", content, number) != (few,):
+            raise ValueError("a file of Stata of other rows")
+        total = table.counts.total
+        moved = [place + (total - few) * kind.itemsize * (at >= _LAST_OF_DATA) for at, place in enumerate(places)]
+        head = bytearray(content[:first])
+        struct.pack_into("<Q", head, number, total)
+        struct.pack_into(f"<{SECTIONS}Q", head, start, *moved)
+        self._head, self._tail = bytes(head), content[last:]
+
+    def pieces(self) -> Iterator[bytes]:
+        """The file piece by piece."""
+        table, kind = self._table, self._row.dtype
+        codes = []
+        for place, (bins, labels) in enumerate(zip(self._bins, table.labels, strict=True)):
+            of_bins = np.zeros(len(labels), dtype=kind[place])
+            of_bins[bins] = self._row[str(place)]
+            codes.append(of_bins)
+        yield self._head
+        for cells, times in table.row_order().batches(table.shape.rows_per_batch):
+            rows = np.repeat(self._row[:1], len(times))  # what marks a row stays
+            for place, (of_bins, bins) in enumerate(zip(codes, table.counts.bins, strict=True)):
+                rows[str(place)] = of_bins[bins[cells]]
+            if table.weights is not None:
+                rows[str(len(codes))] = table.weights[cells]
+            yield np.repeat(rows, times).tobytes()
+        yield self._tail
+
+
+def _rows_at_once(
+    document: ReleaseDocument, table: ReleasedTable, bins: Sequence[np.ndarray], weights: np.ndarray | None
+) -> bytes:
+    """A file of Stata of rows with these bins and weights, in memory as a whole."""
+    (file,) = document.table_files
+    known = variables(document, STATA, file)
+    return _table_bytes(STATA, document, file, known, _frame(table.marked, known, STATA, bins, weights))
+
+
+def sav_bytes(document: ReleaseDocument, table: ReleasedTable) -> bytes:
+    """Return the table for SPSS, which SAS and PSPP read, too."""
+    (file,) = document.table_files
+    known = variables(document, SPSS, file)
+    bins = [table.counts.rows(column) for column in range(len(known))]
+    weights = None if table.weights is None else np.repeat(table.weights, table.counts.counts)
+    return _table_bytes(SPSS, document, file, known, _frame(table.marked, known, SPSS, bins, weights))
+
+
+def _frame(
+    marked: bool, known: Sequence[Variable], package: Package, bins: Sequence[np.ndarray], weights: np.ndarray | None
+) -> Any:
+    """Rows with these bins and weights as numbers of bins from 1 on, missing values as their code."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for place, one in enumerate(known):
+        codes: Any = (np.arange(len(one.column.bins)) + 1).astype(np.int32)
+        if one.missing is not None:
+            codes = codes.astype(object) if isinstance(package.missing, str) else codes
+            codes[one.missing] = package.missing
+        columns[one.name] = codes[bins[place]]
+    if weights is not None:
+        columns[WEIGHT] = weights
+    if marked:
+        columns[SYNTHETIC] = np.ones(len(bins[0]), dtype=np.int32)
+    return pd.DataFrame(columns)
+
+
+def _table_bytes(package: Package, document: ReleaseDocument, file: TableFile, known: Sequence[Variable], frame: Any) -> bytes:
+    """The file of a table, with all labels."""
+    of_a_key = {key_name(file.key, package): KEY_LABEL} if file.key else {}
+    of_others = {name: label for name, label in further_labels(document).items() if name in frame}
+    what = "" if not file.key else ", members" if file.of_members else ", roots"
+    gaps = {one.name: [package.missing] for one in known if one.missing is not None}
+    settings: dict[str, Any] = {
+        "file_label": cut_label(f"Synthetic data{what}: {labelled_title(document)}", package, package.file_label),
+        "column_labels": of_a_key | {one.name: one.label for one in known} | of_others,
+        "variable_value_labels": {one.name: _value_labels(one, package) for one in known},
+    }
+    if package is STATA:
+        content = _written(package, frame, version=_STATA_14, missing_user_values=gaps, **settings)
+        return _timeless_dta(with_note(content, NOTICE))
+    measures = {one.name: "ordinal" if one.column.ordered else "nominal" for one in known}
+    if file.key:
+        measures |= dict.fromkeys(of_a_key, "nominal")
+    else:
+        measures |= {WEIGHT: "scale"} if document.weighted else {}
+        settings["variable_format"] = {one.name: f"F{max(2, len(str(len(one.column.bins))))}.0" for one in known}
+    content = _written(
+        package, frame, row_compress=True, note=NOTICE, missing_ranges=gaps, variable_measure=measures, **settings
+    )
+    return _timeless_sav(content)
+
+
+def _value_labels(one: Variable, package: Package) -> dict[Any, str]:
+    return {package.missing if bin_.missing else place: bin_.label for place, bin_ in enumerate(one.column.bins, start=1)}
+
+
+def _estimates_bytes(package: Package, frame: Any, labels: Mapping[str, str]) -> bytes:
+    texts = {name: cut_label(text, package, package.file_label) for name, text in labels.items()}
+    settings: dict[str, Any] = {"file_label": "Estimates with intervals", "column_labels": texts}
+    if package is STATA:
+        return _timeless_dta(_written(package, frame, version=_STATA_14, **settings))
+    return _timeless_sav(_written(package, frame, row_compress=True, **settings))
+
+
+def _timeless_dta(content: bytes) -> bytes:
+    content, times = _DTA_TIME.subn(_NO_DTA_TIME, content, count=1)
+    if not times:
+        raise ValueError("a file of Stata without its time")
+    return content
+
+
+def _timeless_sav(content: bytes) -> bytes:
+    if not re.fullmatch(rb"\d\d \w{3} \d\d\d\d:\d\d:\d\d", content[_SAV_TIME]):
+        raise ValueError("a file of SPSS without its time")
+    return content[: _SAV_TIME.start] + _NO_SAV_TIME + content[_SAV_TIME.stop :]
+
+
+def _library(package: Package) -> Any:
+    """pyreadstat. Raises InputError where it, or pandas, whose frames it writes, is missing."""
+    library("pandas", "pandas", f".{package.ending} files, as [bundle] formats asks", "formats")
+    return library("pyreadstat", "pyreadstat", f".{package.ending} files, as [bundle] formats asks", "formats")
+
+
+def _written(package: Package, frame: Any, **settings: Any) -> bytes:
+    """What pyreadstat writes, by way of a folder that its owner alone can read."""
+    pyreadstat = _library(package)
+    write: Mapping[str, Any] = {"dta": pyreadstat.write_dta, "sav": pyreadstat.write_sav}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"table.{package.ending}"
+        write[package.ending](frame, str(path), **settings)
+        return path.read_bytes()
+
+
+# A note in a file of Stata, which `notes` shows there: pyreadstat writes none.
+#
+# Notes are characteristics of the dataset: `note0` of `_dta` is their number, `note1` the first (Stata, help dta, section
+# 5.10). They stand in the section <characteristics>; the places of the sections behind it, in <map>, move by as many bytes.
+
+_EMPTY = b"<characteristics></characteristics>"
+MAP = b"<map>"
+_NAME = 129
+"""Bytes of a name in Stata 14 and later, filled up with zeros."""
+SECTIONS, _BEHIND = 14, 9
+"""Places in <map>, and how many of them are not behind the characteristics."""
+
+
+def with_note(content: bytes, note: str) -> bytes:
+    """The same file with one note of the dataset.
+
+    Raises
+    ------
+    ValueError : for a file that has characteristics, or that is none of Stata 14 and later.
+    """
+    start = content.find(MAP) + len(MAP)
+    places = list(struct.unpack_from(f"<{SECTIONS}Q", content, start)) if start >= len(MAP) else []
+    if b"<byteorder>LSF</byteorder>" not in content[:start] or content[places[8] : places[9]] != _EMPTY:
+        raise ValueError("expected a file of Stata 14 or later, little-endian, without characteristics")
+    section = b"<characteristics>" + _characteristic("note0", "1") + _characteristic("note1", note) + b"</characteristics>"
+    moved = len(section) - len(_EMPTY)
+    after = [place + moved * (number >= _BEHIND) for number, place in enumerate(places)]
+    head = content[:start] + struct.pack(f"<{SECTIONS}Q", *after) + content[start + 8 * SECTIONS : places[8]]
+    return head + section + content[places[9] :]
+
+
+def _characteristic(name: str, text: str) -> bytes:
+    names = b"".join(each.encode().ljust(_NAME, b"\0") for each in ("_dta", name))
+    value = text.encode() + b"\0"
+    return b"<ch>" + struct.pack("<I", len(names) + len(value)) + names + value + b"</ch>"
