@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from synthrelease.studio.rehearsal.utility import combine, nested
-from tests.helpers.copies_of_samples import TRUTH, Copies, Random, Sample, known_noise, partial, simple, twice
+from synthrelease.studio.rehearsal.utility import combine
+from tests.helpers.copies_of_samples import TRUTH, Copies, Random, Sample, known_noise, nested, partial, simple, twice
 
 N, COPIES = 300, 5
 KINDS: dict[str, tuple[Callable[[Sample, int, Random], Copies], float]] = {

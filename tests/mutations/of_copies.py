@@ -170,12 +170,4 @@ OF_COPIES = (
         new="1 / self.n_copies",
         tests=(f"{COMBINING}::test_the_other_rules_are_as_by_hand",),
     ),
-    Mutation(
-        name="combining: the imputation's variance counts 1/m",
-        breaks="intervals of imputed copies are too short",
-        place="studio.rehearsal.utility:nested",
-        old="(1 + 1 / m) * between",
-        new="between / m",
-        tests=(f"{COMBINING}::test_nested_copies_are_combined_as_by_hand",),
-    ),
 )

@@ -52,7 +52,13 @@ from synthrelease.studio.audit.noise_cases import (
     noise_cases,
     vector_cases,
 )
-from synthrelease.studio.audit.piece_cases import by_value_case, piece_cases, same_piece_case
+from synthrelease.studio.audit.piece_cases import (
+    by_value_case,
+    faulty_register_cases,
+    piece_cases,
+    register_cases,
+    same_piece_case,
+)
 from synthrelease.studio.audit.pipelines import (
     ANSWERED_BY,
     FAULTY_DRAWS,
@@ -62,7 +68,6 @@ from synthrelease.studio.audit.pipelines import (
     pipeline_cases,
     pipelines,
 )
-from synthrelease.studio.audit.register_cases import faulty_register_cases, register_cases
 from synthrelease.studio.audit.running import (
     CONFIDENCE,
     Direction,

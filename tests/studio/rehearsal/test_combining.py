@@ -15,11 +15,10 @@ from synthrelease.studio.rehearsal.utility import (
     Rule,
     combine,
     interval_overlap,
-    nested,
     standardised_difference,
     student_interval,
 )
-from tests.helpers.copies_of_samples import TRUTH, Sample, known_noise, partial, simple, twice
+from tests.helpers.copies_of_samples import TRUTH, Sample, known_noise, nested, partial, simple, twice
 
 estimate_and_variance = st.tuples(st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))
 
