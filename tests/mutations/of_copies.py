@@ -118,8 +118,8 @@ OF_COPIES = (
         name="risk: a person hides behind himself",
         breaks="persons at high risk pass for those at medium risk",
         place="studio.rehearsal.risk:risk_groups",
-        old="LookUp.of(public, categorical, {}).matching(public.counts) - 1",
-        new="LookUp.of(public, categorical, {}).matching(public.counts)",
+        old="matching(public, public.counts, categorical) - 1",
+        new="matching(public, public.counts, categorical)",
         tests=(f"{RISK}::test_groups_of_risk_are_those_of_a_search_over_pairs",),
     ),
     Mutation(

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
@@ -111,20 +111,9 @@ def enumerate_sweep(sweep: Sweep, most_records: int) -> Enumeration:
     """Enumerate a sweep for tables of 1, 2, ... `most_records` records, made of files of `most_records` rows."""
     most_records = min(most_records, sweep.most or most_records)
     parts = [_enumerate(sweep, n, most_records) for n in range(1, most_records + 1)]
-    return Enumeration(
-        name=sweep.name,
-        kind=sweep.kind,
-        tight=sweep.tight,
-        most_records=most_records,
-        cells=parts[0].cells,
-        figures=sum(part.figures for part in parts),
-        triples=sum(part.triples for part in parts),
-        violations=sum(part.violations for part in parts),
-        disagreements=sum(part.disagreements for part in parts),
-        largest=max(part.largest for part in parts),
-        files=sum(part.files for part in parts),
-        coupled=sum(part.coupled for part in parts),
-    )
+    added = ("figures", "triples", "violations", "disagreements", "files", "coupled")
+    totals = {name: sum(getattr(part, name) for part in parts) for name in added}
+    return replace(parts[-1], most_records=most_records, largest=max(part.largest for part in parts), **totals)
 
 
 def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:

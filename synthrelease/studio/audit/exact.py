@@ -92,10 +92,10 @@ class RowsOfRecords:
         """(n_rows,) 1 for rows with a value in all of these columns."""
         return np.prod([self.columns[name] != _MISSING for name in names], axis=0, dtype=np.int64)
 
-    def groups(self, name: str, *, grouped: bool = True) -> list[np.ndarray]:
-        """For every group of a column, or with `grouped` false every value: (n_rows,) 1 for its rows."""
+    def groups(self, name: str) -> list[np.ndarray]:
+        """For every group of a column: (n_rows,) 1 for its rows."""
         values = self.columns[name]
-        if grouped and name in self.world.groups:
+        if name in self.world.groups:
             of_atom = self.world.groups[name].of_atom
             values = np.array([value if value == _MISSING else of_atom[value] for value in values.tolist()])
         return [(values == group).astype(np.int64) for group in range(int(values.max()) + 1)]

@@ -19,6 +19,7 @@ from synthrelease.generators.adversarial_mechanism import noisy_frequencies
 from synthrelease.generators.marginals import Marginals
 from synthrelease.generators.measured_noise import TABLE_CHANGE
 from synthrelease.generators.privbayes_mechanism import _measure, dependence_score, score_sensitivity
+from synthrelease.privacy.charges import Charge
 from synthrelease.studio.audit.cases import World, pair_numbers, resized_pairs
 from synthrelease.studio.audit.enumeration import Enumeration, Recording, neighbour_pairs
 
@@ -191,6 +192,13 @@ def _tables(world: World, network: list[tuple[tuple[int, ...], int]]) -> Callabl
     return of
 
 
+def _measured(world: World, generator: Marginals, charge: Charge, codes: tuple[int, ...]) -> Recording:
+    """What a generator adds noise to."""
+    recorder = Recording()
+    generator.measure(world.private(codes, [charge], recorder), charge)
+    return recorder
+
+
 def _marginal(world: World, formula: str, table: int) -> Callable[[int], Measured]:
     """One measured table of a formula: what gets noise of scale 2 / epsilon, the table's epsilon being its share of 1."""
     generator = Marginals(tables=formula)
@@ -198,8 +206,7 @@ def _marginal(world: World, formula: str, table: int) -> Callable[[int], Measure
     charge = generator.charge(Fraction(1))
 
     def values(codes: tuple[int, ...]) -> np.ndarray:
-        recorder = Recording()
-        generator.measure(world.private(codes, [charge], recorder), charge)
+        recorder = _measured(world, generator, charge, codes)
         paid = [Fraction(scale) >= 2 / share for scale, share in zip(recorder.scales, shares, strict=True)]
         if sum(shares) != charge.epsilon or not all(paid):
             raise ValueError("expected noise for two counts in each table, at epsilons that add up")
@@ -214,8 +221,7 @@ def _sum(world: World, sums: str, place: int) -> Callable[[int], Measured]:
     shares, charge = generator.sum_shares(world.layout), generator.charge(Fraction(1))
 
     def values(codes: tuple[int, ...]) -> np.ndarray:
-        recorder = Recording()
-        generator.measure(world.private(codes, [charge], recorder), charge)
+        recorder = _measured(world, generator, charge, codes)
         paid = [Fraction(scale) >= STEPS / share for scale, share in zip(recorder.scales[1:], shares, strict=True)]
         if sum(shares) + sum(generator.shares(world.layout).values()) != charge.epsilon or not all(paid):
             raise ValueError("expected noise for all steps of the scores, at epsilons that add up")
@@ -230,8 +236,7 @@ def _apart(world: World, tables: str, sums: str, apart: str) -> Callable[[int], 
     charge = generator.charge(Fraction(1))
 
     def values(codes: tuple[int, ...]) -> np.ndarray:
-        recorder = Recording()
-        generator.measure(world.private(codes, [charge], recorder), charge)
+        recorder = _measured(world, generator, charge, codes)
         if any(_WHOLE % scale for scale in recorder.scales):
             raise ValueError("expected scales of noise that divide all losses")
         return np.concatenate(

@@ -1,8 +1,8 @@
 """Cases of pieces: random ones of the rows of a release, and those of a register that is split by record numbers.
 
-Random pieces are those of `PrivateCounts.split`, with a noisy count of each. Of a register there are two releases, of one piece
-each. Both are charged the largest charge of any piece. The key of a split is one that puts the numbers of interest where a fault
-shows; it is the same in both worlds, as in a register.
+Random pieces are those of `PrivateCounts.split`, with a noisy count of each. Of a register there are two releases, of one
+piece each. Both are charged the largest charge of any piece. The key of a split is one that puts the numbers of interest where
+a fault shows; it is the same in both worlds, as in a register.
 """
 
 from __future__ import annotations

@@ -86,8 +86,8 @@ class Pair:
         )
 
 
-def strongest_pairs(table: Counts, covered: Iterable[Sequence[str]] = (), missing: Collection[str] = ()) -> list[Pair]:
-    """All pairs of columns that no covered set of columns holds, the most dependent first.
+def strongest_pairs(table: Counts, missing: Collection[str] = ()) -> list[Pair]:
+    """All pairs of columns, the most dependent first.
 
     Parameters
     ----------
@@ -95,7 +95,6 @@ def strongest_pairs(table: Counts, covered: Iterable[Sequence[str]] = (), missin
         that two columns are missing together is known from the form they were asked on.
     """
     names, marginals = table.layout.columns, with_pairs(table)
-    known = {pair for columns in covered for pair in combinations(sorted(map(names.index, columns)), 2)}
     pairs = [
         Pair.of(
             (names[a], names[b]),
@@ -103,7 +102,6 @@ def strongest_pairs(table: Counts, covered: Iterable[Sequence[str]] = (), missin
             table.total,
         )
         for a, b in combinations(range(len(names)), 2)
-        if (a, b) not in known
     ]
     return sorted(pairs, key=lambda pair: -pair.distance)
 

@@ -3,87 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
 from synthrelease.data.counts import Counts
 from synthrelease.studio.rehearsal.attempts import PublicTable
 
-# A look-up of persons: how many rows of a synthetic table match each cell of a public one on its quasi-identifiers.
 
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class LookUp:
-    """How to find the matches of every cell of the public table.
-
-    `windows[q]` has, for each step between bins of quasi-identifier q, the (n_bins,) mask of the bins from which the step
-    leads to a bin in range.
-    """
-
-    public: PublicTable
-    columns: tuple[int, ...]
-    windows: tuple[Mapping[int, np.ndarray], ...]
-
-    @classmethod
-    def of(cls, public: PublicTable, quasi_identifiers: Sequence[str], within: Mapping[str, float]) -> LookUp:
-        if not quasi_identifiers:
-            raise ValueError("quasi_identifiers: expected at least one column, found none.")
-        columns = public.indices("quasi_identifiers", quasi_identifiers)
-        public.indices("within", within)
-        for name, distance in within.items():
-            if name not in quasi_identifiers:
-                raise ValueError(f"within: expected quasi-identifiers, found {name!r}, which is none.")
-            if not (0 <= distance < math.inf):
-                raise ValueError(f"within.{name}: expected a distance of at least 0, found {distance}.")
-        windows = []
-        for name, column in zip(quasi_identifiers, columns, strict=True):
-            bins = np.arange(public.counts.layout.sizes[column])
-            near = bins[:, None] == bins
-            if within.get(name):  # at a distance of 0 the same bin alone, also where another one has the same number
-                numbers = public.numbers("within", name)
-                near = near | (np.abs(numbers[:, None] - numbers) <= within[name])  # missing values are near each other alone
-            steps = {step: np.diagonal(near, step) for step in range(1 - len(bins), len(bins))}
-            windows.append({step: _from(mask, step, len(bins)) for step, mask in steps.items() if mask.any()})
-        return cls(public=public, columns=columns, windows=tuple(windows))
-
-    def matching(self, table: Counts) -> np.ndarray:
-        """(n_cells,) rows of `table` that match the quasi-identifiers of each public cell."""
-        return self._found(table.project(self.columns), self.columns)
-
-    def agreeing(self, table: Counts) -> np.ndarray:
-        """(n_cells,) those of the matching rows that agree in all other columns."""
-        return self._found(table, tuple(range(len(table.layout.sizes))))
-
-    def _found(self, table: Counts, columns: tuple[int, ...]) -> np.ndarray:
-        """`table` has the given columns of the public table, in this order."""
-        bins = {column: self.public.counts.bins[column] for column in columns}
-        found = np.zeros(len(self.public.counts), dtype=np.int64)
-        for steps in self._steps():
-            inside = np.all([mask[bins[column]] for column, _, mask in steps], axis=0)
-            stepped = {column: bins[column][inside].astype(np.int64) + step for column, step, _ in steps}
-            at = table.find([stepped[column] if column in stepped else bins[column][inside] for column in columns])
-            found[inside] += np.where(at < 0, 0, table.counts[at])
-        return found
-
-    def _steps(self) -> Iterator[tuple[tuple[int, int, np.ndarray], ...]]:
-        """Every combination of steps: (column, step, mask of the bins it may start from) per quasi-identifier."""
-        yield from product(
-            *(
-                [(column, step, mask) for step, mask in windows.items()]
-                for column, windows in zip(self.columns, self.windows, strict=True)
-            )
-        )
-
-
-def _from(diagonal: np.ndarray, step: int, size: int) -> np.ndarray:
-    """(size,) mask by starting bin, from the diagonal of a matrix of pairs (from, to)."""
-    mask = np.zeros(size, dtype=bool)
-    start = max(0, -step)
-    mask[start : start + len(diagonal)] = diagonal
-    return mask
+def matching(public: PublicTable, table: Counts, columns: Sequence[int]) -> np.ndarray:
+    """Return (n_cells,) how many rows of a table over the same bins match each public cell in these columns."""
+    known = table.project(columns)
+    at = known.find([public.counts.bins[column] for column in columns])
+    return np.where(at < 0, 0, known.counts[at])
 
 
 # Groups of risk: how many other persons share a person's quasi-identifiers, and what becomes of each group.
@@ -113,33 +46,25 @@ class GroupRisk:
     correct_attribution: float
 
 
-def risk_groups(
-    public: PublicTable,
-    quasi_identifiers: Sequence[str],
-    within: Mapping[str, float] | None = None,
-    least_others: int = LEAST_OTHERS,
-) -> np.ndarray:
+def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_others: int = LEAST_OTHERS) -> np.ndarray:
     """(n_cells,) 0, 1 or 2, low, medium or high risk, of the persons in each cell of `public.counts`.
 
     Let c be the number of other persons with equal categorical quasi-identifiers, and d the number of those whose continuous
-    ones are in range. Low: d >= k_0. Medium: c >= k_0 > d. High: c < k_0. The source is informal; this is the rule here.
-    Where no quasi-identifier is categorical c counts all other persons.
+    ones, which have numbers, are in the same bins, too. Low: d >= k_0. Medium: c >= k_0 > d. High: c < k_0. The source is
+    informal; this is the rule here. Where no quasi-identifier is categorical c counts all other persons.
 
     Parameters
     ----------
-    within : for each continuous quasi-identifier, how far its number may be off, in the unit of the column. By default those
-        with numbers are continuous, and only the same bin is in range.
     least_others : k_0, at least 1.
 
     Source: Jiang (2025), Short Course on Data Privacy, data-augmented multiple imputation (the text has no page numbers).
     """
     if least_others < 1:
         raise ValueError(f"least_others: expected at least 1, found {least_others}.")
-    if within is None:
-        within = {name: 0.0 for name in quasi_identifiers if name in public.columns and public.has_numbers(name)}
-    close = LookUp.of(public, quasi_identifiers, within).matching(public.counts) - 1
-    categorical = [name for name in quasi_identifiers if name not in within]
-    alike = LookUp.of(public, categorical, {}).matching(public.counts) - 1 if categorical else np.array(public.n - 1)
+    columns = public.indices("quasi_identifiers", quasi_identifiers)
+    categorical = [column for name, column in zip(quasi_identifiers, columns, strict=True) if not public.has_numbers(name)]
+    close = matching(public, public.counts, columns) - 1
+    alike = matching(public, public.counts, categorical) - 1 if categorical else np.array(public.n - 1)
     return np.where(close >= least_others, 0, np.where(alike >= least_others, 1, 2))
 
 
@@ -227,7 +152,6 @@ def risk_report(
     copies: Sequence[Counts],
     *,
     quasi_identifiers: Sequence[str],
-    within: Mapping[str, float] | None = None,
     least_others: int = LEAST_OTHERS,
 ) -> RiskReport:
     """All risk figures of M synthetic copies of a public table.
@@ -236,14 +160,12 @@ def risk_report(
     ----------
     copies : M >= 1 synthetic tables over the bins of the public one.
     quasi_identifiers : columns that an intruder knows of every person.
-    within : for some of them, how far the number of a matching bin may be from the person's, in the unit of the column;
-        the others match on the same bin.
     least_others : others among whom a person is taken to be hidden, for the groups of risk.
 
     Raises
     ------
     TypeError : when a table is not public counts.
-    ValueError : for copies over other bins, unknown columns, or a range on a column without numbers.
+    ValueError : for copies over other bins, unknown columns, or no column that is known.
 
     Notes
     -----
@@ -263,15 +185,17 @@ def risk_report(
     None: the figures are exact functions of the original. That is why it must be a `PublicTable`.
     """
     public.check_copies(copies)
-    look_up = LookUp.of(public, quasi_identifiers, within or {})
+    if not quasi_identifiers:
+        raise ValueError("quasi_identifiers: expected at least one column, found none.")
+    known, every = public.indices("quasi_identifiers", quasi_identifiers), tuple(range(len(public.columns)))
     persons, n = public.counts.counts, public.n
-    at_home = look_up.matching(public.counts)
-    matching = np.array([look_up.matching(copy) for copy in copies])
-    agreeing = np.array([look_up.agreeing(copy) for copy in copies])
-    risks = _inverse(matching).mean(axis=0)
-    correct = (agreeing * _inverse(matching)).mean(axis=0)
-    unique = (matching == 1).sum(axis=0) / len(copies)
-    true = ((matching == 1) & (agreeing == 1)).sum(axis=0) / len(copies)
+    at_home = matching(public, public.counts, known)
+    matches = np.array([matching(public, copy, known) for copy in copies])
+    agreeing = np.array([matching(public, copy, every) for copy in copies])
+    risks = _inverse(matches).mean(axis=0)
+    correct = (agreeing * _inverse(matches)).mean(axis=0)
+    unique = (matches == 1).sum(axis=0) / len(copies)
+    true = ((matches == 1) & (agreeing == 1)).sum(axis=0) / len(copies)
     unique_matches, alone = float(persons @ unique), persons[at_home == 1]
     return RiskReport(
         public_because=public.public_because,
@@ -287,7 +211,7 @@ def risk_report(
         true_match_rate=float(persons @ true) / n,
         false_match_rate=float(persons @ (unique - true)) / unique_matches if unique_matches else math.nan,
         replicated_uniques=float(alone @ unique[at_home == 1]) / float(alone.sum()) if len(alone) else math.nan,
-        groups=group_risks(risk_groups(public, quasi_identifiers, within, least_others), persons, risks, correct),
+        groups=group_risks(risk_groups(public, quasi_identifiers, least_others), persons, risks, correct),
     )
 
 

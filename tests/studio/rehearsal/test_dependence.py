@@ -70,13 +70,6 @@ def test_pairs_are_ordered_by_the_rows_that_would_have_to_change() -> None:
     assert {pairs[0].columns, pairs[1].columns} == {("a", "c"), ("b", "d")}
 
 
-def test_covered_pairs_are_not_named() -> None:
-    pairs = strongest_pairs(table_of(made()), covered=[("c", "a", "alone"), ["d"]])
-    assert {pair.columns for pair in pairs} == {
-        *combinations(["a", "b", "c", "d", "alone"], 2)
-    } - {("a", "c"), ("a", "alone"), ("c", "alone")}  # fmt: skip
-
-
 def test_columns_that_are_missing_together_do_not_hang_together_by_that() -> None:
     gone = RANDOM.random(N) < 0.5
     x, y = RANDOM.integers(0, 3, N), RANDOM.integers(0, 2, N)

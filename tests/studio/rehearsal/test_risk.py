@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +17,9 @@ from synthrelease.studio.rehearsal.risk import group_risks, risk_groups, risk_re
 from tests.helpers.small import World
 
 WORLD = World({"age": 4, "sex": 1, "ill": 1})
+SEX = replace(WORLD.transformation.binnings[1], numbers=(None, None))
+CODED = replace(WORLD.transformation, binnings=(WORLD.transformation.binnings[0], SEX, WORLD.transformation.binnings[2]))
+"""Sex is a code without numbers: age is continuous among the quasi-identifiers."""
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=12)
 
 
@@ -25,7 +28,7 @@ def table(rows: Sequence[Sequence[int]]) -> Counts:
 
 
 def public(rows: Sequence[Sequence[int]]) -> PublicTable:
-    return PublicTable(counts=table(rows), transformation=WORLD.transformation, public_because="made up here")
+    return PublicTable(counts=table(rows), transformation=CODED, public_because="made up here")
 
 
 PERSONS = [(0, 0, 0), (0, 0, 1), (1, 0, 1), (2, 1, 0)]
@@ -62,25 +65,11 @@ def test_a_small_case_is_as_by_hand() -> None:
     assert of_groups < set(report.figures())
 
 
-def test_a_distance_widens_the_match() -> None:
-    """One person of age 2 and three rows of ages 0, 1 and 3, same sex: no match on the same age, two within a year."""
-    original, copy = public([(2, 0, 0)]), table([(0, 0, 0), (1, 0, 0), (3, 0, 1)])
-    exact = risk_report(original, [copy], quasi_identifiers=["age", "sex"])
-    assert (exact.expected_match_risk, exact.unique_match_rate) == (0, 0)
-    near = risk_report(original, [copy], quasi_identifiers=["age", "sex"], within={"age": 1})
-    assert near.expected_match_risk == pytest.approx(1 / 2)
-    assert near.correct_attribution == pytest.approx(1 / 2)  # the one of age 1 agrees in `ill`
-    far = risk_report(original, [copy], quasi_identifiers=["age", "sex"], within={"age": 2})
-    assert far.expected_match_risk == pytest.approx(1 / 3)
-
-
-def intruder(
-    persons: np.ndarray, copies: Sequence[np.ndarray], known: Sequence[int], within: Mapping[int, float]
-) -> dict[str, float]:
+def intruder(persons: np.ndarray, copies: Sequence[np.ndarray], known: Sequence[int]) -> dict[str, float]:
     """Every person looked up in every copy, row by row; a row's identity in the original is its position."""
 
     def fits(row: np.ndarray, person: np.ndarray, columns: Sequence[int]) -> bool:
-        return all(abs(row[c] - person[c]) <= within.get(c, 0) for c in columns)
+        return all(row[c] == person[c] for c in columns)
 
     rest = [c for c in range(persons.shape[1]) if c not in known]
     risks, attributions, unique, true, replicated, alone, at_home = [], [], 0, 0, 0, 0, []
@@ -118,38 +107,19 @@ def intruder(
     st.lists(ROWS, min_size=1, max_size=3),
     st.permutations(["age", "sex", "ill"]),
     st.integers(1, 3),
-    st.dictionaries(st.sampled_from(["age", "sex", "ill"]), st.sampled_from([0.0, 0.5, 1.0, 2.5, 9.0])),
 )
 @settings(max_examples=150, deadline=None)
-def test_look_ups_by_cells_are_those_of_an_intruder_with_rows(persons, copies, order, size: int, within) -> None:
+def test_look_ups_by_cells_are_those_of_an_intruder_with_rows(persons, copies, order, size: int) -> None:
     known = order[:size]
-    within = {name: distance for name, distance in within.items() if name in known}
     original, tables = public(persons), [table(rows) for rows in copies]
-    report = risk_report(original, tables, quasi_identifiers=known, within=within)
+    report = risk_report(original, tables, quasi_identifiers=known)
     index = WORLD.layout.index
     expected = intruder(
         original.counts.expand(),
         [one.expand() for one in tables],
         [index(name) for name in known],
-        {index(name): distance for name, distance in within.items()},
     )
     assert {name: getattr(report, name) for name in expected} == pytest.approx(expected, nan_ok=True)
-
-
-def test_a_distance_is_in_the_unit_of_the_numbers_and_not_in_bins() -> None:
-    """Numbers 0, 10, 11, 30, 5 for the bins of age: within 1 of bin 1 is bin 2; within 5 of bin 0 is bin 4, the last."""
-    ages = replace(WORLD.transformation.binnings[0], numbers=(0.0, 10.0, 11.0, 30.0, 5.0))
-    transformation = replace(WORLD.transformation, binnings=(ages, *WORLD.transformation.binnings[1:]))
-    copy = table([(age, 0, 0) for age in range(5)])
-
-    def matches(age: int, distance: float) -> float:
-        original = PublicTable(counts=table([(age, 0, 0)]), transformation=transformation, public_because="made up here")
-        return 1 / risk_report(original, [copy], quasi_identifiers=["age"], within={"age": distance}).expected_match_risk
-
-    assert matches(1, 1) == pytest.approx(2)
-    assert matches(0, 5) == pytest.approx(2)
-    assert matches(4, 5) == pytest.approx(3)
-    assert matches(3, 5) == pytest.approx(1)
 
 
 def test_the_original_as_its_own_copy_has_its_own_risk() -> None:
@@ -169,9 +139,8 @@ def test_domains_too_large_for_a_full_array_give_the_same_figures() -> None:
 
     original = PublicTable(counts=widened(PERSONS), transformation=wide.transformation, public_because="made up here")
     copies = [widened(rows) for rows in COPIES]
-    options = {"within": {"age": 1.0}}
-    large = risk_report(original, copies, quasi_identifiers=["age", "sex", "c0", "c1", "c2", "c3"], **options)
-    small = risk_report(public(PERSONS), [table(rows) for rows in COPIES], quasi_identifiers=["age", "sex"], **options)
+    large = risk_report(original, copies, quasi_identifiers=["age", "sex", "c0", "c1", "c2", "c3"])
+    small = risk_report(public(PERSONS), [table(rows) for rows in COPIES], quasi_identifiers=["age", "sex"])
     assert large.figures() == pytest.approx(small.figures(), nan_ok=True)  # nobody is at low risk
 
 
@@ -188,19 +157,11 @@ def test_without_unique_matches_there_is_no_false_match_rate() -> None:
         ({"quasi_identifiers": []}, "quasi_identifiers: expected at least one column"),
         ({"quasi_identifiers": ["agee"]}, "found 'agee'. Did you mean 'age'"),
         ({"quasi_identifiers": ["age", "age"]}, "expected every column once"),
-        ({"quasi_identifiers": ["age"], "within": {"sex": 1}}, "expected quasi-identifiers, found 'sex'"),
-        ({"quasi_identifiers": ["age"], "within": {"sexx": 1}}, "found 'sexx'. Did you mean 'sex'"),
-        ({"quasi_identifiers": ["age"], "within": {"age": -1}}, "within.age: expected a distance of at least 0, found -1"),
-        ({"quasi_identifiers": ["age"], "within": {"age": math.nan}}, "expected a distance of at least 0, found nan"),
-        ({"quasi_identifiers": ["ill"], "within": {"ill": 1}}, "within: expected a column with a number for every bin"),
     ],
 )
 def test_impossible_look_ups_are_refused(options, message: str) -> None:
-    ill = replace(WORLD.transformation.binnings[2], numbers=(None, None))
-    transformation = replace(WORLD.transformation, binnings=(*WORLD.transformation.binnings[:2], ill))
-    original = PublicTable(counts=table(PERSONS), transformation=transformation, public_because="made up here")
     with pytest.raises(ValueError, match=message):
-        risk_report(original, [table(COPIES[0])], **options)
+        risk_report(public(PERSONS), [table(COPIES[0])], **options)
 
 
 def test_private_counts_are_refused() -> None:
@@ -211,27 +172,27 @@ def test_private_counts_are_refused() -> None:
 # --- groups of risk ---
 
 
-def group_by_pairs(rows: Sequence[Sequence[int]], person: int, distance: float, least: int) -> int:
+def group_by_pairs(rows: Sequence[Sequence[int]], person: int, least: int) -> int:
     """The rule, person by person: sex is categorical, age continuous."""
     age, sex, _ = rows[person]
     others = [row for place, row in enumerate(rows) if place != person]
     alike = [row for row in others if row[1] == sex]
-    near = [row for row in alike if abs(row[0] - age) <= distance]
+    near = [row for row in alike if row[0] == age]
     return 0 if len(near) >= least else 1 if len(alike) >= least else 2
 
 
 @pytest.mark.slow
-@given(ROWS, st.integers(1, 4), st.integers(0, 2))
-def test_groups_of_risk_are_those_of_a_search_over_pairs(rows: list[tuple[int, int, int]], least: int, distance: int) -> None:
-    found = risk_groups(public(rows), ["age", "sex"], {"age": float(distance)}, least)
+@given(ROWS, st.integers(1, 4))
+def test_groups_of_risk_are_those_of_a_search_over_pairs(rows: list[tuple[int, int, int]], least: int) -> None:
+    found = risk_groups(public(rows), ["age", "sex"], least)
     of_cell = {tuple(cell): group for cell, group in zip(zip(*table(rows).bins, strict=True), found, strict=True)}
-    assert [of_cell[row] for row in rows] == [group_by_pairs(rows, place, distance, least) for place in range(len(rows))]
+    assert [of_cell[row] for row in rows] == [group_by_pairs(rows, place, least) for place in range(len(rows))]
 
 
 def test_among_more_others_than_there_are_everybody_is_at_high_risk() -> None:
-    assert (risk_groups(public(PERSONS), ["age", "sex"], {"age": 9.0}, 5) == 2).all()
+    assert (risk_groups(public(PERSONS), ["age", "sex"], 5) == 2).all()
     with pytest.raises(ValueError, match="least_others: expected at least 1, found 0"):
-        risk_groups(public(PERSONS), ["age"], {}, 0)
+        risk_groups(public(PERSONS), ["age"], 0)
 
 
 def test_the_figures_of_the_groups_are_those_of_their_persons() -> None:
@@ -239,15 +200,13 @@ def test_the_figures_of_the_groups_are_those_of_their_persons() -> None:
 
     From the case above: I = 3/4, 3/4, 3/4, 1/2; a/s over the copies: 1, 0, 3/4, 0.
     """
-    report = risk_report(
-        public(PERSONS), [table(rows) for rows in COPIES], quasi_identifiers=["age", "sex"], within={"age": 0.0}, least_others=1
-    )
+    report = risk_report(public(PERSONS), [table(rows) for rows in COPIES], quasi_identifiers=["age", "sex"], least_others=1)
     low, medium, high = report.groups
     assert (low.share, medium.share, high.share) == (0.5, 0.25, 0.25)
     assert (low.mean_risk, medium.mean_risk, high.mean_risk) == pytest.approx((3 / 4, 3 / 4, 1 / 2))
     assert (low.correct_attribution, medium.correct_attribution, high.correct_attribution) == pytest.approx((1 / 2, 3 / 4, 0))
     assert high.highest_risk == pytest.approx(1 / 2)
-    by_sex = risk_report(public(PERSONS), [table(COPIES[0])], quasi_identifiers=["sex"], within={}, least_others=1)
+    by_sex = risk_report(public(PERSONS), [table(COPIES[0])], quasi_identifiers=["sex"], least_others=1)
     assert math.isnan(by_sex.groups[1].mean_risk)  # without a continuous column nobody is in between
 
 
