@@ -9,6 +9,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -20,7 +21,7 @@ from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.layout import Layout
 from synthrelease.data.schema import Binning, Schema
 from synthrelease.errors import Unexpected, closest, listing
-from synthrelease.generators.measurements import FormulaTerm
+from synthrelease.generators.measurements import FormulaTerm, unfolded
 from synthrelease.settings.base import Mistake
 
 
@@ -165,13 +166,20 @@ class MarginalCriterion(Criterion):
     largest : all tables of at most so many columns are compared. Left out: every table where there are up to eight columns,
         those of at most three columns where there are more (two above 84, which have 100,000 of three); none beside `tables`.
         Example: `largest = 3`.
-    tables : tables that are compared by name, beside those of `largest`: the columns of a table joined by ":", "all 2-way" for
-        every table of exactly two columns, "all columns" for the one table of all columns, which shows whole rows and costs
-        little however wide it is. Example: `tables = ["diabetes:hospital", "age:sex:region"]`.
+    tables : tables that are compared by name, beside those of `largest`: the columns of a table joined by ":", "age:(sex +
+        region)" for two of them, "all 2-way" for every table of exactly two columns, "all 2-way with age" for those with a
+        column, "all columns" for the one table of all columns, which shows whole rows and costs little however wide it is.
+        Example: `tables = ["diabetes:hospital", "age:sex:region"]`.
     """
 
     largest: int | None = Field(default=None, ge=1)
     tables: tuple[str, ...] = Field(default=(), max_length=10_000)
+
+    @field_validator("tables", mode="before")
+    @classmethod
+    def _unfolded(cls, tables: Any) -> Any:
+        texts = isinstance(tables, list | tuple) and all(isinstance(text, str) for text in tables)
+        return [term.strip() for text in tables for term in unfolded(text).split("+")] if texts else tables
 
     @field_validator("tables")
     @classmethod
@@ -218,7 +226,8 @@ class MarginalCriterion(Criterion):
     def compares_table(self, columns: Collection[str], n_columns: int) -> bool:
         """Whether the table of just these columns is compared."""
         terms = (term for term in self._named if term is not None)
-        named = any(term.ways == len(columns) or set(term.columns) == set(columns) for term in terms)
+        sizes = ((term.ways or len(term.columns), {*term.columns}) for term in terms)
+        named = any(ways == len(columns) and of <= {*columns} for ways, of in sizes)
         return named or len(columns) <= self.up_to(n_columns)
 
     def guards(self, pair: LostPair) -> bool:
@@ -240,7 +249,8 @@ class MarginalCriterion(Criterion):
         unknown = [*unknown_columns(setting.schema, "tables", names)]
         if unknown:
             return unknown
-        many = [(math.comb(len(layout.sizes), term.ways), f"all {term.ways}-way") for term in self._named if term and term.ways]
+        every = [term for term in self._named if term and term.ways and not term.columns]
+        many = [(math.comb(len(layout.sizes), term.ways), f"all {term.ways}-way") for term in every]
         if any(number > MAX_TABLES for number, _ in many):
             number, text = max(many)
             expected = f"terms of at most {MAX_TABLES} tables"
@@ -274,7 +284,7 @@ class MarginalCriterion(Criterion):
             if term is None:
                 parts.append("all columns at once")
             elif term.ways:
-                parts.append(f"{term.ways} columns")
+                parts.append(f"{term.ways} columns" + "".join(f" with {words(name)}" for name in term.columns))
             else:
                 parts.append(" by ".join(words(name) for name in term.columns))
         return shown(parts) if len(parts) < 3 else f"{shown(parts[:-1])} and {parts[-1]}"

@@ -155,6 +155,7 @@ class CriterionDraft:
 
     Attributes
     ----------
+    seen : the figure on the public file: between its halves, in fits, and if columns were independent.
     in_place_of : the name of the criterion that this one stands for where that one could only have a far wider limit, because
         bins are too wide for it; empty where it stands for none.
     asks : "single columns", or "shares of single columns" where its figure is one, which independent columns have right;
@@ -163,6 +164,7 @@ class CriterionDraft:
 
     settings: Mapping[str, object]
     remark: str
+    seen: str = ""
     in_place_of: str = ""
     asks: Literal["", "single columns", "shares of single columns", "pairs"] = ""
 

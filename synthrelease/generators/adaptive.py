@@ -461,9 +461,9 @@ class AdaptiveGenerator(Generator):
         """Every table of at least two columns with its weight as a whole number; 0 for those that are not measured."""
         found: dict[Columns, Fraction] = {}
         for term in self.terms:
-            for columns in term.sets(layout):
+            for columns, weight in term.weighted(layout):
                 if len(columns) > 1:
-                    found[columns] = found.get(columns, Fraction(0)) + term.weight
+                    found[columns] = found.get(columns, Fraction(0)) + weight
         whole = math.lcm(*(weight.denominator for weight in found.values()))
         scaled = {columns: int(weight * whole) for columns, weight in found.items()}
         divisor = math.gcd(*scaled.values()) or 1

@@ -127,9 +127,11 @@ class MarginalsGenerator(MeasuringGenerator):
     Attributes
     ----------
     tables : the marginals to measure, as in a log-linear model: "age:region + week:weight + 2 region"; "all 2-way" stands for
-        every table of two columns. A number in front of a term is its weight: each table gets the share weight / sum of weights
-        of the budget. A term of weight 0 is not measured: the model takes what ties its columns together from the prior.
-        Example: `tables = "all 2-way + 2 region"`.
+        every table of two columns, "all 2-way with sex" for those with a column, "age:(region + sex)" for age:region + age:sex.
+        A number in front of a term is its weight: each table gets the share weight / sum of weights of the budget. In a formula
+        that begins with "by cells:", the number is multiplied with the square root of the table's cells, of D columns those of
+        a single one counted (D - 1) / 2 times. A term of weight 0 is not measured: the model takes what ties its columns
+        together from the prior. Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
     only_measured : marginals that are measured, too, and that the model leaves aside: for criteria that measurements answer,
         and for readers of the published measurements. Their weights share the budget with those of `tables`.
         Example: `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
@@ -196,8 +198,8 @@ class MarginalsGenerator(MeasuringGenerator):
         """Every table, by increasing column indices, with its share of the budget (0: not measured); with sums they make 1."""
         weights: dict[tuple[int, ...], Fraction] = {}
         for term in (*self.terms, *self.other_terms):
-            for columns in term.sets(layout):
-                weights[columns] = weights.get(columns, Fraction(0)) + term.weight
+            for columns, weight in term.weighted(layout):
+                weights[columns] = weights.get(columns, Fraction(0)) + weight
         total = sum(weights.values(), Fraction(0)) + self._weight_of_sums
         return {columns: weight / total for columns, weight in weights.items()}
 

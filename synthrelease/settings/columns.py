@@ -37,9 +37,13 @@ def _categories(value: Any) -> Any:
 def _codes(value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
+    if _is_texts(value):
+        return {text: text for text in value}
     if isinstance(value, Mapping) and all(isinstance(label, str) for label in value.values()):
         return value
-    raise Unexpected("a table of codes with their labels, or the name of a CSV file with the columns code,label")
+    raise Unexpected(
+        "a list of codes, a table of codes with their labels, or the name of a CSV file with the columns code,label"
+    )
 
 
 def _is_texts(value: Any) -> bool:
@@ -59,7 +63,13 @@ _BINS_IN_JSON = {
 _Bins = Annotated[list[str] | dict[str, list[str]], BeforeValidator(_bins), WithJsonSchema(_BINS_IN_JSON)]
 _GROUPS_IN_JSON = {"anyOf": [{"type": "string"}, _BINS_IN_JSON]}
 Groups = Annotated[str | list[str] | dict[str, list[str]], BeforeValidator(_groups), WithJsonSchema(_GROUPS_IN_JSON)]
-_CODES_IN_JSON = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}
+_CODES_IN_JSON = {
+    "anyOf": [
+        {"type": "string"},
+        {"type": "array", "items": {"type": "string"}},
+        {"type": "object", "additionalProperties": {"type": "string"}},
+    ]
+}
 _Codes = Annotated[str | dict[str, str] | None, BeforeValidator(_codes), WithJsonSchema(_CODES_IN_JSON)]
 _Categories = Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_categories)]
 
@@ -194,9 +204,10 @@ class ColumnTable(SpecTable):
         that stand for it. Required for the kind "category". A text that stands here is never a missing value.
         Example: `categories = { M = ["0", "male"], F = ["1", "female"] }`.
     codes : the codelist of the kind "code": a table of codes, as they stand in the file, with their labels, which stand in the
-        release; or the name of a CSV file, relative to this one, with the columns `code,label` and, if there are any, levels of
-        groups such as a municipality's state, each of which is one of the `alternatives`. Its content is part of the
-        specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
+        release; a list of codes that are their own labels; or the name of a CSV file, relative to this one, with the columns
+        `code,label` and, if there are any, levels of groups such as a municipality's state, each of which is one of the
+        `alternatives`. Its content is part of the specification.
+        Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
     numbers : the number that stands for a bin wherever the released table is computed with (means, regressions), by its label.
         Categories: one for each, or criteria that compute with the column refuse it. Numeric columns: where none is given, a
         bin stands for its middle, and an open bin for its edge, which is seldom the mean of what is in it. State a public

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
@@ -16,7 +18,14 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.generators.base import Background
 from synthrelease.generators.marginals import GaussianMarginals, Marginals
-from synthrelease.generators.measurements import FormulaTerm, NoisyMarginal, NoisyMarginals
+from synthrelease.generators.measurements import (
+    FormulaTerm,
+    NoisyMarginal,
+    NoisyMarginals,
+    formula_of,
+    read_terms,
+    spelled_out,
+)
 from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.studio.audit.enumeration import Recording
@@ -43,6 +52,7 @@ def generator(tables: str, **fields: object) -> Marginals:
         ("all 2-way", FormulaTerm(ways=2, weight=Fraction(1))),
         ("1.5 all 3-way", FormulaTerm(ways=3, weight=Fraction(3, 2))),
         ("all", FormulaTerm(columns=("all",), weight=Fraction(1))),  # a column may have this name
+        ("2 all 2-way with all", FormulaTerm(columns=("all",), ways=2, weight=Fraction(2))),
     ],
 )
 def test_a_term_is_read_as_it_stands(text: str, expected: FormulaTerm) -> None:
@@ -58,8 +68,8 @@ def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expected terms such as") as caught:
         FormulaTerm.of(text)
     assert str(caught.value) == (
-        "expected terms such as 'age:region', '2 region' or 'all 2-way', joined by +, of different columns, "
-        f"found {text.strip()!r}"
+        "expected terms such as 'age:region', '2 region', 'all 2-way' or 'all 2-way with age', joined by +, of different "
+        f"columns, found {text.strip()!r}"
     )
 
 
@@ -79,7 +89,44 @@ def test_hyperparameters_that_do_not_fit_are_refused(fields: dict[str, object], 
         Marginals.model_validate(fields)
 
 
+FACTORS = (Fraction(1), Fraction(1), Fraction(1, 2), Fraction(3))
 LAYOUT = Layout(columns=("x", "y", "z"), sizes=(2, 3, 4))
+
+
+def weights(formula: str) -> dict[tuple[int, ...], Fraction]:
+    shares = generator(formula).shares(LAYOUT)
+    return {table: share / min(shares.values()) for table, share in shares.items()}
+
+
+@pytest.mark.parametrize(
+    ("formula", "same"),
+    [
+        ("all 2-way with y", "x:y + y:z"),
+        ("all 2-way with y + 2 x", "x:y + y:z + 2 x"),
+        ("2 x:(y + z) + z", "2 x:y + 2 x:z + z"),
+        # roots of 6, 12 and 8 cells; of 3, one column alone counts (3 - 1) / 2 = 1 times
+        ("by cells: x:y + 0.5 y:z + 2 x:z", "2.4 x:y + 1.75 y:z + 5.6 x:z"),
+        ("by cells: all 2-way with z + all 1-way", "2.8 x:z + 3.5 y:z + 1.4 x + 1.7 y + 2 z"),
+    ],
+)
+def test_a_short_formula_measures_what_the_long_one_does(formula: str, same: str) -> None:
+    assert weights(formula) == weights(same) == weights(spelled_out(formula, LAYOUT))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_written_formula_is_read_as_its_terms(seed: int) -> None:
+    random = Random(seed)
+    terms = [
+        FormulaTerm(columns=tuple(sorted(random.sample("xyz", ways))), weight=random.choice(FACTORS), by_cells=True)
+        for ways in random.choices((1, 2, 3), k=random.randint(1, 8))
+    ]
+    expected = Counter({table: Fraction(0) for term in terms for table in term.sets(LAYOUT)})
+    for term in terms:
+        expected.update(dict(term.weighted(LAYOUT)))
+    written = Counter[tuple[int, ...]]()
+    for term in read_terms(formula_of(terms, LAYOUT.columns)):
+        written.update(dict(term.weighted(LAYOUT)))
+    assert written == expected
 
 
 @pytest.mark.parametrize(

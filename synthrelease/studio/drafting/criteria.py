@@ -347,19 +347,19 @@ def _settled(
     if draft.asks == "pairs" and yardstick.independent <= threshold:
         threshold = above(max(fits))
     seen = (
-        f"On the public file: {_shown(yardstick.perfect)} between its halves, up to {_shown(max(fits))} in {len(fits)} fits of "
-        f"this draft, {_shown(yardstick.independent)} if columns were independent"
+        f"{_shown(yardstick.perfect)} between halves, up to {_shown(max(fits))} in {len(fits)} fits, "
+        f"{_shown(yardstick.independent)} if independent"
     )
     if yardstick.independent <= threshold and "single columns" not in draft.asks:
-        return f"{name}: a table with independent columns would pass. {seen}"
+        return f"{name}: a table with independent columns would pass"
     epsilon = budget(NOISE_SHARE * sensitivity / threshold)
     if epsilon > MOST_EPSILON:
         return f"{name}: with so few rows its noise would need a budget of {float(epsilon):g}"
     clip = draft.settings.get("clip")
     if isinstance(clip, int | float) and threshold >= clip:
-        return f"{name}: some bins are so rare that no limit below {clip:g} can be met. {seen}"
+        return f"{name}: some bins are so rare that no limit below {clip:g} can be met"
     settings = {**draft.settings, "threshold": threshold, "epsilon": epsilon}
-    return replace(draft, settings=settings, remark=f"{draft.remark}. {seen}")
+    return replace(draft, settings=settings, seen=seen)
 
 
 def _shown(value: float) -> str:

@@ -470,12 +470,11 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft, progress: Progress) -> 
 def counting_marks(whole: Tried) -> Tried:
     """The draft with the number of marks of each group of rare ones, where it loses fewer pairs by that."""
     drafting, choices, kept = whole.drafting, whole.choices, whole.standing.kept
-    names, sizes = whole.table.layout.columns, whole.table.layout.sizes
     marks = None if kept is None else draft_marks(drafting.columns, whole.table, [pair.columns for pair in kept.lost])
     if kept is None or marks is None:
         return whole
     drafting.progress(f"trying it with the numbers of marks in {listing(marks.groups)} on the public file")
-    choices = replace(choices, tables=marks.tables(choices.tables, names, sizes), marks=tuple(marks.lines(0, 0)))
+    choices = replace(choices, tables=marks.tables(choices.tables), marks=tuple(marks.lines(0, 0)))
     spec = drafting.loaded(choices, FIRST)
     found = drafting.begun.race.tested(spec, drafting.read(spec))
     if found is None or not found.better(kept):
@@ -693,7 +692,7 @@ def in_fitting_bins(drafting: Drafting, total: Fraction) -> Tried:
     smaller = (
         f"In narrower bins fits keep {shown_share(narrow)} of how columns hang together at epsilon {float(total):g}. "
         f"So in this draft {names} have wider ones, of {least} each: measured in the narrower bins it keeps "
-        f"{shown_share(kept or 0.0)}. These are there, too, for [transformations]: `codes` of codes, `fine` of numbers."
+        f"{shown_share(kept or 0.0)}."
     )
     return replace(best, choices=replace(best.choices, smaller=smaller))
 

@@ -12,7 +12,7 @@ import os
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -21,9 +21,10 @@ from typing import Any, Literal
 import numpy as np
 
 from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.columns import ALL_COLUMNS
 from synthrelease.data.schema import Column, IntervalBin, parse_bins
 from synthrelease.errors import InputError, OutputError, SpecError, Unexpected, closest, listing
-from synthrelease.generators.measurements import FormulaTerm, read_terms
+from synthrelease.generators.measurements import FormulaTerm, folded, formula_of, read_terms
 from synthrelease.privacy.charges import Charge, decimal_text
 from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.settings.columns import InputTable
@@ -40,16 +41,16 @@ from synthrelease.studio.drafting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import ColumnDraft, LeftOut, plain_name
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.public_file import PublicFile, own_numbers
-from synthrelease.studio.drafting.text import codelist_name, column_lines
+from synthrelease.studio.drafting.text import codelist_name, column_settings
 from synthrelease.studio.drafting.toml_edit import (
     Edit,
     Path_,
     changed,
+    formula,
     loaded_changed,
     replace_files,
     taken_over,
     toml,
-    wrapped,
 )
 from synthrelease.studio.rehearsal.advice import Offer, with_law
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
@@ -372,9 +373,7 @@ class _References:
             elif isinstance(given, list):
                 self._take(("generators", index, setting), told, value=toml(left))
             else:
-                self._take(
-                    ("generators", index, setting), told, value=_multiline(left[0]) if "\n" in texts[0] else toml(left[0])
-                )
+                self._take(("generators", index, setting), told, value=formula(left[0], lines="\n" in texts[0]))
 
     def _formula(self, text: str) -> str:
         """Without the columns; a table that is then part of another one is not measured by itself."""
@@ -383,16 +382,15 @@ class _References:
             return text
         kept = [{*term.columns} for term in terms if term.weight and not self.gone & {*term.columns}]
         widest = max((term.ways for term in terms if term.weight), default=0)
-        left = list[str]()
-        for term, written in zip(terms, text.split("+"), strict=True):
-            columns = [name for name in term.columns if name not in self.gone]
+        left = list[FormulaTerm]()
+        for term in terms:
+            columns = tuple(name for name in term.columns if name not in self.gone)
             if len(columns) == len(term.columns):
-                left.append(" ".join(written.split()))
+                left.append(term)
             elif columns and len(columns) > widest and not any({*columns} <= other for other in kept):
-                weight = "" if term.weight == 1 else f"{float(term.weight):g} "
-                left.append(f"{weight}{':'.join(columns)}")
+                left.append(replace(term, columns=columns))
                 kept.append({*columns})
-        return " + ".join(left)
+        return formula_of(left) if "(" in text or terms[0].by_cells else " + ".join(term.text for term in left)
 
     def _sums(self, text: str) -> str:
         """Without the sums of products in which one of the columns is a factor: without it they are other numbers."""
@@ -495,12 +493,9 @@ class _References:
     def _tables_of(self, terms: Sequence[str]) -> list[str]:
         found = dict[str, None]()
         for text in terms:
-            try:
-                columns = FormulaTerm.of(text).columns
-            except Unexpected:  # "all columns"
-                columns = ()
-            if not self.gone & set(columns):
-                found[text] = None
+            read = [] if text.strip() == ALL_COLUMNS else read_terms(text)
+            left = [term for term in read if not self.gone & {*term.columns}]
+            found |= dict.fromkeys([text] if len(left) == len(read) else folded(left))
         return list(found)
 
     def _others(self, table: Mapping[str, Any]) -> dict[str, Any]:
@@ -548,11 +543,6 @@ def _places(value: Any, path: Path_, names: Collection[str]) -> Iterable[Path_]:
     elif isinstance(value, list):
         for place, inner in enumerate(value):
             yield from _places(inner, (*path, place), names)
-
-
-def _multiline(formula: str) -> str:
-    """As drafts write a long formula: lines of terms between three quotes."""
-    return "\n".join(['"""', *wrapped(formula.split(" + ")), '"""'])
 
 
 def _one_line(text: str) -> str:
@@ -902,9 +892,10 @@ def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
         raise InputError(f"{source!r} cannot be read as a {kind}: {reason}.")
     if codelist_name("", column):
         raise InputError(f"{source!r} has {len(column.codes)} codes, which need a file of their own: draft anew with `init`.")
-    tables = tomllib.loads("\n".join(column_lines("", column)), parse_float=Decimal)
-    settings: dict[str, Any] = tables["columns"][column.name]
-    return settings | {"source": source}
+    settings, dotted_names = column_settings("", column), "alternatives."
+    ways = {key.removeprefix(dotted_names): value for key, value in settings.items() if key.startswith(dotted_names)}
+    plain = {key: value for key, value in settings.items() if not key.startswith(dotted_names)}
+    return plain | ({"alternatives": ways} if ways else {}) | {"source": source}
 
 
 def _is(column: ColumnDraft, kind: Kind) -> bool:

@@ -23,7 +23,6 @@ from synthrelease.data.marginals import lattice
 from synthrelease.errors import InputError, closest, listing
 from synthrelease.generators.measured_noise import CountNoise
 from synthrelease.generators.measurements import divided, power_of
-from synthrelease.privacy.charges import decimal_text
 from synthrelease.settings.tables import NOT_ANSWERED
 from synthrelease.sources.paths import without_secrets
 from synthrelease.studio.drafting.categories import are_too_many, draft_codes
@@ -31,7 +30,7 @@ from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, Left
 from synthrelease.studio.drafting.criteria import Suggestion
 from synthrelease.studio.drafting.public_file import PublicFile, PublicRows, every_row
 from synthrelease.studio.drafting.toml_edit import comment, toml
-from synthrelease.studio.rehearsal.dependence import LEAST_ODD, WEAKEST, cramers_v, from_independence, weight_of
+from synthrelease.studio.rehearsal.dependence import LEAST_ODD, WEAKEST, cramers_v, from_independence
 
 WITHIN = ">"
 _ROWS = 5
@@ -174,11 +173,11 @@ class AreasDraft:
 
         Parameters
         ----------
-        raced : tables with weights, as `PlanRace.terms` has them.
+        raced : tables, as `PlanRace.terms` has them.
         sizes : bins of all columns but the smallest areas.
         cost : of all tables, in the measure of the noise.
         """
-        whole = [tuple(term.rpartition(" ")[2].split(":")) for term in raced]
+        whole = [tuple(term.split(":")) for term in raced]
         whole = [columns for columns in whole if not set(columns) & {*self.chain}]
         others = sorted((name for name in sizes if name not in self.chain), key=lambda each: sizes[each])
         whole += [(name,) for name in sizes if name in others and not any(name in columns for columns in whole)]
@@ -320,7 +319,7 @@ class MarksDraft:
     groups: Mapping[str, tuple[str, ...]]
     yes: Mapping[str, str]
 
-    def tables(self, raced: Sequence[str], names: Sequence[str], sizes: Sequence[int]) -> tuple[str, ...]:
+    def tables(self, raced: Sequence[str]) -> tuple[str, ...]:
         """The tables that were raced, without those of two marks of one group, and the number of each group by each mark.
 
         These tell how many rows have each mark, too, so that tables of single marks count half, and they themselves twice as
@@ -328,12 +327,9 @@ class MarksDraft:
 
         Parameters
         ----------
-        raced : tables with weights, as `PlanRace.terms` has them.
-        names, sizes : of the columns without the numbers.
+        raced : tables, as `PlanRace.terms` has them, with weights by their cells.
         """
-        places = {name: place for place, name in enumerate((*names, *self.groups))}
-        sizes = [*sizes, *(min(MOST, len(marks)) + 1 for marks in self.groups.values())]
-        named = [tuple(term.rpartition(" ")[2].split(":")) for term in raced]
+        named = [tuple(term.split(":")) for term in raced]
         inside = [set(marks) for marks in self.groups.values()]
         kept = [columns for columns in named if len(columns) == 1 or not any(set(columns) <= group for group in inside)]
         if any(len(columns) == 1 for columns in named):
@@ -341,12 +337,11 @@ class MarksDraft:
         kept += [(number, mark) for number, marks in self.groups.items() for mark in marks]
 
         def weight(columns: tuple[str, ...]) -> str:
-            of_numbers, whole = {*columns} & {*self.groups}, weight_of(tuple(sorted(places[name] for name in columns)), sizes)
             if len(columns) == 1:
-                return decimal_text(whole / 2 if {*columns} & {*self.yes, *self.groups} else whole)
-            return decimal_text(2 * whole if of_numbers else whole)
+                return "0.5 " if {*columns} & {*self.yes, *self.groups} else ""
+            return "2 " if {*columns} & {*self.groups} else ""
 
-        return tuple(f"{weight(columns)} {':'.join(columns)}" for columns in kept)
+        return tuple(f"{weight(columns)}{':'.join(columns)}" for columns in kept)
 
     def lines(self, before: int, lost: int) -> list[str]:
         """The table [marks], and what is said above it.
@@ -357,7 +352,7 @@ class MarksDraft:
         """
         yes = {name: [label] for name, label in self.yes.items() if label != "1"}
         return [
-            *comment(
+            comment(
                 "Rare marks that come together in the public file. How many of a group a row has gets a column of its own, "
                 f"which follows from the row exactly: with it most fits to the public file lose {lost} pairs of columns that "
                 f"hang together, without it {before}, at the same epsilon."

@@ -15,6 +15,7 @@ import math
 import os
 import re
 import shutil
+import textwrap
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -31,7 +32,6 @@ from synthrelease.errors import OutputError, Problem, SpecError
 from synthrelease.settings.reading import ConfigurationFile, toml_tables
 from synthrelease.spec.load import load_changed
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.drafting.public_file import PublicFile
 
 Path_ = tuple[str | int, ...]
 """Where a value stands in the tables: ("criteria", 2, "by", 0)."""
@@ -331,16 +331,11 @@ def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:
 WIDTH = 120
 
 
-def wrapped(terms: Sequence[str]) -> list[str]:
-    """The terms of a formula in lines."""
-    lines = [""]
-    for index, term in enumerate(terms):
-        text = term if index == len(terms) - 1 else f"{term} + "
-        if len(lines[-1]) + len(text) > WIDTH and lines[-1]:
-            lines[-1] = lines[-1].rstrip()
-            lines.append("")
-        lines[-1] += text
-    return lines
+def formula(text: str, *, lines: bool = False) -> str:
+    """A formula as TOML writes it: a long one, or one that stood so, in lines of terms between three quotes."""
+    if len(text) < WIDTH - len('tables = ""') and not lines:
+        return toml(text)
+    return "\n".join(['"""', textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False), '"""'])
 
 
 def toml(value: object) -> str:
@@ -364,34 +359,12 @@ def number_text(value: float) -> str:
     return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.12f}".rstrip("0")
 
 
-def marked(name: str, file: PublicFile, schema: str) -> list[str]:
-    """The first lines of both files: the schema, for editors with Taplo's directive, and where the draft comes from."""
-    return [
-        f"#:schema ./{schema}",
-        *comment(
-            f"DRAFT of the release {name}, by `synthrelease init` from the PUBLIC file {file.name!r} ({file.n_rows} rows)."
-        ),
-        *comment(
-            "Bounds, bins, categories and thresholds below were read off that file. They are published with the release and "
-            "are not covered by its privacy guarantee. If the file was not public, delete this draft and do not use it."
-        ),
-        "# Go through every line, then delete this notice.",
-        "",
-    ]
-
-
-def heading(text: str) -> list[str]:
-    return [f"# --- {text} ".ljust(WIDTH, "-")]
-
-
-def comment(text: str) -> list[str]:
-    lines, line = [], "#"
-    for word in text.split():
-        if len(line) + 1 + len(word) > WIDTH:
-            lines.append(line)
-            line = "#"
-        line += f" {word}"
-    return [*lines, line]
+def comment(text: str) -> str:
+    """The text as lines of a comment."""
+    lines = textwrap.wrap(
+        text, WIDTH, initial_indent="# ", subsequent_indent="# ", break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(lines)
 
 
 # Tables of a configuration that another one hands down, written out where they are to be changed.

@@ -40,7 +40,7 @@ from synthrelease.errors import InputError, OutputError, RejectedRound, on_publi
 from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.marginals import GaussianMarginals, Marginals, MarginalsGenerator
 from synthrelease.generators.measured_noise import MOST_NUMBERS, DiscreteLaplace, RoundedGaussian
-from synthrelease.generators.measurements import bins_of, read_bins
+from synthrelease.generators.measurements import bins_of, read_bins, spelled_out, weight_of
 from synthrelease.generators.scored_sums import terms_of
 from synthrelease.privacy.charges import GENERATION, Meter, decimal_text
 from synthrelease.privacy.curves import rho_within
@@ -51,7 +51,7 @@ from synthrelease.sources.source import Source
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.space import rare_bin_mistakes
 from synthrelease.studio.rehearsal.attempts import bounded_mean, exact_scores, passing
-from synthrelease.studio.rehearsal.dependence import Purse, telling_tables, weight_of
+from synthrelease.studio.rehearsal.dependence import Purse, telling_tables
 from synthrelease.studio.rehearsal.rehearse import Run, Workers, running
 
 # What a budget is allocated to: the measured terms of a `marginals` generator, and the joint test; and how it is written.
@@ -312,6 +312,7 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
     layout = spec.space.common.layout
     for name in FIELDS:
         formula = str(getattr(generator, name, None) or "")
+        formula = spelled_out(formula, layout) if formula and name != "sums" else formula
         for place, term in enumerate(terms_of(formula) if formula else ()):
             match = _TERM.fullmatch(term)
             if match is None:
@@ -506,7 +507,7 @@ def _counting_apart(spec: ReleaseSpec, rare: Sequence[str]) -> ReleaseSpec:
 
 
 def by_cells(spec: ReleaseSpec, allocation: Allocation) -> Allocation:
-    """With the weights that drafts have (`dependence.weight_of`), and 1 for noise of sums: where weights are not searched."""
+    """With the weights that drafts have (`measurements.weight_of`), and 1 for noise of sums: where weights are not searched."""
     layout = spec.space.common.layout
 
     def weight(part: MeasuredPart) -> Fraction:

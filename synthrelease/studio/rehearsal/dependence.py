@@ -21,7 +21,7 @@ from synthrelease.errors import RejectedRound
 from synthrelease.generators.junction_tree import largest_clique
 from synthrelease.generators.maximum_entropy import maximum_entropy
 from synthrelease.generators.measured_noise import CountNoise, RoundedGaussian
-from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
+from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, weight_of
 from synthrelease.privacy.public_entropy import SeededEntropy
 
 MODEL_CELLS = 2**18
@@ -205,23 +205,6 @@ class _Sharing:
 
     def __add__(self, other: _Sharing) -> _Sharing:
         return _Sharing(weight=self.weight + other.weight, cells=self.cells + other.cells)
-
-
-def weight_of(columns: Columns, sizes: Sequence[int]) -> Fraction:
-    """Of a table in a budget: the root of its cells, to two digits; of D columns those of a single one count (D - 1) / 2 times.
-
-    In equal shares a table of two cells costs as much as one of a thousand, each of which gets its noise. With Laplace noise
-    the root makes the sum of the noise of all cells least; with Gaussian noise the power 2/3 would, and keeps no more. What a
-    single column is off by, all its D - 1 pairs are, each of which has two columns. Where most columns are nearly always the
-    same, that is most of what a release is off by.
-
-    Parameters
-    ----------
-    sizes : bins of each of the D columns.
-    """
-    cells = math.prod(sizes[column] for column in columns)
-    counted = cells * max(1.0, (len(sizes) - 1) / 2) if len(columns) == 1 else cells
-    return Fraction(f"{math.sqrt(counted):.1e}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,8 @@ from synthrelease.generators.adaptive import Adaptive, AdaptivePure
 from synthrelease.generators.base import Background, Generator
 from synthrelease.generators.marginals import GaussianMarginals, Marginals
 from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
-from synthrelease.privacy.charges import GENERATION, Charge, Meter, decimal_text, exact, gaussian, mechanism, rounded_down
+from synthrelease.generators.measurements import formula_by_cells
+from synthrelease.privacy.charges import GENERATION, Charge, Meter, exact, gaussian, mechanism, rounded_down
 from synthrelease.privacy.curves import rho_within
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.selection import one_thread
@@ -33,7 +34,6 @@ from synthrelease.studio.rehearsal.dependence import (
     strongest_pairs,
     telling_tables,
     tied_pairs,
-    weight_of,
 )
 
 DELTA = Fraction(1, 10**9)
@@ -371,14 +371,13 @@ class PlanRace:
     def generator(self, told: TellingTables, purse: Purse, prior_weight: int) -> Generator:
         """What measures these tables."""
         family = Marginals if purse.kind is DiscreteLaplace else GaussianMarginals
-        return family(tables=" + ".join(self.terms(told)), prior_weight=prior_weight, draw="evenly")
+        tables = formula_by_cells(self.terms(told), self._table.layout.columns)
+        return family(tables=tables, prior_weight=prior_weight, draw="evenly")
 
     def terms(self, told: TellingTables) -> tuple[str, ...]:
-        """The tables, each with its weight in the budget, as a configuration names them."""
-        names, sizes = self._table.layout.columns, self._table.layout.sizes
-        weights = [weight_of(columns, sizes) for columns in told.tables]
-        tables = [":".join(names[column] for column in columns) for columns in told.tables]
-        return tuple(f"{decimal_text(weight)} {table}" for weight, table in zip(weights, tables, strict=True))
+        """The tables, as a configuration names them."""
+        names = self._table.layout.columns
+        return tuple(":".join(names[column] for column in columns) for columns in told.tables)
 
     def _generator_of(self, raced: Raced) -> Generator:
         return self._own() if raced.finds_its_own else self.generator(raced.told, raced.purse, raced.prior_weight)

@@ -160,9 +160,7 @@ def test_areas_have_the_tables_of_which_a_mean_cell_bears_the_noise(rho: Fractio
     codes = {name: dict.fromkeys(map(str, range(BINS[name])), CodeDraft(label="", rows=1)) for name in ("region", "town")}
     region, town = (ColumnDraft(name=name, source=name, kind="code", remark="", codes=codes[name]) for name in codes)
     sizes, n_rows = {name: size for name, size in BINS.items() if name != "town"}, 20_000
-    found = AreasDraft(levels=(region,), column=town).measured(
-        ["1 age:rooms", "2 sex:age"], sizes, n_rows, rho, RoundedGaussian
-    )
+    found = AreasDraft(levels=(region,), column=town).measured(["age:rooms", "sex:age"], sizes, n_rows, rho, RoundedGaussian)
 
     def part_of_cell(tables: AreaTables, table: tuple[str, ...]) -> float:
         return math.sqrt(1 / (rho * tables.shares[table])) / (n_rows / math.prod(BINS[name] for name in table))

@@ -11,7 +11,7 @@ import pytest
 from synthrelease.studio.drafting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.studio.drafting.columns import draft_column
-from synthrelease.studio.drafting.text import column_lines
+from synthrelease.studio.drafting.text import column_settings, settings_text
 
 pytestmark = pytest.mark.slow
 
@@ -262,7 +262,7 @@ def test_texts_that_look_the_same_are_one_category_and_the_draft_says_so() -> No
     }
     shown = r"'Orl\xe9ans' = 'Orle\u0301ans', 'Paris' = 'Par\u200bis', 'Lyon' = 'lyon'"
     assert found.remark.endswith(f"; counted as one category: {shown}")
-    written = "\n".join(column_lines("release", found))
+    written = settings_text(column_settings("release", found))
     assert written.isascii() or set(written) - set(map(chr, range(128))) == {"\xe9"}  # nothing hidden, no accent by itself
     (line,) = [line for line in written.splitlines() if line.startswith("categories")]
     assert tomllib.loads(line)["categories"] == {draft.label: [text, *draft.spellings] for text, draft in found.codes.items()}
@@ -280,11 +280,9 @@ def test_missing_values_are_a_bin_where_they_are_more_than_a_few() -> None:
 def test_a_name_that_cannot_be_kept_is_the_description() -> None:
     named = [column(name, {"1": 500, "2": 400}) for name in ("מין", "пол", "sex", "תא 2", "Größe")]
     described = ["מין", "пол", "", "", ""]
-    assert [line for draft in named for line in column_lines("release", draft) if line.startswith("description")] == [
-        f'description = "{text}"' for text in described
-    ]
+    assert [column_settings("release", draft).get("description", "") for draft in named] == described
     given = column("מין", {"1": 500, "2": 400}, CodebookEntry(description="Sex"))
-    assert 'description = "Sex"' in column_lines("release", given)
+    assert column_settings("release", given)["description"] == "Sex"
 
 
 def test_rows_whose_text_no_list_can_hold_stand_with_all_others() -> None:
@@ -294,7 +292,7 @@ def test_rows_whose_text_no_list_can_hold_stand_with_all_others() -> None:
     assert found.common == ("here", "there")
     unprintable = r"2 texts with characters that cannot be printed ('two\nlines', '\xcele de\xa0France')"
     assert f"; {unprintable} and 1 text of more than 200 characters (250 rows) as all others" in found.remark
-    assert any("all others" in line for line in column_lines(found.name, found))
+    assert column_settings(found.name, found)["outside_label"] == "all others"
 
 
 def test_a_far_value_that_moves_the_mean_is_asked_about() -> None:

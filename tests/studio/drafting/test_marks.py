@@ -10,7 +10,7 @@ import pytest
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
-from synthrelease.generators.measurements import read_terms
+from synthrelease.generators.measurements import formula_by_cells, read_terms
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.column_draft import CodeDraft, ColumnDraft
 from synthrelease.studio.drafting.draft import draft, write_draft
@@ -81,14 +81,15 @@ def test_a_column_that_has_the_name_of_a_group_keeps_it() -> None:
 
 def test_the_number_is_measured_by_each_mark_in_place_of_pairs_of_marks() -> None:
     drafted = MarksDraft(groups={"number": ("a", "b", "c")}, yes={"a": "1", "b": "1", "c": "1"})
-    raced = ("2 a:b", "4 age:a", "6 age", "3 a", "3 b", "3 c")
-    terms = [term for text in drafted.tables(raced, ("age", "a", "b", "c"), (8, 2, 2, 2)) for term in read_terms(text)]
-    weights = {" ".join(term.columns): float(term.weight) for term in terms}
+    raced = ("a:b", "age:a", "age", "a", "b", "c")
+    layout = Layout(columns=("age", "a", "b", "c", "number"), sizes=(8, 2, 2, 2, 4))
+    terms = read_terms(formula_by_cells(drafted.tables(raced), layout.columns))
+    weights = {" ".join(term.columns): float(weight) for term in terms for _, weight in term.weighted(layout)}
     assert set(weights) == {"age a", "age", "a", "b", "c", "number", "number a", "number b", "number c"}
     assert weights["number a"] == pytest.approx(2 * np.sqrt(4 * 2), rel=0.05)
     assert weights["age a"] == pytest.approx(np.sqrt(8 * 2), rel=0.05)
     assert weights["a"] == pytest.approx(np.sqrt(2 * 4 / 2) / 2, rel=0.05)
-    pure = drafted.tables(("2 a:b", "4 age:a"), ("age", "a", "b", "c"), (8, 2, 2, 2))
+    pure = drafted.tables(("a:b", "age:a"))
     assert all(":" in text for text in pure)  # where single columns get no table, numbers get none
 
 
