@@ -262,7 +262,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     if request.address is not None and spec.unit.key is not None:
         raise InputError(f"expected no cluster with [unit] key: {TOGETHER} Nothing was spent.")
     for source, schema, more in tables_to_read(spec.schema, data):
-        persons = [] if spec.unit.key is None else [spec.unit.key, *spec.unit.first_by]
+        persons = [] if spec.unit.key is None else [spec.unit.key, *spec.unit.order]
         names = [*more, *persons] if spec.split is None else [spec.split.by]
         check_opens(source, schema, spec.input, names, rows_are_public=data.members is None)
     check_not_public(data, public)

@@ -79,6 +79,17 @@ def test_a_prior_with_the_private_rows_in_another_order_is_refused_after_the_cha
     assert spent(tmp_path) > 0
 
 
+def test_such_a_prior_is_refused_too_where_rows_of_each_person_are_drawn(tmp_path: Path) -> None:
+    """Each reading draws other rows, so all rows of both files are compared."""
+    unit = {"limit = 25": 'limit = 25\n[unit]\nkey = "purse"\nfirst_by = "random"', "rows = 400\n": ""}
+    write_config(tmp_path, PRIOR | unit)
+    header, *rows = write_data(tmp_path).read_text().splitlines()
+    keyed = [f"{header},purse", *(f"{row},{number % 200}" for number, row in enumerate(rows))]
+    (tmp_path / "coins.csv").write_text("\n".join(keyed) + "\n")
+    (tmp_path / "public.csv").write_text("\n".join([keyed[0], *sorted(keyed[1:], reverse=True)]) + "\n")
+    assert "holds the rows of a table that is said to be public" in refused(tmp_path, BudgetError)
+
+
 def test_a_prior_with_the_rows_of_the_private_table_of_a_database_is_refused_by_its_counts(tmp_path: Path) -> None:
     config, data = write_config(tmp_path, PRIOR), write_data(tmp_path)
     header, *rows = [line.split(",") for line in data.read_text().splitlines()]

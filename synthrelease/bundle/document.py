@@ -42,7 +42,7 @@ from synthrelease.published.measurements import (
 )
 from synthrelease.published.names import packages
 from synthrelease.resources import VERSION
-from synthrelease.settings.tables import BundleTable
+from synthrelease.settings.tables import RANDOM, BundleTable
 from synthrelease.spec.release_spec import ReleaseSpec
 
 if TYPE_CHECKING:
@@ -122,12 +122,14 @@ def planned_parts(
     n_file : rows of the private file; None where the number of kept rows is published instead.
     n : rows that the release worked with.
     """
+    persons = None if n_file is None else spec.persons(n_file)
+    first_by = None if persons is None else spec.unit.first_by or RANDOM
     return {
         "title": spec.title,
         "description": spec.description.strip(),
         "synthetic": True,
         "guarantee": GuaranteePart.of(guarantee),
-        "domain": DomainPart.of(spec.rows, n_file, spec.input.missing_values, None if n_file is None else spec.persons(n_file)),
+        "domain": DomainPart.of(spec.rows, n_file, spec.input.missing_values, persons, first_by),
         "charges": ChargePart.of(spec.plan.total),
         "configuration": spec.described(configuration),
         "selection": selection_part(spec),

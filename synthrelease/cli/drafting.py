@@ -145,7 +145,7 @@ def init(
             "--unit",
             metavar="row|KEY[:K]",
             help="Say whose a row is. row: every row is a different person. KEY: the column that identifies the person; "
-            "the first K rows of each person are kept (default 1). By default the draft asks.",
+            "K rows of each person are kept (default 1). By default the draft asks.",
         ),
     ] = None,
     epsilon: Annotated[
@@ -233,7 +233,7 @@ def init(
         shared = f" Rows share the values of {', '.join(keys[:6])}." if keys else ""
         terminal.print(
             f"A question is open: how many rows can one person have?{shared} Answer it under [unit] in {str(configuration)}, "
-            "or draft anew with --unit row (each row is another person) or --unit KEY (the first row of each is released). "
+            "or draft anew with --unit row (each row is another person) or --unit KEY (one row of each is released). "
             "Until then `plan`, `check` and `release` refuse.",
             style="yellow",
         )

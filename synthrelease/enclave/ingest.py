@@ -38,12 +38,16 @@ from synthrelease.enclave.persons import count_first_rows, keys_in_two_ways
 from synthrelease.enclave.pieces import RegisterPiece, count_piece
 from synthrelease.enclave.reading import batches
 from synthrelease.errors import InputError
+from synthrelease.privacy.noise import SYSTEM, SystemEntropy
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import UnitTable
 from synthrelease.sources.source import File, Source, check_members
 
 ROWS_ALONE = UnitTable()
 """Each row is a record."""
+_SEED = 19
+"""Of the rows of persons that are drawn from public files."""
 
 
 def ingest(
@@ -143,13 +147,15 @@ def _spellings(source: Source, schema: Schema, policy: InputTable, unit: UnitTab
 def read_public(
     path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, unit: UnitTable = ROWS_ALONE
 ) -> Counts:
-    """The kept rows of a file that is public: counts that anybody may see. Only the rehearsal may call it.
+    """Count the kept rows of a file that is public: anybody may see them. Only the rehearsal may call it.
+
+    Of a person's rows that come at the same place the same ones are drawn in every reading.
 
     Raises
     ------
     InputError : as `ingest`, for texts that are no number or no date, and for a file of which no row is kept.
     """
-    found = _counted(path, lambda source: _read(source, schema, policy, raw, None, None, unit))
+    found = _counted(path, lambda source: _read(source, schema, policy, raw, None, None, unit, SeededEntropy(_SEED)))
     if found.unread:
         raise InputError("\n  ".join([f"{path}: the public file does not fit the specification.", *found.unread]) + f"\n{MEND}")
     if not found.kept.total:
@@ -187,6 +193,7 @@ def _read(
     run: Run | None,
     piece: RegisterPiece | None,
     unit: UnitTable,
+    entropy: SystemEntropy = SYSTEM,
 ) -> _KeptRows:
     check_members(path, asked=schema.linked is not None)
     if schema.linked is not None and (piece is not None or unit.key is not None):
@@ -197,7 +204,7 @@ def _read(
     if schema.linked is not None:
         found = count_linked_rows(path, schema, policy) if run is None else count_linked_pieces(path, schema, policy, run)
     elif unit.key is not None:
-        found = count_first_rows(path, schema, policy, raw, unit)
+        found = count_first_rows(path, schema, policy, raw, unit, entropy)
     elif piece is not None:
         found = count_piece(path, schema, policy, piece)
     elif path.holds_files():

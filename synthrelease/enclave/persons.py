@@ -1,16 +1,18 @@
 """Keep the rows of a person together: first rows, marks of keys, spellings of keys.
 
-The first rows of each person: of the rows that one key has, the first k that the rules keep, in a public order.
+The first rows of each person: of the rows that one key has, the first k that the rules keep.
 
-Which they are is a function of that person's rows alone, so replacing all rows of one person changes at most k kept records
-(theory 1.9, first rows of a person). The order is that of the stated columns, then that of the bins in all released columns;
-rows that agree in these too add the same to every count. The order of the file has no effect, and nothing is drawn.
+The order is that of the stated columns; rows that agree in them, or all where none is stated, come in a random order. A row is
+never chosen by what is released of it. Which rows are kept is a function of that person's rows and of coins of each row, so
+replacing all rows of one person changes at most k kept records (theory 1.9, first rows of a person), and the order of the file
+has no effect on how likely each choice is.
 
 Privacy
 -------
 A key says which rows belong together and is used for nothing else; 12 and 12.0 are one key (`number_texts.key_text`). Of its
 text a mark is held in memory (`marks`); nothing of it leaves this module. How many persons there are is public, the number of
-rows is not.
+rows is not. The coins come from the operating system in a release, are forgotten with the reading, and are nobody's seed: were
+they known and given to rows as they stand in the file, rows of others would get other coins when a person has more rows.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from synthrelease.data.counts import Counts, EqualRows, words_of
+from synthrelease.data.counts import Counts, EqualRows
 from synthrelease.data.dates import ISO, DateFormat
 from synthrelease.data.layout import Layout
 from synthrelease.data.misfits import dates_in
@@ -31,7 +33,7 @@ from synthrelease.enclave.counting import BinRule, CountedRows, rows_with_bins
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts, key_number, key_text
 from synthrelease.errors import InputError
-from synthrelease.privacy.noise import secret_bytes
+from synthrelease.privacy.noise import SYSTEM, SystemEntropy, secret_bytes
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import UnitTable
 from synthrelease.sources.source import Source, unwritten
@@ -39,8 +41,8 @@ from synthrelease.sources.source import Source, unwritten
 # Marks of keys: which rows belong together, without the keys themselves.
 #
 # A mark is 128 bits of a key, made with a secret that is new in every reading and forgotten with it: equal for equal keys,
-# and of
-# other keys different with a probability of 1 - 2^-128 for each two. Keys are equal when their normal forms are (`key_text`).
+# and of other keys different with a probability of 1 - 2^-128 for each two. Keys are equal when their normal forms are
+# (`key_text`).
 
 NO_MARKS = np.zeros((0, 2), dtype=np.uint64)
 
@@ -95,16 +97,26 @@ def repeated(marks: np.ndarray) -> np.ndarray:
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d{1,3})?", re.ASCII)
 _SIGN = np.uint64(2**63)
+_COINS = 2**63 - 1
+"""Values of the coin of a row: two of a person's rows agree in it with a probability below 2^-62."""
 _ROOM = 2**20
 """Rows that are collected, at least, before those that cannot be the first ones are let go."""
 
 
-def count_first_rows(source: Source, schema: Schema, policy: InputTable, raw: Plausibility, unit: UnitTable) -> CountedRows:
-    """What the first rows of all persons add up to; `n_rows` is the number of persons times the rows that each can have.
+def count_first_rows(
+    source: Source,
+    schema: Schema,
+    policy: InputTable,
+    raw: Plausibility,
+    unit: UnitTable,
+    entropy: SystemEntropy = SYSTEM,
+) -> CountedRows:
+    """Count the first rows of all persons; `n_rows` is the number of persons times the rows that each can have.
 
     Parameters
     ----------
     unit : with a key. Rows without one are left out.
+    entropy : of the coins that decide between rows of a person that come at the same place; another one of public files alone.
 
     Raises
     ------
@@ -112,11 +124,11 @@ def count_first_rows(source: Source, schema: Schema, policy: InputTable, raw: Pl
     """
     if unit.key is None:
         raise ValueError("without a key nobody knows the rows of a person")
-    rule, persons = BinRule(schema, policy), Persons(schema.layout, unit.records, len(unit.first_by))
+    rule, persons = BinRule(schema, policy), Persons(schema.layout, unit.records, len(unit.order))
     mark = marker(policy)
-    orders = [order_of(dates_in(schema, name), policy) for name in unit.first_by]
+    orders = [order_of(dates_in(schema, name), policy) for name in unit.order]
     with unwritten(lambda: [source.files()]):
-        for _, columns in batches(source, schema, policy, [unit.key, *unit.first_by]):
+        for _, columns in batches(source, schema, policy, [unit.key, *unit.order]):
             digits = rule.bins(columns)
             marks, has_key = mark(columns[unit.key])
             whole = rows_with_bins(digits)
@@ -125,7 +137,8 @@ def count_first_rows(source: Source, schema: Schema, policy: InputTable, raw: Pl
             allowed = np.flatnonzero(kept)
             if raw.masks:
                 allowed = allowed[~raw.forbidden([column[allowed] for column in bins])]
-            order = [word[allowed] for name, words in zip(unit.first_by, orders, strict=True) for word in words(columns[name])]
+            order = [word[allowed] for name, words in zip(unit.order, orders, strict=True) for word in words(columns[name])]
+            order.append(entropy.picks(np.full(len(allowed), _COINS)))
             persons.add(marks[has_key], marks[allowed], order, [column[allowed] for column in bins])
     n_persons = persons.number()
     if not n_persons:
@@ -148,7 +161,7 @@ class Persons:
     def __init__(self, layout: Layout, most: int, n_orders: int):
         self._layout, self._most = layout, most
         self._marks = [NO_MARKS]
-        kinds = [np.dtype(np.uint64)] * (2 + WORDS * n_orders) + [np.min_scalar_type(max(n - 1, 0)) for n in layout.sizes]
+        kinds = [np.dtype(np.uint64)] * (2 + WORDS * n_orders + 1) + [np.min_scalar_type(max(n - 1, 0)) for n in layout.sizes]
         self._n_before_bins = len(kinds) - len(layout.sizes)
         self._rows = [[np.zeros(0, dtype=kind)] for kind in kinds]
         self._collected, self._left = [0, 0], [0, 0]
@@ -159,7 +172,8 @@ class Persons:
         Parameters
         ----------
         marks : (n, 2) of all rows with a key, kept or not.
-        of_rows, order, bins : of the kept rows: their marks, the words that order them, and for each column their bins.
+        of_rows, order, bins : of the kept rows: their marks, the words that order them, a coin last, and for each column their
+            bins.
         """
         self._marks.append(different(marks))
         for kept, more in zip(self._rows, [of_rows[:, 0], of_rows[:, 1], *order, *bins], strict=True):
@@ -189,8 +203,7 @@ class Persons:
         number, rows_of_each = persons.ranks, np.diff(persons.starts, append=len(rows[0]))
         several = rows_of_each[number] > 1
         among = np.flatnonzero(several)  # the rows of persons with several; all others stay
-        words = words_of(self._layout, [column[among] for column in rows[self._n_before_bins :]])
-        keys = [number[among], *(word[among] for word in rows[2 : self._n_before_bins]), *words]  # the most telling one first
+        keys = [number[among], *(word[among] for word in rows[2 : self._n_before_bins])]  # the most telling one first
         ordered = among[np.lexsort(keys[::-1])]
         starts = np.diff(number[ordered], prepend=-1) != 0
         places = np.arange(len(ordered))

@@ -103,6 +103,8 @@ class DomainPart(Part):
     missing_values : the texts that count as missing.
     persons : of the private file, where a key tells their rows: how many different keys it has. `file_rows` is then the most
         records that they can have, so many times `records` of the guarantee's person: how many rows the file has is not told.
+    first_by : with `persons`, the columns by which a person's rows are ordered, or "random"; None in releases of versions
+        that ordered them by released values after that.
     """
 
     way: Way = Field(validation_alias=AliasChoices("rows", "way"), serialization_alias="rows")
@@ -111,6 +113,7 @@ class DomainPart(Part):
     shortfall: ExactText | None
     missing_values: list[str]
     persons: int | None = None
+    first_by: list[str] | Literal["random"] | None = None
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
         """The number of persons, where a key tells their rows."""
@@ -118,7 +121,12 @@ class DomainPart(Part):
 
     @classmethod
     def of(
-        cls, rule: RowsRule, file_rows: int | None, missing_values: tuple[str, ...], persons: int | None = None
+        cls,
+        rule: RowsRule,
+        file_rows: int | None,
+        missing_values: tuple[str, ...],
+        persons: int | None = None,
+        first_by: list[str] | Literal["random"] | None = None,
     ) -> DomainPart:
         counted = rule.way == "counted"
         return cls(
@@ -128,6 +136,7 @@ class DomainPart(Part):
             shortfall=str(SHORTFALL) if counted else None,
             missing_values=list(missing_values),
             persons=persons,
+            first_by=first_by,
         )
 
 

@@ -35,6 +35,7 @@ from synthrelease.published.folder import load
 from synthrelease.releasing.selection import one_thread
 from synthrelease.resources import file_digest
 from synthrelease.settings.base import RELEASED
+from synthrelease.sources.source import Source
 from synthrelease.spec.release_spec import ReleaseSpec
 
 # The table of a release in two random pieces: one that the generator is fitted to, and one that the criteria ask.
@@ -233,6 +234,17 @@ def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
         else read_public(path, spec.schema, spec.input, spec.raw, spec.unit)
         for name, path in spec.priors.items()
     }
+
+
+def public_digest(path: str | Path | Source, spec: ReleaseSpec, counts: Counts) -> str:
+    """Return the digest by which a private file is known to be this public one: of all its rows, with a key of persons, too,
+    since of these other rows are drawn in each reading.
+
+    Parameters
+    ----------
+    counts : of the public file, as `spec` reads it.
+    """
+    return (read_public(path, spec.schema, spec.input, spec.raw) if spec.unit.key is not None else counts).digest()
 
 
 @one_thread

@@ -30,6 +30,7 @@ from synthrelease.releasing.attempt import (
     check_rows,
     divided,
     prepare,
+    public_digest,
     read_priors,
     released_figures,
 )
@@ -239,7 +240,7 @@ def release(
     priors = read_priors(spec) if priors is None else priors
     progress("reading the private file")
     # an earlier release may have the very rows: it had noise, so that this tells nobody anything, and a refusal would
-    files = {prior.digest() for name, prior in priors.items() if not name.startswith(RELEASED)}
+    files = {public_digest(spec.priors[name], spec, prior) for name, prior in priors.items() if not name.startswith(RELEASED)}
     private = read_private(spec, data, files | set(public), run, piece)
     n_public = private.n if spec.rows.way == "exact" else private.n_file
     check_delta(spec.plan.total.delta, n_public, spent=True)
@@ -291,7 +292,8 @@ def read_private(
     if (None if piece is None else piece.rule) != spec.split:
         raise BudgetError("Refused: expected the piece that [split] names, found another or none. No private count was read.")
     rows = ingest(data, spec.schema, spec.input, spec.raw, run, piece, spec.unit)
-    if rows.is_public(public) or (piece is not None and public and _whole_is_public(spec, data, public)):
+    drawn = piece is not None or spec.unit.key is not None
+    if rows.is_public(public) or (drawn and public and _whole_is_public(spec, data, public)):
         raise BudgetError(
             f"Refused: {data} holds the rows of a table that is said to be public: a prior, or what the shortlist was "
             "rehearsed on. A release that starts from the private rows themselves protects nobody. Nothing was published; the "
@@ -310,7 +312,8 @@ def read_private(
 
 
 def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Collection[str]) -> bool:
-    """Whether the whole register, of which a piece is read, is a public table. Other pieces are looked at for this alone.
+    """Whether the whole file, of which a piece or some rows of each person are read, is a public table. The others are looked
+    at for this alone.
 
     Only equality has a consequence (`same_file`): a register that does not fit the specification is no public table, which did.
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
@@ -58,6 +58,8 @@ class BudgetTable(SpecTable):
     reason: Reason = ""
 
 
+RANDOM: Final = "random"
+"""Of [unit] first_by: the rows of a person come in a random order."""
 NOT_ANSWERED = "not answered"
 """Of [unit] records_per_person: nobody has said yet how rows belong to persons. What spends refuses it."""
 
@@ -74,8 +76,8 @@ class UnitTable(SpecTable):
         are 1E5 and 100000, because they may be codes. Without a key each row is a record, and nothing is left out.
         Example: `key = "patient"`.
     first_by : with a key, the columns of the file by which a person's rows are ordered: numbers by size, dates by time, other
-        texts by their first letters, rows without a value last. Rows that agree in them are ordered by what is released.
-        Example: `first_by = ["admitted"]`, `key = "patient"`.
+        texts by their first letters, rows without a value last. Rows that agree in them come in a random order; with "random"
+        all rows do. Left out, or [], with a key: what spends refuses it. Example: `first_by = ["admitted"]`, `key = "patient"`.
     records_per_person : with a key, how many rows of a person are released at most; without one, in how many rows of the file
         one person can stand at most. "not answered", as in drafts, is refused by what spends.
         Example: `records_per_person = 12`.
@@ -84,14 +86,19 @@ class UnitTable(SpecTable):
 
     name: Line = Field(default="record", min_length=1, max_length=60)
     key: str | None = Field(default=None, min_length=1)
-    first_by: list[str] = Field(default=[], max_length=20)
+    first_by: Annotated[list[str], Field(max_length=20)] | Literal["random"] = []
     records_per_person: Annotated[int, Field(ge=1, le=1000)] | Literal["not answered"] = 1
     why: Reason = ""
 
     @property
     def answered(self) -> bool:
-        """Whether somebody has said how rows belong to persons."""
-        return self.records_per_person != NOT_ANSWERED
+        """Whether somebody has said how rows belong to persons, and with a key which row of a person comes first."""
+        return self.records_per_person != NOT_ANSWERED and (self.key is None or bool(self.first_by))
+
+    @property
+    def order(self) -> list[str]:
+        """The columns by which the rows of a person are ordered before chance decides."""
+        return [] if self.first_by == RANDOM else list(self.first_by)
 
     @property
     def records(self) -> int:

@@ -185,10 +185,16 @@ def _quoted(labels: Iterable[str]) -> Iterable[str]:
 QUESTION = (
     "an answer to: how many rows can one person have? The guarantee protects a person's rows together as far as this says. "
     "Write under [unit] `records_per_person = 1` where each row is another person; or, where a column tells whose row it is, "
-    '`key = "COLUMN"` and `records_per_person = 1`: the first row of each person is released, and all rows of a person are '
-    'protected (3: up to three rows of each, at three times the epsilon; `first_by = ["DATE"]`: in which order)'
+    '`key = "COLUMN"` and `records_per_person = 1`: one row of each person is released, and all rows of a person are protected '
+    '(3: up to three rows of each, at three times the epsilon); with `first_by = ["DATE"]` the first ones, with '
+    '`first_by = "random"` any'
 )
 """What is asked, with the lines that answer it."""
+WHICH_ROW = (
+    'an answer to: which row of a person is released? Write under [unit] `first_by = ["COLUMN"]` with a column that orders the '
+    'rows of a person, a date or the number of a visit, released or not; or `first_by = "random"`: one is drawn at random'
+)
+"""What is asked where a key tells persons and nothing orders their rows."""
 
 
 def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None:
@@ -196,14 +202,14 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
     unit = release.unit
     if unit.key is None:
         return
-    if not unit.answered:
+    if unit.records_per_person == NOT_ANSWERED:
         expected = "a number of rows of each person, because there is a key"
         problems.add("unit.records_per_person", expected, repr(NOT_ANSWERED))
     released = [column.name for column in schema.columns if unit.key in column.sources]
     if released:
         expected = f"a column that is not released, found that [columns.{released[0]}] is made of it: take that column out"
         problems.add("unit.key", expected, repr(unit.key))
-    if unit.key in unit.first_by or len(set(unit.first_by)) < len(unit.first_by):
+    if unit.key in unit.order or len(set(unit.order)) < len(unit.order):
         problems.add(
             "unit.first_by", "each column once, and not the key, which all rows of a person share", repr(unit.first_by)
         )
@@ -219,14 +225,31 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
 
 def check_unit_answered(unit: UnitTable, path: str) -> None:
     """Raises SpecError where nobody has said how rows belong to persons: before anything is promised, committed to or spent."""
-    if not unit.answered:
+    if unit.records_per_person == NOT_ANSWERED:
         raise SpecError([Problem(file=path, path="unit.records_per_person", expected=QUESTION, found=repr(NOT_ANSWERED))])
+    if not unit.answered:
+        raise SpecError([Problem(file=path, path="unit.first_by", expected=WHICH_ROW, found="none")])
 
 
-FIRST_BY_VALUES = (
-    "ordered by their released values, column by column: they lean towards low ones. With first_by, say a date, the first "
-    "are those that happened first"
-)
+def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
+    """Say which rows of a person are used, and how figures lean because of it.
+
+    Parameters
+    ----------
+    order : the columns that order the rows of a person; none where they are drawn at random.
+    """
+    if order:
+        first = "the first row" if records == 1 else f"the first {records} rows"
+        chosen = f"{first} of each person that the rules keep, ordered by {listing(order)} (equal ones at random)"
+        later = ", and what later rows have is missing"
+    else:
+        first = "one row" if records == 1 else f"up to {records} rows"
+        chosen, later = f"{first} of each person that the rules keep, drawn at random", ""
+    counts = "one counts" if records == 1 else f"at most {records} count"
+    return chosen, (
+        f"Figures are about persons, not about all rows of the file: however many rows a person has, {counts}. So they "
+        f"lean towards persons with few rows{later}."
+    )
 
 
 def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
@@ -259,13 +282,11 @@ def _person(unit: UnitTable, total: Charge) -> str:
     why = f" ({unit.why})" if unit.why else ""
     if unit.key is None:
         return f"A person stands in at most {unit.records} records{why} and is protected {protected}."
-    first = "first row" if unit.records == 1 else f"first {unit.records} rows"
-    order = f"ordered by {listing(unit.first_by)}, then by their released values" if unit.first_by else FIRST_BY_VALUES
+    rows, lean = used_rows(unit.records, unit.order)
     return (
-        f"Persons: {unit.key!r} identifies the person of each row. The release uses the {first} of each person that the rules "
-        f"keep ({order}). All other rows, and rows without a key, are excluded{why}. All rows of a person are protected "
-        f"together {protected}. The key is never released. The number of persons is published; the number of their rows stays "
-        "secret."
+        f"Persons: {unit.key!r} identifies the person of each row. The release uses {rows}. All other rows, and rows without a "
+        f"key, are excluded{why}. {lean} All rows of a person are protected together {protected}. The key is never released. "
+        "The number of persons is published; the number of their rows stays secret."
     )
 
 

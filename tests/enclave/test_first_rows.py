@@ -1,4 +1,4 @@
-"""The first rows of each person: all replacements of a person's rows on tiny files, any order of the file, every format."""
+"""The first rows of each person: all replacements of a person's rows on tiny files, all coins, every order and format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
-from itertools import combinations_with_replacement, permutations
+from itertools import combinations, combinations_with_replacement, permutations
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +20,11 @@ from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.enclave import persons as first_rows
 from synthrelease.enclave import reading
-from synthrelease.enclave.ingest import check_fit, ingest
+from synthrelease.enclave.ingest import check_fit, ingest, read_public
 from synthrelease.enclave.many_files import one_by_one
 from synthrelease.enclave.persons import count_first_rows
 from synthrelease.errors import InputError
+from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.settings.tables import UnitTable
 from synthrelease.sources.source import Source
@@ -45,12 +46,25 @@ CONTENTS = tuple(content for size in (1, 2, 3) for content in combinations_with_
 
 
 def unit(records: int = 1, first_by: Sequence[str] = ("t",)) -> UnitTable:
-    return UnitTable(key="key", records_per_person=records, first_by=list(first_by))
+    return UnitTable(key="key", records_per_person=records, first_by=list(first_by) or "random")
 
 
-def counted(path: Path, asked: UnitTable, policy: InputTable = POLICY) -> Counter[tuple[int, int]]:
+class Coins(SystemEntropy):
+    """Gives these coins in turn, to the kept rows as they stand in the file."""
+
+    def __init__(self, coins: Sequence[int]):
+        self._left = list(coins)
+
+    def picks(self, bounds: np.ndarray) -> np.ndarray:
+        given, self._left = self._left[: len(bounds)], self._left[len(bounds) :]
+        return np.array(given, dtype=np.int64)
+
+
+def counted(
+    path: Path, asked: UnitTable, policy: InputTable = POLICY, entropy: SystemEntropy = SYSTEM
+) -> Counter[tuple[int, int]]:
     """The bins of the kept rows."""
-    found = count_first_rows(Source.of(path), SCHEMA, policy, RULE, asked).cells
+    found = count_first_rows(Source.of(path), SCHEMA, policy, RULE, asked, entropy).cells
     cells = zip(*(bins.tolist() for bins in found.bins), strict=True)
     return Counter(dict(zip(cells, found.counts.tolist(), strict=True)))
 
@@ -60,43 +74,80 @@ def written(path: Path, rows: Sequence[tuple[str, ...]], header: str = "key,t,ag
     return path
 
 
-def slowly(content: Sequence[Row], records: int) -> Counter[tuple[int, int]]:
-    """What is kept of one person: by when, then age, then ward."""
+def slowly(content: Sequence[Row], records: int, coins: Sequence[int] = ()) -> Counter[tuple[int, int]]:
+    """What is kept of one person: by when, then by the coins of the kept rows, which are 0, 1, ... without any."""
     kept = [(float(t or "inf"), int(age), "ab".index(ward)) for t, age, ward in content if age and (age, ward) != ("3", "b")]
-    return Counter((age, ward) for _, age, ward in sorted(kept)[:records])
+    ordered = sorted((t, coin, age, ward) for coin, (t, age, ward) in zip(coins or range(len(kept)), kept, strict=False))
+    return Counter((age, ward) for _, _, age, ward in ordered[:records])
 
 
 @pytest.mark.parametrize("records", [1, 2])
 def test_of_every_content_the_first_rows_that_the_rules_keep_are_kept(records: int, tmp_path: Path) -> None:
     """Each by itself, so that no other person has an effect: no content leaves more than k records."""
     for content in CONTENTS:
-        found = counted(written(tmp_path / "one.csv", [("p", *row) for row in content]), unit(records))
+        found = counted(written(tmp_path / "one.csv", [("p", *row) for row in content]), unit(records), entropy=Coins(range(9)))
         assert found == slowly(content, records), content
         assert found.total() <= records
 
 
 @pytest.mark.parametrize("records", [1, 2])
 def test_replacing_all_rows_of_a_person_changes_at_most_k_records(records: int, tmp_path: Path) -> None:
-    """The kept records of a file are those of its persons added up, so only one person's part of at most k records changes."""
+    """For all coins of the others: what is kept of them is the same, so only one person's part of at most k records changes."""
     rng = random.Random(5)
     others = [rng.choice(CONTENTS) for _ in range(4)]
-    rest = sum((slowly(content, records) for content in others), Counter[tuple[int, int]]())
+    rows = [(f"p{place}", *row) for place, each in enumerate(others) for row in each]
     for content in CONTENTS:
-        rows = [(f"p{place}", *row) for place, each in enumerate([content, *others]) for row in each]
-        rng.shuffle(rows)
-        found = counted(written(tmp_path / "file.csv", rows), unit(records))
-        assert found == rest + slowly(content, records), content
-        assert (found - rest).total() <= records
+        coins = rng.sample(range(100), 20)
+        of_others = counted(written(tmp_path / "others.csv", rows), unit(records), entropy=Coins(coins))
+        both = written(tmp_path / "file.csv", [*rows, *(("p", *row) for row in content)])  # the others have the same coins
+        found = counted(both, unit(records), entropy=Coins(coins))
+        assert of_others <= found, content
+        assert (found - of_others).total() <= records
+
+
+@pytest.mark.parametrize("records", [1, 2])
+@pytest.mark.parametrize("first_by", [(), ("t",)])
+def test_of_rows_at_the_same_place_each_is_kept_with_the_same_probability_in_any_order_of_the_file(
+    records: int, first_by: Sequence[str], tmp_path: Path
+) -> None:
+    """Over all orders that coins can have, which are equally likely: every choice of k rows of a person comes as often; of a
+    row that stands there twice each counts."""
+    rows = [("p", "2", "1", "a"), ("p", "2", "1", "a"), ("p", "2", "0", "b"), ("p", "10", "2", "a")]
+    last = 1 if first_by else 0  # of the row of t = 10: after all others
+    expected = Counter[tuple[tuple[int, int], ...]]()
+    for chosen in combinations(rows[: len(rows) - last], records):
+        expected[tuple(sorted((int(age), "ab".index(ward)) for _, _, age, ward in chosen))] += 1
+    for order in (rows, rows[::-1], [rows[0], rows[3], rows[2], rows[1]]):
+        path = written(tmp_path / "file.csv", order)
+        found = Counter[tuple[tuple[int, int], ...]]()
+        for coins in permutations(range(4)):
+            found[tuple(sorted(counted(path, unit(records, first_by), entropy=Coins(coins)).elements()))] += 1
+        times = 24 // expected.total()
+        assert found == Counter({chosen: times * number for chosen, number in expected.items()}), order
+
+
+def test_coins_come_from_the_operating_system_and_public_files_are_read_alike(tmp_path: Path) -> None:
+    """Of a hundred persons with two rows each the same are kept in every reading of a public file, and never in two of a
+    private one (with a probability of 2^-99)."""
+    path = written(tmp_path / "file.csv", [(f"p{i}", "1", "0" if i % 2 else "1", ward) for i in range(100) for ward in "ab"])
+    public = [read_public(path, SCHEMA, POLICY, RULE, unit(first_by=())).digest() for _ in range(2)]
+    private = [ingest(path, SCHEMA, POLICY, RULE, unit=unit(first_by=())) for _ in range(2)]
+    assert public[0] == public[1]
+    assert not any(each.is_public(public) for each in private)
+    chosen = [sorted(counted(path, unit(first_by=())).items()) for _ in range(4)]
+    assert len({tuple(each) for each in chosen}) > 1
 
 
 def test_the_order_of_the_file_and_its_batches_have_no_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [("p", "2", "1", "a"), ("q", "1", "0", "a"), ("p", "2", "0", "b"), ("p", "10", "0", "a"), ("q", "1", "2", "a")]
+    rows = [("p", "2", "1", "a"), ("q", "1", "0", "a"), ("p", "1", "0", "b"), ("p", "10", "0", "a"), ("q", "3", "2", "a")]
     monkeypatch.setattr(first_rows, "_ROOM", 0)  # rows that cannot be first any more are let go after every batch
     for size in (1, 2, 100):
         monkeypatch.setattr(reading, "ROWS_PER_BATCH", size)
         for order in random.Random(size).sample(list(permutations(rows)), 8):
-            assert counted(written(tmp_path / "file.csv", order), unit(first_by=())) == {(0, 0): 2}
             assert counted(written(tmp_path / "file.csv", order), unit()) == {(0, 1): 1, (0, 0): 1}
+            coins = [int(row[1]) if row[0] == "p" else 20 - int(row[1]) for row in order]
+            drawn = counted(tmp_path / "file.csv", unit(first_by=()), entropy=Coins(coins))
+            assert drawn == {(0, 1): 1, (2, 0): 1}  # the row with the least coin, whichever batch it is in
 
 
 def test_rows_in_many_files_are_those_of_one_person(tmp_path: Path) -> None:
@@ -222,7 +273,7 @@ def test_every_format_keeps_the_same_rows(tmp_path: Path) -> None:
     table = pd.DataFrame(
         {
             "key": rng.integers(1, 60, 200),
-            "t": rng.integers(1, 4, 200),
+            "t": rng.permutation(200),
             "age": rng.integers(0, 4, 200),
             "ward": rng.choice(["a", "b"], 200),
         }

@@ -6,6 +6,8 @@ from tests.mutations.machinery import Mutation
 
 ROWS = "tests/enclave/test_first_rows.py"
 ASKED = "tests/spec/test_persons.py"
+PUBLISH = "tests/test_publish.py"
+LAW = "test_of_rows_at_the_same_place_each_is_kept_with_the_same_probability_in_any_order_of_the_file"
 
 OF_PERSONS = (
     Mutation(
@@ -21,7 +23,7 @@ OF_PERSONS = (
         name="persons: the first rows in the order of the file",
         breaks="which record of a person is kept depends on how the file was sorted",
         place="enclave.persons:Persons._let_go",
-        old="keys = [number[among], *(word[among] for word in rows[2 : self._n_before_bins]), *words]",
+        old="keys = [number[among], *(word[among] for word in rows[2 : self._n_before_bins])]",
         new="keys = [number[among]]",
         tests=(f"{ROWS}::test_the_order_of_the_file_and_its_batches_have_no_effect",),
     ),
@@ -29,9 +31,42 @@ OF_PERSONS = (
         name="persons: rows that agree in the stated columns stay in the order of the file",
         breaks="of a person's rows of one day the file decides which is kept",
         place="enclave.persons:Persons._let_go",
-        old="keys = [number[among], *(word[among] for word in rows[2 : self._n_before_bins]), *words]",
-        new="keys = [number[among], *(word[among] for word in rows[2 : self._n_before_bins])]",
-        tests=(f"{ROWS}::test_the_order_of_the_file_and_its_batches_have_no_effect",),
+        old="(word[among] for word in rows[2 : self._n_before_bins])",
+        new="(word[among] for word in rows[2 : self._n_before_bins - 1])",
+        tests=(f"{ROWS}::{LAW}",),
+    ),
+    Mutation(
+        name="persons: rows that agree are chosen by what is released of them",
+        breaks="low values are released, and the release leans to them",
+        place="enclave.persons:count_first_rows",
+        old="order.append(entropy.picks(np.full(len(allowed), _COINS)))",
+        new="order.append(bins[0][allowed])",
+        tests=(f"{ROWS}::{LAW}",),
+    ),
+    Mutation(
+        name="persons: chance comes before the stated order",
+        breaks="the first stay of a patient is any stay",
+        place="enclave.persons:count_first_rows",
+        old="order.append(entropy.picks(np.full(len(allowed), _COINS)))",
+        new="order.insert(0, entropy.picks(np.full(len(allowed), _COINS)))",
+        tests=(f"{ROWS}::{LAW}",),
+    ),
+    Mutation(
+        name="persons: a release draws rows by the coins of public files",
+        breaks="with known coins the rows of others tell how many rows a person has",
+        place="enclave.ingest:ingest",
+        old="_read(source, schema, policy, raw, run, piece, unit)",
+        new="_read(source, schema, policy, raw, run, piece, unit, SeededEntropy(_SEED))",
+        tests=(f"{ROWS}::test_coins_come_from_the_operating_system_and_public_files_are_read_alike",),
+        core=True,
+    ),
+    Mutation(
+        name="persons: a file that is called public is compared by the rows that were drawn",
+        breaks="a release starts from the private rows themselves",
+        place="releasing.attempt:public_digest",
+        old="spec.unit.key is not None",
+        new="False",
+        tests=(f"{PUBLISH}::test_such_a_prior_is_refused_too_where_rows_of_each_person_are_drawn",),
     ),
     Mutation(
         name="persons: rows against a rule come first, too",
@@ -73,6 +108,14 @@ OF_PERSONS = (
         old="spec.check_unit_answered()",
         new="pass",
         tests=(f"{ASKED}::test_what_promises_or_spends_asks_first",),
+    ),
+    Mutation(
+        name="persons: a key without an order is not asked about",
+        breaks="nobody has said which row of a person is released",
+        place="spec.record:check_unit_answered",
+        old="if not unit.answered:",
+        new="if False:",
+        tests=(f"{ASKED}::test_a_key_alone_does_not_say_which_row_of_a_person_comes_first",),
     ),
     Mutation(
         name="persons: the key may be released",

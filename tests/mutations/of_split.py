@@ -200,7 +200,7 @@ OF_THE_SPLIT = (
         name="split: a register that is called public is compared by its piece alone",
         breaks="a release starts from the private rows themselves",
         place="releasing.release:read_private",
-        old="piece is not None and public and _whole_is_public(spec, data, public)",
+        old="drawn and public and _whole_is_public(spec, data, public)",
         new="False",
         tests=(f"{WHOLE}::test_a_register_that_is_said_to_be_public_is_found_by_its_counts_also_when_a_piece_is_read",),
     ),

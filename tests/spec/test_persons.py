@@ -144,6 +144,8 @@ def test_a_release_tells_the_number_of_persons_and_never_that_of_rows(
     assert code == 0, verified
     document = json.loads((out / "release.json").read_text())
     assert document["domain"]["persons"] == 400
+    assert document["domain"]["first_by"] == ["day"]
+    assert all("lean towards persons with few rows" in (out / name).read_text() for name in ("README.html", "SIGN.md"))
     assert document["domain"]["file_rows"] == 400 * records
     assert "N = 400" in document["guarantee"]["invariants"][0]
     assert document["guarantee"]["person"]["records"] == records
@@ -162,3 +164,20 @@ def test_a_release_tells_the_number_of_persons_and_never_that_of_rows(
     released = synthrelease.load(out).table
     if records == 1:  # the later rows, all of them heads of year 8, are in nobody's first row
         assert (released["year"] == "7-8").mean() < 0.2
+
+
+def test_a_key_alone_does_not_say_which_row_of_a_person_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Left out or empty it stops what promises, and no value of a row decides; stated, the plan says how figures lean."""
+    for order, code, words in (
+        ("", 2, "which row of a person is released?"),
+        ("first_by = []", 2, '`first_by = "random"`: one is drawn at random'),
+        ('first_by = "random"', 0, "one row of each person that the rules keep, drawn at random"),
+        ('first_by = ["day"]', 0, "the first row of each person that the rules keep, ordered by 'day' (equal ones at random)"),
+    ):
+        config = keyed(tmp_path)
+        config.write_text(config.read_text().replace('first_by = ["day"]', order))
+        found, said = said_by(monkeypatch, capsys, "plan", str(config))
+        assert (found, words in " ".join(said.split())) == (code, True), order
+        assert code or "lean towards persons with few rows" in " ".join(said.split())

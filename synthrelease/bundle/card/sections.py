@@ -32,6 +32,8 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import release_of
 from synthrelease.published.table import ReleasedTable
 from synthrelease.settings.questions import QuestionTable
+from synthrelease.settings.tables import RANDOM
+from synthrelease.spec.record import used_rows
 
 # Which associations the rows carry, on the first screen of the card: the pairs that they do not carry are named.
 
@@ -631,13 +633,15 @@ def _of_a_key(document: ReleaseDocument) -> str:
     """What protects a person of whom the key of the file tells all rows."""
     person = document.guarantee.person
     named = "" if person.unit == "record" else f" (each a {person.unit})"
-    used = (
-        "The first row of each person was" if person.records == 1 else f"At most the first {person.records} rows of each were"
-    )
+    if (first_by := document.domain.first_by) is None:  # released before rows were drawn
+        first = "first row" if person.records == 1 else f"first {person.records} rows"
+        used, lean = f"the {first} of each person, in an order that depends on that person's rows alone", ""
+    else:
+        used, lean = used_rows(person.records, [] if first_by == RANDOM else first_by)
     text = (
-        f"One person, with all rows of the original file that have the person's key{named}. {used} used, in an order that "
-        "depends on that person's rows alone; all others were left out. Neighbouring files have the same persons, and all "
-        "rows of one of them are replaced by any others"
+        f"One person, with all rows of the original file that have the person's key{named}. The release used {used}; all "
+        f"others were left out. {lean}{' ' if lean else ''}Neighbouring files have the same persons, and all rows of one of "
+        "them are replaced by any others"
     )
     why = f" ({person.why})" if person.why else ""
     if person.epsilon_exact is None or person.delta_exact is None:

@@ -21,6 +21,7 @@ from typing import Any
 from synthrelease.data.schema import Column
 from synthrelease.errors import InputError, OutputError, SynthreleaseError
 from synthrelease.settings.reading import ConfigurationFile, beside, read_configuration, toml_tables
+from synthrelease.settings.tables import RANDOM
 from synthrelease.spec.load import load_changed
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import judged_digest
@@ -541,6 +542,9 @@ def _of_unit(place: str, form: Form) -> Changes:
         return _line(("unit", place), form)
     if place == "records_per_person":
         return _number(("unit", place), form)
+    if place == "first_by":
+        order = form.get("value", "")
+        return {"configuration": [Edit(path=("unit", place), toml=toml(order if order == RANDOM else order.split(", ")))]}
     raise NoSuchControl
 
 

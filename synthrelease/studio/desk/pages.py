@@ -28,6 +28,7 @@ from synthrelease.errors import InputError, SpecError, SynthreleaseError
 from synthrelease.privacy.ledger import Ledger
 from synthrelease.privacy.noise import SYSTEM
 from synthrelease.resources import templates
+from synthrelease.settings.tables import RANDOM
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.desk.files import (
     BothTexts,
@@ -106,6 +107,8 @@ def take_as_key(files: DeskFiles, shown: Shown, source: str) -> None:
     edits = [Edit(path=("unit", "key"), toml=toml(source))]
     if not shown.spec.unit.answered:
         edits.append(Edit(path=("unit", "records_per_person"), toml="1"))
+    if not shown.spec.unit.first_by:
+        edits.append(Edit(path=("unit", "first_by"), toml=toml(RANDOM)))
     files.write(files.texts(), {"configuration": edits})
 
 

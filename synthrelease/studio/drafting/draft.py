@@ -249,7 +249,9 @@ class Drafting:
         if self.members is not None:
             self.members = replace(self.members, rules=tuple(suggested_of_members(spec.schema, transformation, table)))
         unique = once_only(table)
-        choices = replace(choices, gaps=(self.members.n_roots if self.members else self.file.n_rows) - round(table.total))
+        of_persons = self.unit.later + self.unit.without_key if self.unit else 0
+        rows = self.members.n_roots if self.members else self.file.n_rows - of_persons
+        choices = replace(choices, gaps=rows - round(table.total))
         choices = replace(choices, rules=tuple(rules), unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
         self.progress("looking for the tables in which the columns hang together")
         spec = self.loaded(choices, FIRST)

@@ -30,7 +30,7 @@ from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.mistakes import validated
 from synthrelease.settings.reading import beside, dotted, read_configuration, read_toml, toml_tables
-from synthrelease.settings.tables import OPTIONS
+from synthrelease.settings.tables import OPTIONS, UnitTable
 from synthrelease.sources.paths import checked_path
 from synthrelease.spec.load import load_changed, load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
@@ -422,7 +422,7 @@ class _References:
         unit, columns = self.tables.get("unit", {}), self.tables["columns"]
         made = {
             source: {name for name, table in columns.items() if source in (table.get("source", name), table.get("minus"))}
-            for source in unit.get("first_by", ())
+            for source in UnitTable.model_validate(unit).order
         }
         for source, names in made.items():
             if names and names <= self.gone:

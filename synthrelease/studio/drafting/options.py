@@ -10,7 +10,7 @@ import json
 import math
 import textwrap
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import NamedTuple
@@ -20,11 +20,12 @@ import numpy as np
 from synthrelease.criteria.facts import CriterionDraft
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import lattice
-from synthrelease.errors import InputError, closest, listing
+from synthrelease.errors import InputError, closest, listing, so_many
 from synthrelease.generators.measured_noise import CountNoise
 from synthrelease.generators.measurements import divided, power_of
-from synthrelease.settings.tables import NOT_ANSWERED
+from synthrelease.settings.tables import NOT_ANSWERED, RANDOM
 from synthrelease.sources.paths import without_secrets
+from synthrelease.spec.record import used_rows
 from synthrelease.studio.drafting.categories import are_too_many, draft_codes
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut, heavy_value, left_out_as_key, plain_name
 from synthrelease.studio.drafting.criteria import Suggestion
@@ -435,6 +436,8 @@ _IF_NONE = (
     "If that says that a row has no key, leave the key of such rows empty in the private file: then they are left out. As it "
     "is, they count as one person, of whom the first rows are released."
 )
+_MOST_DIFFER = 0.5
+"""Of the rows of persons behind the first, in which a date has to differ that orders them."""
 _MENTIONED = 6
 """Candidates that a draft names."""
 
@@ -447,19 +450,41 @@ class UnitAnswer:
     ----------
     key, records : the column that tells whose row it is, and how many rows of each person are released; without a key each
         row is another person.
-    first_by : the column by which a person's rows are ordered, where there is one.
+    first_by : the column by which a person's rows are ordered, where there is one; else they are drawn at random.
     heavy : the value of the key that may stand for none (`keys.heavy_value`).
+    varying : the columns in which rows of a person differ, released or not, by the share of later rows in which they do.
+    without_key, later : rows of the public file that have no key, and those beyond what is released of each person.
     """
 
     key: str | None = None
     records: int = 1
     first_by: tuple[str, ...] = ()
     heavy: str = ""
+    varying: Mapping[str, float] = field(default_factory=dict)
+    without_key: int = 0
+    later: int = 0
+
+    @property
+    def lost(self) -> str:
+        """How many rows of the public file are left out because of whose they are, a sentence."""
+        return (
+            f"Of the public file {so_many(self.later, 'row')} of persons who have more, and {so_many(self.without_key, 'row')} "
+            "without a key, are left out, whatever stands in them."
+        )
 
     @property
     def doubt(self) -> str:
-        """What the steward is asked about the key, in sentences; empty where nothing is doubtful."""
-        return f"In the public file the key {self.key!r} has {self.heavy}. {_IF_NONE}" if self.heavy else ""
+        """What the steward is asked about the key and the order of rows, in sentences; empty where nothing is doubtful."""
+        said = [f"In the public file the key {self.key!r} has {self.heavy}. {_IF_NONE}"] if self.heavy else []
+        if self.varying and not self.first_by:
+            named = [f"{name!r} ({share:.0%})" for name, share in list(self.varying.items())[:_MENTIONED]]
+            more = f" and {len(self.varying) - _MENTIONED} more" if len(self.varying) > _MENTIONED else ""
+            said.append(
+                "Which row of a person comes first? No released date says it, so one is drawn at random. Columns in which rows "
+                f"of a person differ (in so many of the rows behind the first): {', '.join(named)}{more}. If one of them is "
+                f"the order of events, say so under [unit], released or not: first_by = [{_text(next(iter(self.varying)))}]."
+            )
+        return " ".join(said)
 
     @classmethod
     def of(cls, asked: str, names: Collection[str]) -> UnitAnswer:
@@ -489,7 +514,7 @@ class UnitAnswer:
         return cls(key=key, records=int(number))
 
     def ordered(self, file: PublicFile, dated: Sequence[str]) -> UnitAnswer:
-        """With the first column of dates in which the rows of one person differ, and the value that may stand for no key.
+        """Add the column of dates that orders the rows of persons best, if one does in most of them, and what differs in them.
 
         Raises
         ------
@@ -497,8 +522,8 @@ class UnitAnswer:
         """
         if self.key is None:
             return self
-        rows = every_row(file, (self.key, *dated), self.key)
-        keys, every = rows[self.key]
+        rows = every_row(file, tuple(file.columns), self.key)
+        keys, every = rows.pop(self.key)
         if (n := len({*keys} - {""})) < FEWEST_PERSONS:
             raise InputError(
                 f"--unit: expected a column that tells persons apart, by at least {FEWEST_PERSONS} values; found {self.key!r} "
@@ -508,12 +533,21 @@ class UnitAnswer:
         heavy = heavy_value({key: often for key, often in zip(keys, times, strict=True) if key})
         with_key = every != (keys.index("") if "" in keys else -1)
         persons = every[with_key]
-        for name in dated:
-            texts, codes = rows[name]
-            pairs = persons * len(texts) + codes[with_key]
-            if len(np.unique(pairs)) > len(np.unique(persons)):
-                return replace(self, first_by=(name,), heavy=heavy)
-        return replace(self, heavy=heavy)
+        of_each = np.unique(persons, return_counts=True)[1]
+        behind, differ = len(persons) - len(of_each), dict[str, float]()
+        for name, (texts, codes) in rows.items():
+            pairs = np.unique(persons * len(texts) + codes[with_key])
+            if len(pairs) > len(of_each):
+                differ[name] = (len(pairs) - len(of_each)) / behind
+        varying = dict(sorted(differ.items(), key=lambda each: -each[1]))
+        return replace(
+            self,
+            first_by=tuple(name for name in varying if name in dated and varying[name] >= _MOST_DIFFER)[:1],
+            heavy=heavy,
+            varying=varying,
+            without_key=int((~with_key).sum()),
+            later=int(np.maximum(of_each - self.records, 0).sum()),
+        )
 
 
 def with_drafted_order(answer: UnitAnswer | None, sources: Collection[str]) -> UnitAnswer | None:
@@ -540,11 +574,12 @@ def unit_lines(answer: UnitAnswer | None, left_out: Sequence[LeftOut]) -> list[s
             "#     records_per_person = 1",
             "# - a column tells whose row it is:",
             f"#     key = {_text(keys[0].source)}" if len(keys) == 1 else '#     key = "COLUMN"',
+            '#     first_by = "random"',
             "#     records_per_person = 1",
             *_comment(
-                "The first row of each person is then released, all others are left out, and all rows of a person are "
-                "protected. With records_per_person = 3 up to three rows of each are released, at three times a person's "
-                'epsilon. first_by = ["COLUMN"], a date for example, says which rows come first; without it low values do. To '
+                "One row of each person is then released, all others are left out, and all rows of a person are protected. "
+                "With records_per_person = 3 up to three rows of each are released, at three times a person's epsilon. "
+                'first_by = ["COLUMN"], a date for example, says which rows come first; first_by = "random" draws them. To '
                 "release persons with all their rows as a second table, draft with --key in place of --unit (docs/linked.md)."
             ),
             "[unit]",
@@ -554,18 +589,15 @@ def unit_lines(answer: UnitAnswer | None, left_out: Sequence[LeftOut]) -> list[s
     if answer.key is None:
         said = "Each row is another person, says `init --unit row`. Who stands in k rows is protected at k times the epsilon."
         return [*_comment(f"{said} {found}"), "[unit]", "records_per_person = 1"]
-    order = "which rows of a person come first"
-    if not answer.first_by:
-        order = "no released date differs within persons: rows with low values come first"
     return [
         *_comment(
-            f"{answer.key!r} tells whose row it is, says `init --unit`. All rows of a person are protected together. Rows "
-            "beyond those that are released, and rows without a key, are left out. The fits of this draft leave them out, too; "
-            "numbers of rows beside a column are of all rows. " + answer.doubt
+            f"{answer.key!r} tells whose row it is, says `init --unit`. All rows of a person are protected together. "
+            f"{answer.lost} {used_rows(answer.records, answer.first_by)[1]} Numbers of rows beside a column are of all rows. "
+            f"{answer.doubt}"
         ),
         "[unit]",
         f"key = {_text(answer.key)}",
-        f"first_by = [{', '.join(map(_text, answer.first_by))}]".ljust(31) + f" # {order}",
+        f"first_by = {toml(list(answer.first_by) or RANDOM)}".ljust(31) + " # which rows of a person come first",
         f"records_per_person = {answer.records}".ljust(31) + " # rows of each person that are released, at most",
     ]
 

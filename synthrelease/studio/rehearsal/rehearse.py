@@ -20,7 +20,7 @@ from synthrelease.enclave.many_files import dask_client, other_cluster
 from synthrelease.errors import InputError, OutputError, on_public_data
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SYSTEM
-from synthrelease.releasing.attempt import read_priors
+from synthrelease.releasing.attempt import public_digest, read_priors
 from synthrelease.sources.source import Source
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import RehearsedTable
@@ -343,7 +343,7 @@ def rehearse(
     comparison = CopyComparison.of(spec, copies, quasi_identifiers)
     public = read_public(data, spec.schema, spec.input, spec.raw, spec.unit)
     source = Source.of(data)
-    known = RehearsedTable(bytes=source.size(), sha256=digest_of(source), table=public.digest())
+    known = RehearsedTable(bytes=source.size(), sha256=digest_of(source), table=public_digest(data, spec, public))
     about = {
         "format": "1",
         "specification": spec.digest,

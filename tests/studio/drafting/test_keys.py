@@ -14,8 +14,10 @@ import pytest
 from synthrelease.errors import InputError
 from synthrelease.studio.drafting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, LeftOut, heavy_value, left_out_as_key
+from synthrelease.studio.drafting.draft import draft
 from synthrelease.studio.drafting.options import UnitAnswer, unit_lines
 from synthrelease.studio.drafting.public_file import read_public_file
+from synthrelease.studio.rehearsal.plan_race import Promise
 
 RANDOM = np.random.default_rng(11)
 START = RANDOM.bit_generator.state
@@ -148,6 +150,42 @@ def test_the_answer_with_a_key_asks_about_such_a_value(tmp_path: Path) -> None:
     assert "the key 'patient' has '0' in 80 rows, and no other value in more than 1. If that says" in answer.doubt
     assert answer.doubt in " ".join(unit_lines(answer, [])).replace(" # ", " ")
     assert UnitAnswer(key="patient").doubt == ""
+
+
+def visits(path: Path, persons: int = 400) -> tuple[int, int]:
+    """Persons who come up to five times; the first visit is worth 1 to 3 points, a later one more. Rows, and rows that have
+    no points among those that may be the one of their person."""
+    lines, blank = list[str](), 0
+    for person in range(persons):
+        for visit in range(1 + person % 5):
+            points = "" if person % 100 == 0 else str(RANDOM.integers(1, 4) + 2 * min(visit, 2))
+            blank += points == ""
+            lines.append(f"{9 * person + 20_000},{visit + 1},{'FM'[person // 5 % 2]},{points},{RANDOM.integers(1, 4)}")
+    RANDOM.shuffle(lines)
+    path.write_text("patient,visit,sex,points,ward\n" + "\n".join(lines) + "\n")
+    return len(lines), blank
+
+
+def test_without_a_date_the_order_is_asked_for_and_chance_decides(tmp_path: Path) -> None:
+    """Every column in which rows of a person differ is named, also the number of the visit that a draft leaves out."""
+    rows, _ = visits(tmp_path / "visits.csv")
+    answer = UnitAnswer.of("patient", ["patient", "visit"]).ordered(read_public_file(tmp_path / "visits.csv", None), [])
+    assert (answer.first_by, answer.later, answer.without_key) == ((), rows - 400, 0)
+    assert next(iter(answer.varying.items())) == ("visit", 1.0)
+    assert set(answer.varying) == {"visit", "points", "ward"}
+    assert "one is drawn at random" in answer.doubt
+    assert answer.doubt.endswith('first_by = ["visit"].')
+    dated = UnitAnswer.of("patient", ["patient"]).ordered(read_public_file(tmp_path / "visits.csv", None), ["sex", "visit"])
+    assert (dated.first_by, dated.doubt) == (("visit",), "")
+
+
+def test_a_row_that_is_left_out_for_its_person_is_not_said_to_lack_a_value(tmp_path: Path) -> None:
+    rows, blank = visits(tmp_path / "visits.csv")
+    found = draft("visits", tmp_path / "visits.csv", unit="patient", promise=Promise.of("2", pure=False))
+    text = " ".join(found.configuration.replace("\n#", " ").split())
+    assert 'key = "patient" first_by = "random"' in text
+    assert f"{rows - 400} rows of persons who have more" in text
+    assert f"Rows without points are left out: {blank} of the {rows:,} rows" in text
 
 
 def test_a_mistyped_key_with_a_number_is_quoted_and_what_may_be_a_password_is_not() -> None:

@@ -23,7 +23,7 @@ def gathered(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> 
     return {
         "unit": unit,
         "records": str(unit.records) if unit.answered else "",
-        "question": "" if unit.answered else QUESTION,
+        "question": "" if unit.answered or unit.key else QUESTION,
         "words": words,
         "members": linked,
         "keys": [] if unit.key else [(each.source, each.rows_of_one) for each in repeated],
