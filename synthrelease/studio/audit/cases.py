@@ -352,8 +352,7 @@ def _promises(
 
 # Files in which rows are left out, by enumeration: what the program makes of every file, and of every neighbour of it.
 #
-# A file has N rows; each lies in a cell or is left out. The program works with m of the kept rows, or fills up with public
-# rows
+# A file has N rows; each lies in a cell or is left out. The program works with m of the kept rows, or fills up with public rows
 # (`resizing`). For all files, all neighbours (one row of the file replaced, kept or not) and all m from 1 to N:
 #
 # - the coupling of the resizing theorem is written down from its proof. Its two laws must be, as fractions, the laws of the

@@ -89,24 +89,18 @@ def log_shares(losses: Sequence[int], rate: Fraction, mechanism: str) -> np.ndar
 #
 # Whatever a mechanism learns of a table passes through a source of entropy: noise, and private choices. A `ReplayedEntropy`
 # stands in for it. On the left table it answers as far as an answer needs nothing of the right one, on the right table it
-# repeats
-# these answers, and the exact law of each is known on both. A choice whose answer depends on both tables stops the mechanism,
-# which runs again from the start with that answer. So the loss of a whole conversation is computed, not estimated, and what
-# is
-# made of the answers must be the same on both sides.
+# repeats these answers, and the exact law of each is known on both. A choice whose answer depends on both tables stops the
+# mechanism, which runs again from the start with that answer. So the loss of a whole conversation is computed, not estimated,
+# and what is made of the answers must be the same on both sides.
 #
-# Of a pure mechanism the loss is that of one conversation, whose answers are chosen to tell the tables apart: noise of zero
-# on
-# the left table, and the choice of the largest ratio. The logarithm of how much likelier it is on the left is at most
-# epsilon.
+# Of a pure mechanism the loss is that of one conversation, whose answers are chosen to tell the tables apart: noise of zero on
+# the left table, and the choice of the largest ratio. The logarithm of how much likelier it is on the left is at most epsilon.
 #
 # Of a zero-concentrated or Gaussian one it is the mean loss, the mean of ln(p / q) under p (the Kullback-Leibler divergence).
-# It
-# adds up over the answers, each given those before (chain rule). It is at most rho = mu^2 / 2 in both: it is the limit of
-# Renyi
-# divergences of orders that go to 1, and post-processing lowers that of N(mu, 1) from N(0, 1), which is mu^2 / 2. Gaussian
-# noise
-# on a table that moves by its whole sensitivity has it. Answers are drawn as on the left table, and conversations averaged.
+# It adds up over the answers, each given those before (chain rule). It is at most rho = mu^2 / 2 in both: it is the limit of
+# Renyi divergences of orders that go to 1, and post-processing lowers that of N(mu, 1) from N(0, 1), which is mu^2 / 2.
+# Gaussian noise on a table that moves by its whole sensitivity has it. Answers are drawn as on the left table, and
+# conversations averaged.
 
 Mechanism = Callable[[tuple[int, ...], SystemEntropy], Any]
 """(cells of the records, where it draws from) -> everything that it makes public, as arrays."""
@@ -289,10 +283,9 @@ def _mean(mine: AskedDraw, other: AskedDraw) -> float:
 
 # MST and AIM on two neighbouring tables: the library asks, measures and chooses, and is seen from outside.
 #
-# It runs as `generators.smartnoise` runs it. What it reports as measured to its model is, where its noise is zero,
-# the
-# exact table, and there an answer is put in its place. The model that it would fit to noisy tables is
-# post-processing, and takes seconds; one of equal shares stands for it, with which choices compare the exact tables.
+# It runs as `generators.smartnoise` runs it. What it reports as measured to its model is, where its noise is zero, the exact
+# table, and there an answer is put in its place. The model that it would fit to noisy tables is post-processing, and takes
+# seconds; one of equal shares stands for it, with which choices compare the exact tables.
 
 Run = Callable[..., Any]
 """(counts, entropy=...) -> what the library fits."""
@@ -360,8 +353,7 @@ class _EqualShares:
 
 # Every generator on the neighbours that its answers tell apart best: what is claimed, and the loss of all its answers.
 #
-# A table of counts moves by its whole sensitivity when the replaced record changes its bin in every column. A choice tells
-# most
+# A table of counts moves by its whole sensitivity when the replaced record changes its bin in every column. A choice tells most
 # when the same record moves one candidate's score up and the other's down. Tables that show no pattern were found by a random
 # search, which proves nothing and need not: what they tell is computed (`answers`).
 

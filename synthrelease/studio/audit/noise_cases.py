@@ -28,12 +28,9 @@ from synthrelease.studio.audit.model_sensitivity import PRIOR
 #
 # A coin that shows heads with probability exp(-x) is made of coins of probability x, x/2, x/3, ... (theory 9.5, exact coins).
 # There a fraction p/q divided by k became (p/g) / (k floor(q/g)), g = gcd(p, k), which is too much unless g divides q: of 4/5
-# the
-# second coin had probability 1/2 in place of 2/5. So some outcomes were up to 15% more likely than stated, and others up to
-# 4%
-# less, at every whole scale but 1 and 2. Neighbouring outcomes lose 1.5 times the claim at scale 3, 2.7 times at 10, 15 times
-# at
-# 100.
+# the second coin had probability 1/2 in place of 2/5. So some outcomes were up to 15% more likely than stated, and others up to
+# 4% less, at every whole scale but 1 and 2. Neighbouring outcomes lose 1.5 times the claim at scale 3, 2.7 times at 10, 15
+# times at 100.
 
 _REACH = 40
 """Scales up to which the law is written down; what lies beyond has a probability below 1e-17."""
@@ -453,8 +450,7 @@ def _reference_coins(probability: Fraction, draws: int) -> np.ndarray:
 
 # Cases of noise on vectors of every length: each vector is drawn by a call of its own, as a release draws it.
 #
-# A sampler that is right for long vectors and wrong for short ones, or right at one scale and wrong at others, is found
-# nowhere
+# A sampler that is right for long vectors and wrong for short ones, or right at one scale and wrong at others, is found nowhere
 # else. The numbers of a vector are independent, so each of them is an output of its own.
 
 LENGTHS = (1, 2, 199)

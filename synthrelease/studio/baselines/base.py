@@ -286,8 +286,7 @@ class Baseline(ABC):
 
 # Noise for smooth sensitivity under pure differential privacy (theory 11.5, generalised Cauchy noise).
 #
-# The density is proportional to 1 / (1 + |x|^gamma). A beta-smooth bound S of how far a figure moves to any neighbour is a
-# fact
+# The density is proportional to 1 / (1 + |x|^gamma). A beta-smooth bound S of how far a figure moves to any neighbour is a fact
 # of the data, and so is the scale of the noise that is made of it: **neither S nor the scale may be published**. With gamma
 # below 2 the printed mechanism does not keep its promise; this module refuses it.
 #

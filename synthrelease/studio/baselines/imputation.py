@@ -19,17 +19,12 @@ from synthrelease.studio.baselines.base import AskedNumber, Baseline, CauchyNois
 
 # Nearest-neighbour imputation in a fixed order, and what one record can change in it (theory 11.6, changed donees).
 #
-# An incomplete record takes its value from the first k complete records in an order that is fixed beforehand, over all
-# records
-# that could ever be there: by the place of their cells in a public order of cells, and in a cell cyclically by the label,
-# from
-# the record's own label up. A label belongs to the record and stays with it, such as a public record number; a row number
-# does
-# not, as it changes when another row is left out. Where there are fewer than k complete records, those that there are give
-# the
+# An incomplete record takes its value from the first k complete records in an order that is fixed beforehand, over all records
+# that could ever be there: by the place of their cells in a public order of cells, and in a cell cyclically by the label, from
+# the record's own label up. A label belongs to the record and stays with it, such as a public record number; a row number does
+# not, as it changes when another row is left out. Where there are fewer than k complete records, those that there are give the
 # value, and where there is none a public default does: a table without complete records is a table like others. Without that
-# the
-# bounds are false.
+# the bounds are false.
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -168,12 +163,9 @@ def _complete_by_cell(table: GappedTable, n_cells: int) -> list[np.ndarray]:
 
 # One count or mean of an imputed table with smooth sensitivity (Merrill 2021, chapter 6; Clifton et al. 2022).
 #
-# Each answer is epsilon-DP, for neighbours that differ in one record which is added or removed, or which is replaced. A
-# release
-# refuses this: it answers one question for each epsilon, from 2 ln 2 (replacing: 2 ln 3) up, and nothing that is counted in
-# an
-# imputed table has a bounded sensitivity. There a missing value is a bin of its own, and gaps are filled in the accepted
-# table.
+# Each answer is epsilon-DP, for neighbours that differ in one record which is added or removed, or which is replaced. A release
+# refuses this: it answers one question for each epsilon, from 2 ln 2 (replacing: 2 ln 3) up, and nothing that is counted in an
+# imputed table has a bounded sensitivity. There a missing value is a bin of its own, and gaps are filled in the accepted table.
 #
 # An answer holds neither L_1 nor the scale of its noise: both are facts of single records.
 

@@ -319,10 +319,9 @@ def _made(name: str, copies: Sequence[Counts], file: ComparedFile, notes: tuple[
 # Two tables with a key, synthesized as offices do it, one table and then the other: what this loses is who belongs together.
 #
 # *Shuffled*: the roots and the members of the file, each exactly as they are, and members put into any root. *Given their
-# root*:
-# columns of roots are drawn in turn from tables, and then each member by itself given its root and how many members that has,
-# as
-# hierarchical synthesizers do that know of a member its root and no other member. Both without noise and without a guarantee.
+# root*: columns of roots are drawn in turn from tables, and then each member by itself given its root and how many members that
+# has, as hierarchical synthesizers do that know of a member its root and no other member. Both without noise and without a
+# guarantee.
 
 
 class MembersApart(Baseline):

@@ -30,9 +30,8 @@ from synthrelease.studio.baselines.base import Baseline, ComparedFile, DoesNotFi
 #
 # The nominal epsilon is a rate: the log-probability of an output changes by at most epsilon for each record that differs. Two
 # tables with the same invariants differ in two records or more, as a value that changes needs another that changes back. So
-# what
-# swapping hides from each other is up to **twice the nominal epsilon** apart (`pairwise_epsilon`), and this is the number to
-# hold beside the epsilon of a release, whose neighbours differ in one record.
+# what swapping hides from each other is up to **twice the nominal epsilon** apart (`pairwise_epsilon`), and this is the number
+# to hold beside the epsilon of a release, whose neighbours differ in one record.
 
 CLOSEST = 2
 """Records in which the closest two tables with the same invariants differ."""

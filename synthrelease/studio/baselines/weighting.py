@@ -23,8 +23,7 @@ from synthrelease.studio.rehearsal.surrogates import GroupSums, fit
 # Theory 11.8, weighted count.
 #
 # All counts get Laplace noise. Cells that came out at 0 or below, though people can be there, are joined with a neighbour, as
-# whole slices, so that the cells stay a product of groups: this looks at the noisy table alone. Iterative proportional
-# fitting
+# whole slices, so that the cells stay a product of groups: this looks at the noisy table alone. Iterative proportional fitting
 # then gives every cell an estimate of its population, and the private file is not looked at again for it.
 
 TOLERANCE = 1e-6
@@ -148,10 +147,8 @@ def _joined_noisy(table: np.ndarray, axis: int, group: int, join: np.ufunc) -> n
 
 # Post-stratified weights, how large they can get, a choice of strata, and one weighted count (Merrill 2021, chapter 7).
 #
-# A respondent's weight is its base weight times the known total of its stratum over the base weights of all who answered
-# there.
-# So it depends on who else answered, and one record can move a weighted count by as much as the largest weight, here bounded
-# by
+# A respondent's weight is its base weight times the known total of its stratum over the base weights of all who answered there.
+# So it depends on who else answered, and one record can move a weighted count by as much as the largest weight, here bounded by
 # smooth sensitivity (theory 11.7, potential weights; theory 11.8, weighted count; theory 11.9, choice of strata). For public
 # data alone: a release refuses it and weights the accepted table afterwards, at no cost (docs/weights.md).
 

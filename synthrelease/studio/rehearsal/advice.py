@@ -257,11 +257,9 @@ def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> 
 
 # The law of the hidden number of rounds that ends least often with "nothing" at a price: a linear programme.
 #
-# A search draws a hidden number K of rounds from a public law and publishes the first accepted round, or "nothing" when none
-# of K
-# is. With E = e^epsilon of a round, A the probability that a round is accepted and f(x) = sum_k Pr[K=k] x^k, it costs a price
-# P
-# when, for every A in (0, 1/(1+E)] and the largest A' that a neighbouring table can have, A' = E A,
+# A search draws a hidden number K of rounds from a public law and publishes the first accepted round, or "nothing" when none of
+# K is. With E = e^epsilon of a round, A the probability that a round is accepted and f(x) = sum_k Pr[K=k] x^k, it costs a price
+# P when, for every A in (0, 1/(1+E)] and the largest A' that a neighbouring table can have, A' = E A,
 #
 #     (1 - f(1-A)) / A <= e^(P - epsilon) (1 - f(1-A')) / A'     and     f(1-A) <= e^P f(1-A').
 #
@@ -550,13 +548,11 @@ def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
 # How many rounds, at which generation budget: the advice that minimises the total epsilon of a release over both.
 #
 # A cheaper round that passes less often may cost less in all. For every generation budget that was tried the cheapest law of
-# the
-# hidden number of rounds (`laws.cheapest_law`) is found that ends with "nothing" with at most the wanted probability, and its
-# total is that of the plan with this budget and law, certified by `privacy`.
+# the hidden number of rounds (`laws.cheapest_law`) is found that ends with "nothing" with at most the wanted probability, and
+# its total is that of the plan with this budget and law, certified by `privacy`.
 #
 # **The best of several estimates is flattered.** So the acceptance of the budget that looks cheapest is looked at anew, with
-# attempts that nothing was chosen by; if another budget then looks cheaper, that one is, too. The law is fitted to these.
-# What
+# attempts that nothing was chosen by; if another budget then looks cheaper, that one is, too. The law is fitted to these. What
 # the report states about it comes from attempts that neither the budget nor the law was chosen by.
 
 CHOOSING, JUDGING = 1_000, 2_000

@@ -342,10 +342,8 @@ def few_digits(value: Fraction) -> Fraction:
 #
 # A private table is another population than the public one that it is rehearsed on. A choice that is good on the public table
 # alone may rest on an accident of it: on how many rows its rarest bin has. So others are made: in three columns, drawn at
-# random,
-# the rows on one side of a cut, drawn at random, too, are kept with probability 0.85. They have other shares, and about a
-# fifth
-# fewer rows.
+# random, the rows on one side of a cut, drawn at random, too, are kept with probability 0.85. They have other shares, and about
+# a fifth fewer rows.
 
 _COLUMNS, _KEPT_POPULATIONS = 3, 0.85
 _PRIOR_SHARE = 5
@@ -400,16 +398,14 @@ def _thinned(table: Counts, generator: np.random.Generator) -> Counts:
 
 # What the criteria of a specification ask, as tables and sums to measure: from the two files and a public table alone.
 #
-# - Every column by itself, one of two bins as a sum, which moves by half as much; for a line the products of its columns,
-# each
+# - Every column by itself, one of two bins as a sum, which moves by half as much; for a line the products of its columns, each
 #   as one sum; the rarest bins of a relative error, counted apart or, where they cannot be, as a sum where a column has one;
 #   the tables that a criterion looks at, where they are few.
 # - For criteria that look at all columns together, the sub-tables that a model of maximum entropy should be told
 #   (`dependence.telling_tables`).
 #
 # What all criteria can do without is left out again: one table or product after another, the widest tables first, as long as
-# fits
-# without noise keep a part of every criterion's slack.
+# fits without noise keep a part of every criterion's slack.
 
 PRIOR_WEIGHT = 10.0
 _NEAR_TO_RAREST = 3.0
@@ -652,12 +648,10 @@ def _number(value: float, digits: int = 3) -> str:
 
 # Weights by calculation: those with which criteria are least likely to fail, all together.
 #
-# **What noise costs a criterion.** A criterion passes when its slack, how far it is from failing in sensitivities, is above
-# the
+# **What noise costs a criterion.** A criterion passes when its slack, how far it is from failing in sensitivities, is above the
 # margin of the joint test. On public data the slack has a mean without noise, and a variance from the drawing of rows. The
-# noise
-# of a measured part takes something from it, whose second moment goes with the square of the noise: u / w^p at budget w, with
-# p = 2 for an epsilon and p = 1 for a rho. Noise of different parts is independent, so to first order
+# noise of a measured part takes something from it, whose second moment goes with the square of the noise: u / w^p at budget w,
+# with p = 2 for an epsilon and p = 1 for a rho. Noise of different parts is independent, so to first order
 #
 #     s_j(w, t)^2 = d_j + 2 / t^2 + sum_i u_ji / w_i^p,    t the epsilon of the test, whose noise has the variance 2 / t^2,
 #
@@ -822,12 +816,10 @@ def groups_of(allocation: Allocation, apart: Allocation) -> list[list[int]]:
 # the luck cancels; a few dozen of such pairs tell the summands, however many parts there are (a least squares fit in which
 # noise helps no criterion, and in which a part that is not heard of is taken to be without effect).
 #
-# The slack of a criterion is taken to be linear in the noise deviations, b^(-p/2) at a budget b, with p = 2 for an epsilon
-# and
+# The slack of a criterion is taken to be linear in the noise deviations, b^(-p/2) at a budget b, with p = 2 for an epsilon and
 # p = 1 for a rho: so are the mean of distances and the largest of them, near to an allocation. So a step from it is bounded.
-# Its
-# spread grows as its loss does. The weights of the step are those with which criteria are least likely to fail, in the sum of
-# exp(-z) over their deviations z from failing.
+# Its spread grows as its loss does. The weights of the step are those with which criteria are least likely to fail, in the sum
+# of exp(-z) over their deviations z from failing.
 
 FACTOR = 1.5
 """Budgets of a pair of tries are times or over this."""

@@ -447,25 +447,20 @@ def _bins(layout: Layout) -> str:
 
 # A race in stages: configurations that pass often on public data get more attempts, the others are dropped.
 #
-# Before the race a pilot of three attempts on a few configurations shows how much the figures of one configuration scatter.
-# In
+# Before the race a pilot of three attempts on a few configurations shows how much the figures of one configuration scatter. In
 # each stage every configuration that is still in the race is brought to that many attempts. Then
 #
 # - it is dropped when an upper bound of its acceptance probability is below the target, or below the lower bound of the last
 #   configuration that would make the shortlist;
-# - it is outrun when too many others are still in the race and did better (successive halving: the longer the stage, the
-# fewer
+# - it is outrun when too many others are still in the race and did better (successive halving: the longer the stage, the fewer
 #   may run on);
 # - it is settled, and gets no more attempts, when its interval is narrow enough, or that of the chances of its candidates:
-# these
-#   are probabilities over the noise of the criteria, and differ less than being accepted or not.
+#   these are probabilities over the noise of the criteria, and differ less than being accepted or not.
 #
-# The upper bound is the smaller of two: the exact one from the number of accepted attempts (Clopper-Pearson), and one from
-# the
+# The upper bound is the smaller of two: the exact one from the number of accepted attempts (Clopper-Pearson), and one from the
 # figures (`upper_bound`), which drops after a single attempt what is far beyond a threshold.
 #
-# What is run next depends only on the results so far, not on the order in which they came, so an interrupted race goes on as
-# if
+# What is run next depends only on the results so far, not on the order in which they came, so an interrupted race goes on as if
 # nothing had happened.
 
 PILOT_SIZE, PILOT_ATTEMPTS = 60, 3

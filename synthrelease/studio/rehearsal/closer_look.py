@@ -498,8 +498,7 @@ def replaced(before: Counts, after: Counts) -> int:
 
 # What to hold a figure against, on public data: a perfect release, the projection alone, and independent columns.
 #
-# A perfect release is another sample of the same population: one half of the public file is judged as if it were the release
-# of
+# A perfect release is another sample of the same population: one half of the public file is judged as if it were the release of
 # the other half. No threshold below that can be met, and of a criterion that independent columns meet nobody learns anything.
 
 

@@ -49,8 +49,7 @@ from synthrelease.studio.rehearsal.words import finite, short
 #
 # Each is a mean total variation: 0 for the same, 1 for what has nothing in common. *Roots*: pairs of columns of roots, the
 # number of members among them. *Members*: a column of members with another one or with one of their root, over all members of
-# all
-# roots. *Two members of a root*: a column of a member with a column of another member of the same root, over all ordered
+# all roots. *Two members of a root*: a column of a member with a column of another member of the same root, over all ordered
 # pairs.
 
 ROOTS, MEMBERS, WITHIN = "roots", "members", "two members of a root"
@@ -372,9 +371,8 @@ def _share(value: float) -> str:
 
 # A configuration beside every method to compare with, on one public file: the same bins, the same criteria, the same figures.
 #
-# A reviewer asks what other ways to protect the table would have given, with which guarantee. The configuration is the best
-# of a
-# few of the specification's space, or of a shortlist; its copies are those of a release at its planned budget.
+# A reviewer asks what other ways to protect the table would have given, with which guarantee. The configuration is the best of
+# a few of the specification's space, or of a shortlist; its copies are those of a release at its planned budget.
 
 RELEASE = "release"
 """The name of the configuration among the methods."""

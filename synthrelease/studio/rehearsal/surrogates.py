@@ -943,8 +943,7 @@ def _check_agreement(facts: CheckedFacts, column: str, margins: Sequence[GroupSu
 
 # The network of a surrogate: its columns in an order in which each comes after its parents, and the family of each.
 #
-# The surrogate's distribution is the product of the families: each column given its parents, the columns that its tables
-# name.
+# The surrogate's distribution is the product of the families: each column given its parents, the columns that its tables name.
 # All tables of a column are met at once by iterative proportional fitting over its own bands and those of its parents, whose
 # joint distribution comes from the families before it.
 

@@ -227,8 +227,8 @@ def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
 
 # The combining rules: one estimate and one variance from the same analysis of M synthetic copies.
 #
-# Each kind of copy has its own (`Rule`); docs/appendix/benchmarks.md has how often
-# their intervals hold the truth (`python -m tests.benchmarks.combining`).
+# Each kind of copy has its own (`Rule`); docs/appendix/benchmarks.md has how often their intervals hold the truth (`python -m
+# tests.benchmarks.combining`).
 
 Rule = Literal["partial", "simple", "noise_aware"]
 """Which variance belongs to copies of k rows that come from an original of n rows, v the mean variance inside them.
