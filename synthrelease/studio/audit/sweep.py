@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion
@@ -138,22 +138,13 @@ def sweep(
     settings: Mapping[str, object],
     *,
     before: tuple[Criterion, ...] = (),
-    groups: Mapping[str, list[str]] | None = None,
-    missing: tuple[str, ...] = (),
-    fitted: LinearModel | None = None,
-    tight: bool = True,
-    attained: int = 2,
-    furthest: Neighbours | None = None,
+    **more: Any,
 ) -> Sweep:
-    """A `Sweep` of one kind from its settings in an acceptance file; `before` are criteria that it refers to."""
-    return Sweep(
-        name=name,
-        highs=highs,
-        criteria=(*before, criterion(kind, **settings)),
-        groups=groups or {},
-        missing=missing,
-        fitted=fitted,
-        tight=tight,
-        attained=attained,
-        furthest=furthest,
-    )
+    """A `Sweep` of one kind from its settings in an acceptance file.
+
+    Parameters
+    ----------
+    before : criteria that it refers to.
+    more : other attributes of the sweep.
+    """
+    return Sweep(name=name, highs=highs, criteria=(*before, criterion(kind, **settings)), **more)
