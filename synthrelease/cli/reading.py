@@ -88,7 +88,8 @@ def audit(
     Enumerates sensitivities, computes losses and draws from the mechanisms. Reads no file except release.json of --release, and
     spends nothing. There is no seed, because the audit also tests the machine's own random numbers.
     """
-    from synthrelease.errors import InputError, OutputError
+    from synthrelease.bundle.write import check_free_name
+    from synthrelease.errors import InputError
     from synthrelease.published.folder import document_of
     from synthrelease.studio.audit.audit import OF_A_RELEASE, RECORDS_OF_A_RELEASE, USUAL, Scope, run_audit
     from synthrelease.studio.audit.enumeration import MOST_RECORDS
@@ -96,9 +97,8 @@ def audit(
 
     if hours is not None and draws is not None:
         raise InputError("--hours and --draws: expected one of them, found both.")
-    if out is not None and (out.exists() or not out.parent.is_dir()):
-        found = "one" if out.exists() else f"no folder {out.parent}"
-        raise OutputError(f"{out}: expected a new file in a folder that exists, found {found}.")
+    if out is not None:
+        check_free_name(out, "a file")
     if against is not None:
         if part or only or release or hours is not None:
             found = "--part, --only, --release or --hours"

@@ -319,13 +319,13 @@ def allocate(
     Or find the least epsilon that is enough. Prints the lines for the configuration, and how often a release with them
     succeeds. Reads nothing private and spends nothing.
     """
+    from synthrelease.bundle.write import check_free_name
     from synthrelease.errors import InputError
     from synthrelease.sources.source import Source
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.rehearsal.allocation import (
         allocation_lines,
         allocation_words,
-        check_new,
         choose_allocation,
         write_allocation,
     )
@@ -338,7 +338,7 @@ def allocate(
     if delta is not None and (at is None or at >= 1):
         raise InputError(f"--delta: expected a number above 0 and below 1, found {delta!r}.")
     if out is not None:
-        check_new(out)
+        check_free_name(out, "a file")
     spec = load_spec(config)
     with progress_bars() as progress:
         found = choose_allocation(

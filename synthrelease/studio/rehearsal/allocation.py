@@ -36,7 +36,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Binning
 from synthrelease.enclave.door import PrivateCounts, random_pieces, uniform_subset
 from synthrelease.enclave.ingest import read_public
-from synthrelease.errors import InputError, OutputError, RejectedRound, on_public_data, percent, so_many
+from synthrelease.errors import InputError, RejectedRound, on_public_data, percent, so_many
 from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.marginals import GaussianMarginals, Marginals, MarginalsGenerator
 from synthrelease.generators.measured_noise import MOST_NUMBERS, DiscreteLaplace, RoundedGaussian
@@ -53,6 +53,7 @@ from synthrelease.spec.space import rare_bin_mistakes
 from synthrelease.studio.rehearsal.attempts import bounded_mean, exact_scores, passing
 from synthrelease.studio.rehearsal.dependence import Purse, telling_tables
 from synthrelease.studio.rehearsal.rehearse import Run, Workers, running
+from synthrelease.studio.rehearsal.report import write_new
 
 # What a budget is allocated to: the measured terms of a `marginals` generator, and the joint test; and how it is written.
 
@@ -1699,19 +1700,6 @@ def allocation_document(found: Found) -> dict[str, Any]:
     }
 
 
-def check_new(path: Path) -> None:
-    """Raises OutputError where something has this name already: found before minutes of work."""
-    if path.exists():
-        raise OutputError(f"{path}: expected a place for a new file, found something there.")
-
-
 def write_allocation(found: Found, path: Path) -> None:
     """The outcome as JSON, into a new file. Raises OutputError."""
-    problem = None
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(json.dumps(allocation_document(found), indent=2) + "\n")
-    except OSError as error:
-        problem = f"{path}: expected a place for a new file ({error.strerror})."
-    if problem:
-        raise OutputError(problem)
+    write_new(path, json.dumps(allocation_document(found), indent=2) + "\n")

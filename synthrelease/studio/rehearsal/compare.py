@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from synthrelease.bundle.write import check_free_name
 from synthrelease.data.counts import Counts
 from synthrelease.data.linked import Linked
 from synthrelease.data.weights import Calibration
@@ -40,7 +41,7 @@ from synthrelease.studio.rehearsal.attempts import PublicTable, run_attempts
 from synthrelease.studio.rehearsal.closer_look import PublicJudge, merged
 from synthrelease.studio.rehearsal.dependence import cramers_v
 from synthrelease.studio.rehearsal.rehearse import Workers, running
-from synthrelease.studio.rehearsal.report import describe
+from synthrelease.studio.rehearsal.report import describe, write_new
 from synthrelease.studio.rehearsal.risk import risk_groups
 from synthrelease.studio.rehearsal.utility import CopyComparison, compared, made_copy
 from synthrelease.studio.rehearsal.words import finite, short
@@ -679,9 +680,7 @@ def check_comparison_file(path: Path) -> None:
     """Raises OutputError for a name that cannot be written: found before minutes of work."""
     if path.suffix not in FORMATS:
         raise OutputError(f"--out {path}: expected a file that ends in .json or .csv, found {path.name!r}.")
-    if path.exists() or not path.parent.is_dir():
-        found = "one" if path.exists() else f"no folder {path.parent}"
-        raise OutputError(f"--out {path}: expected a new file in a folder that exists, found {found}.")
+    check_free_name(path, "a file")
 
 
 def write_comparison(found: MethodComparison, path: Path) -> None:
@@ -691,11 +690,4 @@ def write_comparison(found: MethodComparison, path: Path) -> None:
         if path.suffix == ".csv"
         else json.dumps(comparison_document(found), indent=2, allow_nan=False) + "\n"
     )
-    problem = None
-    try:
-        with path.open("x", encoding="utf-8", newline="") as file:
-            file.write(text)
-    except OSError as error:
-        problem = f"--out {path}: expected a place for a new file ({error.strerror})."
-    if problem:
-        raise OutputError(problem)
+    write_new(path, text)

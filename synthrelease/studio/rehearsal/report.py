@@ -219,6 +219,18 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
         leave(rehearsal.spec, "rehearsal", rehearsal.n_rows)
 
 
+def write_new(path: Path, text: str) -> None:
+    """Write a text into a new file. Raises OutputError."""
+    problem = None
+    try:
+        with path.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        problem = f"{path}: expected a place for a new file ({error.strerror})."
+    if problem:
+        raise OutputError(problem)
+
+
 def _verdict(rehearsal: Rehearsal) -> VerdictTable | None:
     return None if rehearsal.look is None else rehearsal.look.verdict
 

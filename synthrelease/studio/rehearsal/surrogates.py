@@ -21,6 +21,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from scipy.interpolate import PchipInterpolator
 from scipy.special import betainc, betaincinv
 
+from synthrelease.bundle.write import check_free_name
 from synthrelease.data.schema import IntervalBin, parse_bins
 from synthrelease.data.texts import is_executable
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, Unexpected, closest, listing
@@ -258,11 +259,7 @@ def check_table_path(path: str | Path) -> Path:
     path = Path(path)
     if not path.name.endswith(SUFFIXES):
         raise OutputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}.")
-    if os.path.lexists(path):
-        raise OutputError(f"{path}: expected a file that does not exist yet, found one. Nothing was overwritten.")
-    if not os.path.isdir(path.absolute().parent):
-        raise OutputError(f"{path}: expected an existing folder to write into, found none.")
-    return path
+    return check_free_name(path, "a file")
 
 
 def write_table(table: Mapping[str, np.ndarray], path: str | Path) -> Path:

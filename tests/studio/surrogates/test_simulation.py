@@ -244,13 +244,13 @@ def test_another_file_is_never_overwritten(tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("table.xlsx", "expected a file that ends in .csv, .csv.gz or .parquet."),
-        ("absent/table.csv", "expected an existing folder to write into, found none."),
+        ("absent/table.csv", "expected an existing folder {parent} to write into, found none."),
     ],
 )
 def test_a_path_that_cannot_be_written_is_told(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(OutputError) as caught:
         write_table({"x": np.array([1])}, tmp_path / name)
-    assert str(caught.value) == f"{tmp_path / name}: {message}"
+    assert str(caught.value) == f"{tmp_path / name}: {message.format(parent=tmp_path / 'absent')}"
 
 
 def test_a_failing_disk_is_told_and_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -388,7 +388,7 @@ def test_the_command_prints_lines_and_writes_the_outcome(tmp_path: Path, monkeyp
     outcome = json.loads(out.read_text())
     assert outcome["total"] == 2.5
     assert outcome["proposed"]["public_file"]["tries"] == 8
-    assert "expected a place for a new file" in str(CliRunner().invoke(app, asked).exception)
+    assert "expected a file that does not exist yet" in str(CliRunner().invoke(app, asked).exception)
     assert "expected more than 1." in str(CliRunner().invoke(app, [*asked[:4], "--total", "1"]).exception)
     assert "above 0" in str(CliRunner().invoke(app, [*asked[:4], "--total", "x"]).exception)
 
