@@ -119,7 +119,7 @@ def test_a_file_is_not_overwritten(tmp_path: Path) -> None:
     result = run("audit", *FAST, "--out", out)
     assert result.returncode == 2
     assert out.read_text() == "mine"
-    with pytest.raises(OutputError, match="found no folder"):  # before hours of work
+    with pytest.raises(OutputError, match="expected an existing folder"):  # before hours of work
         audit(out=tmp_path / "nowhere" / "audit.json")
 
 
