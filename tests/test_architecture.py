@@ -37,15 +37,17 @@ FLOORS = {room: int(floor) for floor, room in TABLE}
 
 
 def room(path: str) -> str:
-    """The room of a file; a file or folder of an option belongs to the floor that it is named after, such as `parts.table`."""
-    steps = path.removesuffix(".py").split("/")
-    return f"parts.{steps[2]}" if steps[0] == "parts" and len(steps) > 2 and steps[2] != "__init__" else steps[0]
+    """The room of a file: its folder of the package, or a folder inside of it that has a floor of its own."""
+    return room_of_module(f"synthrelease.{path.removesuffix('.py').replace('/', '.')}")
 
 
 def room_of_module(name: str) -> str:
     """The room of an imported name, such as `synthrelease.settings.options.SeriesTable`."""
     steps = name.split(".")[1:]
-    return f"parts.{steps[2]}" if steps[0] == "parts" and len(steps) > 2 else steps[0]
+    if steps[0] == "parts":
+        return f"parts.{steps[2]}" if len(steps) > 2 and steps[2] != "__init__" else "parts"
+    inner = ".".join(steps[:2])
+    return inner if inner in FLOORS else steps[0]
 
 
 def folder(path: str) -> str:

@@ -14,13 +14,7 @@ from synthrelease.bundle import calibration, imputation, series
 from synthrelease.bundle.card.numbers import exact_epsilon, rounded_up
 from synthrelease.bundle.tables import AcceptedRows
 from synthrelease.criteria.facts import figure
-from synthrelease.data.linked import Linked
-from synthrelease.data.weights import Calibration
-from synthrelease.parts.geography.building import Geography
-from synthrelease.parts.marks.building import Marks
-from synthrelease.parts.series.building import Series
 from synthrelease.privacy.plan import Loss, of_the_population
-from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.published.base import Part
 from synthrelease.published.columns import RulePart
 from synthrelease.published.document import ReleaseDocument, read_strictly
@@ -35,7 +29,7 @@ from synthrelease.published.options import (
     SplitPart,
 )
 from synthrelease.published.table import ReleasedTable
-from synthrelease.settings.options import ImputationTable, PartitionTable, PopulationTable, SplitTable
+from synthrelease.settings.options import PopulationTable
 from synthrelease.settings.tables import BundleTable
 from synthrelease.settings.wide import AREAS_WHY, MARKS_WHY
 from synthrelease.spec.release_spec import ReleaseSpec
@@ -60,10 +54,10 @@ def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOf
     anew : for a bundle that is finished: weights are a function of the rows and are made again; copies stay as they were drawn.
     """
     table, parts, files = rows.table, dict[str, Part](), dict[str, bytes]()
-    if (totals := spec.part(Calibration)) is not None:
+    if (totals := spec.options.calibration) is not None:
         parts["calibration"], weights = calibration.weighted(totals, rows)
         table = replace(table, weights=weights)
-    if (asked := spec.part(ImputationTable)) is not None and not anew:
+    if (asked := spec.options.imputation) is not None and not anew:
         parts["imputation"], files = imputation.complete_copies(asked, rows)
     return MadeOfRows(table=table, parts=parts, files=files)
 
@@ -71,9 +65,9 @@ def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOf
 def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
     """Return the same parts of release.json for a preview, in which no row was accepted."""
     parts = dict[str, Part]()
-    if (totals := spec.part(Calibration)) is not None:
+    if (totals := spec.options.calibration) is not None:
         parts["calibration"] = calibration.placeholder(totals, rows)
-    if (asked := spec.part(ImputationTable)) is not None:
+    if (asked := spec.options.imputation) is not None:
         parts["imputation"] = imputation.placeholder(asked, rows)
     return parts
 
@@ -90,10 +84,10 @@ def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], now: BundleTabl
 def planned(spec: ReleaseSpec, rows: int) -> dict[str, Part]:
     """Return the parts that follow from the specification and from the rows that the release works with."""
     parts = dict[str, Part]()
-    if (partition := spec.part(PartitionTable)) is not None:
-        parts["partition"] = PartitionPart.of(PartitionRule(fit=partition.fit), rows)
-    if (split := spec.part(SplitTable)) is not None:
-        parts["split"] = SplitPart(by=split.by, piece=split.piece, of=split.of)
+    if spec.partition is not None:
+        parts["partition"] = PartitionPart.of(spec.partition, rows)
+    if spec.split is not None:
+        parts["split"] = SplitPart(by=spec.split.by, piece=spec.split.piece, of=spec.split.of)
     return parts
 
 
@@ -104,7 +98,7 @@ def with_parts(document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mappi
     ----------
     made_of_rows : the parts that were made of the released rows.
     """
-    asked = spec.part(Series)
+    asked = spec.options.series
     of_series = {} if asked is None else {"series": series.part(asked, document)}
     return document.model_copy(update={**_stated(document, spec), **of_series, **made_of_rows})
 
@@ -125,9 +119,9 @@ def with_parts_anew(
     """
     plain = document.model_copy(update={**dict.fromkeys(document.parts), **planned(spec, document.rows_worked_with)})
     kept = dict[str, Part | None]()
-    if spec.part(ImputationTable) is not None:
+    if spec.options.imputation is not None:
         kept["imputation"] = read_strictly(before).imputation
-    if (asked := spec.part(Series)) is not None:
+    if (asked := spec.options.series) is not None:
         kept["series"] = series.part_anew(asked, plain, before)
     return plain.model_copy(update={**_stated(plain, spec), **kept, **made_of_rows})
 
@@ -135,14 +129,14 @@ def with_parts_anew(
 def _stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
     """The parts that say what the specification holds, and what follows from it and the rest of the document."""
     parts = dict[str, Part]()
-    if (linked := spec.part(Linked)) is not None:
+    if (linked := spec.schema.linked) is not None:
         parts["members"] = MembersPart.of(linked)
-    if (population := spec.part(PopulationTable)) is not None and document.domain.file_rows is not None:
+    if (population := spec.options.population) is not None and document.domain.file_rows is not None:
         parts["population"] = _population(population, document, document.domain.file_rows)
-    if (areas := spec.part(Geography)) is not None:
+    if (areas := spec.options.geography) is not None:
         levels = zip(areas.chain, areas.areas, strict=True)
         parts["geography"] = GeographyPart(levels=[LevelPart(column=name, areas=count) for name, count in levels])
-    if (marks := spec.part(Marks)) is not None:
+    if (marks := spec.options.marks) is not None:
         groups = ((name, {one: list(labels) for one, labels in group.items()}) for name, group in marks.groups.items())
         parts["marks"] = MarksPart(groups=[NumberPart(column=name, marks=group) for name, group in groups])
     return parts

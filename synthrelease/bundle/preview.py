@@ -35,8 +35,10 @@ from synthrelease.releasing.attempt_costs import usual_rows
 from synthrelease.releasing.release import Release
 from synthrelease.sources.source import Source
 from synthrelease.spec import canonical
-from synthrelease.spec.options import buildings
 from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
+
+DIGITS = 24
+"""Bytes of a weight, or of the numbers of a copy and of a row, at most."""
 
 
 def preview(spec: ReleaseSpec) -> dict[str, bytes]:
@@ -231,9 +233,9 @@ def _row(spec: ReleaseSpec) -> int:
         texts = [label for binning in column.alternatives.values() for label in binning.labels]
         longest += max(len(text.encode()) for text in texts) + 1
     formats = 2 + len(kinds_of_rows(spec.bundle))  # each is smaller than CSV or about as large
-    hooks = buildings()
-    options = sum(hooks[name].bytes_of_a_row(value, longest, formats) for name, value in spec.parts.items())
-    return longest * formats + options
+    weights = 0 if spec.options.calibration is None else formats * DIGITS
+    copies = 0 if spec.options.imputation is None else spec.options.imputation.copies * (longest + DIGITS)
+    return longest * formats + weights + copies
 
 
 def _measured(spec: ReleaseSpec) -> int:

@@ -7,13 +7,13 @@ import math
 from synthrelease.answers.estimates import StatedChange, stated_change
 from synthrelease.bundle.card.numbers import exact_epsilon
 from synthrelease.errors import OtherRelease
-from synthrelease.parts.series.building import Series, promise_text
 from synthrelease.privacy.plan import YearOfSeries
 from synthrelease.published.base import sha256
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.measurements import IntendedEstimatePart
 from synthrelease.published.options import CorrectedPart, EarlierPart, SeriesPart, YearsPart
 from synthrelease.published.series import earlier_part, read, total, years_part
+from synthrelease.spec.series import Series, promise_text
 
 
 def part(value: Series, document: ReleaseDocument) -> SeriesPart:

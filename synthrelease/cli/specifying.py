@@ -293,12 +293,13 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
 def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.privacy.plan import Loss
     from synthrelease.releasing.attempt_costs import usual_rows
-    from synthrelease.spec.options import buildings
+    from synthrelease.spec.members import IN_WORDS
 
-    hooks, total = buildings(), Loss(spec.plan.total.epsilon, spec.plan.total.delta)
-    for name, value in spec.parts.items():
-        if text := hooks[name].plan_text(value, total, rows or usual_rows(spec)):
-            out.print(text)
+    if spec.schema.linked is not None:
+        out.print(IN_WORDS)
+    total = Loss(spec.plan.total.epsilon, spec.plan.total.delta)
+    for text in spec.options.in_words(total, rows or usual_rows(spec)):
+        out.print(text)
 
 
 def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:

@@ -243,8 +243,8 @@ LARGE_DELTA = 1e-5
 
 def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     """The plan, and how likely it ends with nothing: as rehearsed, where the shortlist of a rehearsal says it."""
-    from synthrelease.spec.options import rows_texts
     from synthrelease.spec.record import guarantee_in_words
+    from synthrelease.spec.register import pieces_in_words
 
     total = spec.plan.total
     out.print(charge_tree(spec.title, total))
@@ -259,7 +259,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     out.print(rows, style=style)
     for line in [*refusals_in_words(spec), *said_in_words(spec), *alike_in_words(spec)]:
         out.print(line, highlight=False)
-    for text in rows_texts(spec.parts):
+    for text in pieces_in_words(spec.partition, spec.split):
         out.print(text)
     out.print(rounds_in_words(spec.selection_rule.law))
     if spec.generation_unit == "rho":

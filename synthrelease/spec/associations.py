@@ -23,7 +23,7 @@ def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[As
     rows = rows or spec.rows.stated
     if rows is not None and spec.partition is not None:
         rows = spec.partition.sizes(rows)[0]
-    functions = all_functions(spec.functions, spec.rules, columns)
+    functions = all_functions(spec.options.functions, spec.rules, columns)
     return tuple(
         Associations(
             layout=layout,

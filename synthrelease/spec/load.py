@@ -13,8 +13,8 @@ from synthrelease.data.linked import in_slots
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
-from synthrelease.parts import each
 from synthrelease.privacy.selection import FiniteLaw
+from synthrelease.privacy.subsets import SplitRule
 from synthrelease.settings.card import CardTable
 from synthrelease.settings.mistakes import Problems, located, validated
 from synthrelease.settings.reading import ConfigurationFile, beside, read_configuration, read_toml, toml_tables
@@ -22,21 +22,27 @@ from synthrelease.settings.tables import SYNTHETIC, AcceptanceFile, BundleTable,
 from synthrelease.sources.paths import checked_path
 from synthrelease.spec.canonical import NAME, PATHS, WORDS, canonical_tables, is_fixed, read_tables
 from synthrelease.spec.columns import with_codelists
-from synthrelease.spec.options import buildings, division, piece_of_register
-from synthrelease.spec.part import Checking, Surroundings
+from synthrelease.spec.geography import build_geography, check_geography
+from synthrelease.spec.marks import build_marks, check_marks
+from synthrelease.spec.members import check_members
+from synthrelease.spec.options import Options, check_catalogues, check_formats, check_imputation, check_questions
 from synthrelease.spec.record import (
     check_design_weights,
     check_stated,
     check_unit,
+    division,
     domain_digest,
     plausibility_of,
     read_rules,
     read_schema,
     rows_rule,
 )
+from synthrelease.spec.register import check_partition, check_population, check_split
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.series import build_series
 from synthrelease.spec.shortlist import narrowed_to
 from synthrelease.spec.space import build_space, check_answered, check_lines, prior_digest, prior_files
+from synthrelease.spec.totals import build_calibration
 
 # [bundle] against the schema: what its formats cannot hold is said before anything is spent.
 
@@ -45,15 +51,8 @@ def check_bundle(table: BundleTable, card: CardTable, schema: Schema, problems: 
     """The column `synthetic` is free, and what each list asks for can be written."""
     if table.synthetic_column and SYNTHETIC in schema.by_name:
         problems.add(f"columns.{SYNTHETIC}", f"another name: [bundle] adds a column {SYNTHETIC!r}", repr(SYNTHETIC))
-    check_lists(table.chosen, card, schema, problems)
-
-
-def check_lists(lists: Mapping[str, object], card: CardTable, schema: Schema, problems: Problems) -> None:
-    """What each list of an option says goes with the rest."""
-    checks: Mapping[str, Checking] = each("checking")
-    for name, listed in lists.items():
-        if name in checks:
-            checks[name](listed, card, schema, problems)
+    check_formats(table.formats, schema, problems)
+    check_catalogues(table.catalogues, card, problems)
 
 
 def _own_values_of(sums: object) -> set[str]:
@@ -75,9 +74,12 @@ class SpecBuilder:
         self.configuration, self.file = configuration, str(configuration.path)
         self.acceptance_file, self.acceptance = str(acceptance_path), acceptance
         self.problems = Problems(configuration)
-        hooks = buildings()
-        for name, table in release.parts.items():
-            hooks[name].check_columns(table, release, self.problems)
+        if release.members is not None:
+            check_members(release.members, release, self.problems)
+        if release.geography is not None:
+            check_geography(release.geography, release, self.problems)
+        if release.marks is not None:
+            check_marks(release.marks, release, self.problems)
         self.problems.stop()
         self.written, self.release, self.linked = release, release.wide(), release.linked
         self.groups = in_slots(acceptance.groups, self.linked, self.release.columns)
@@ -123,9 +125,9 @@ class SpecBuilder:
         rows = rows_rule(self.release, schema, raw)
         check_stated(self.release, rows, space, criteria, self.problems)
         check_design_weights(self.release, space.transformations, self.problems)
-        law = self._law_of_rounds()
-        parts = self._parts(setting, criteria, synthetic)
-        check_lists({"intended_queries": self.release.intended_queries}, self.release.card, schema, self.problems)
+        law, split = self._law_of_rounds(), self.release.split
+        options = self._options(setting, criteria, synthetic)
+        check_questions(self.release.intended_queries, schema, self.problems)
         check_bundle(self.release.bundle, self.release.card, schema, self.problems)
         self.problems.stop()
         return ReleaseSpec(
@@ -157,14 +159,14 @@ class SpecBuilder:
             card=self.release.card,
             rows=rows,
             partition=division(self.release),
-            split=piece_of_register(self.release),
+            split=None if split is None else SplitRule(by=split.by, piece=split.piece, of=split.of),
             exact_domain=domain_digest(self.release, schema) if rows.way == "exact" else None,
             unit=self.release.unit,
             budget_reason=self.release.budget.reason,
             bundle=self.release.bundle,
             questions=tuple(self.release.intended_queries),
             not_promised=self.acceptance.not_promised,
-            parts=parts,
+            options=options,
         )
 
     def _as_written(self) -> ReleaseFile:
@@ -172,22 +174,35 @@ class SpecBuilder:
         rules = self.release.rules[: len(self.written.rules)]
         return self.written.model_copy(update={"rules": rules}) if rules else self.written
 
-    def _parts(self, setting: Setting, criteria: Sequence[Criterion], synthetic: Plausibility) -> dict[str, object]:
-        """What options that are a folder make of their tables."""
-        hooks, found = buildings(), dict[str, object]()
-        for name, table in self.release.parts.items():
-            around = Surroundings(
-                file=self.configuration.file_of(name),
-                acceptance=self.acceptance_file,
-                criteria=criteria,
-                release=self.release,
-                schema=setting.schema,
-                groups=setting.groups,
-                transformations=setting.transformations,
-                released=synthetic,
-            )
-            found[name] = hooks[name].build(table, around, self.problems)
-        return found
+    def _options(self, setting: Setting, criteria: Sequence[Criterion], synthetic: Plausibility) -> Options:
+        """What options make of their tables, and a problem for each setting that does not go with one."""
+        release, problems, file_of = self.release, self.problems, self.configuration.file_of
+        if release.partition is not None:
+            check_partition(release, criteria, self.acceptance_file, problems)
+        if release.split is not None:
+            check_split(release.split, release, setting.schema, problems)
+        calibration = series = geography = marks = None
+        if release.calibration is not None:
+            file = file_of("calibration")
+            calibration = build_calibration(release.calibration, file, release, setting, synthetic, problems)
+        if release.series is not None:
+            series = build_series(release.series, file_of("series"), release, problems)
+        if release.population is not None:
+            check_population(release.population, release, problems)
+        if release.imputation is not None:
+            check_imputation(release.imputation, setting.schema, problems)
+        if release.geography is not None:
+            geography = build_geography(release.geography, release, setting.transformations[0])
+        if release.marks is not None:
+            marks = build_marks(release.marks, release, setting, problems)
+        return Options(
+            calibration=calibration,
+            series=series,
+            population=release.population,
+            imputation=release.imputation,
+            geography=geography,
+            marks=marks,
+        )
 
     def _check_not_promised(self) -> None:
         """The columns of its pairs are columns."""

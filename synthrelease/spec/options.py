@@ -1,38 +1,150 @@
-"""The options that are a folder, as the specification builds them."""
+"""What a specification holds of its options, and the checks of those that need no module of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
-from synthrelease.parts import each
-from synthrelease.settings.tables import ReleaseFile
-from synthrelease.spec.part import Building
-
-if TYPE_CHECKING:
-    from synthrelease.privacy.subsets import PartitionRule, SplitRule
-
-
-def buildings() -> Mapping[str, Building]:
-    """The hooks of every option, by its name."""
-    return each("building")
-
-
-def division(release: ReleaseFile) -> PartitionRule | None:
-    """How the rows are divided at random; None where they are not."""
-    hooks = buildings()
-    rules = (hooks[name].division(table) for name, table in release.parts.items())
-    return next((rule for rule in rules if rule is not None), None)
+from synthrelease.data.questions import is_question, split_question
+from synthrelease.data.rules import Domain, RuleError, parse_rule
+from synthrelease.data.schema import Schema
+from synthrelease.data.weights import Calibration
+from synthrelease.errors import InputError, closest, cut, listing
+from synthrelease.privacy.plan import Loss
+from synthrelease.settings.card import CardTable
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.options import ImputationTable, PopulationTable
+from synthrelease.settings.questions import QuestionTable
+from synthrelease.spec.geography import Geography
+from synthrelease.spec.marks import Marks
+from synthrelease.spec.register import population_in_words
+from synthrelease.spec.series import Series, promise_text
 
 
-def piece_of_register(release: ReleaseFile) -> SplitRule | None:
-    """Which piece of a register is read; None where all rows are."""
-    hooks = buildings()
-    pieces = (hooks[name].piece_of_register(table) for name, table in release.parts.items())
-    return next((piece for piece in pieces if piece is not None), None)
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a specification holds of its options; None for one that is not used. Members stand in the schema, and how rows are
+    divided in the specification itself."""
+
+    calibration: Calibration | None = None
+    series: Series | None = None
+    population: PopulationTable | None = None
+    imputation: ImputationTable | None = None
+    geography: Geography | None = None
+    marks: Marks | None = None
+
+    @property
+    def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Columns that options make functions of others in every row, each with these."""
+        of_areas = () if self.geography is None else self.geography.functions
+        return of_areas if self.marks is None else (*of_areas, *self.marks.functions)
+
+    def in_words(self, total: Loss, rows: int) -> Iterator[str]:
+        """Yield what `plan` says of options, for a private file of so many rows."""
+        if self.series is not None and self.series.year is not None:
+            yield promise_text(self.series.year)
+        if self.population is not None:
+            yield population_in_words(self.population, total, rows)
+        if self.geography is not None:
+            yield self.geography.in_words(rows)
+        if self.marks is not None:
+            yield self.marks.in_words()
 
 
-def rows_texts(values: Mapping[str, object]) -> list[str]:
-    """What options say of the rows that a release works with, where `values` are what the specification holds of them."""
-    hooks = buildings()
-    return [text for name, value in values.items() if (text := hooks[name].rows_text(value))]
+def check_imputation(table: ImputationTable, schema: Schema, problems: Problems) -> None:
+    """Add a problem where there are no gaps to fill, or where rows should agree in what is no column."""
+    if schema.linked is not None:
+        expected = "no such table where records have members: a copy would be one table of roots with all their members"
+        problems.add("imputation", expected, "one")
+    if all(column.missing != "bin" for column in schema.columns):
+        expected = 'a column in which missing values are a bin (missing = "bin"): elsewhere there are no gaps to fill'
+        problems.add("imputation", expected, "none")
+    for column in schema.columns:
+        if gaps := [name for name in column.counts or () if schema[name].missing == "bin"]:
+            expected = (
+                f"no gaps in columns that {column.name!r} counts: it stays as it is, with no mark for a gap, "
+                "so that no copy could fill in a mark"
+            )
+            problems.add("imputation", expected, f'{listing(gaps)} with missing = "bin"')
+    for name in table.match or ():
+        if name not in schema.by_name:
+            expected = f"columns ({listing(schema.names)})"
+            problems.add("imputation.match", expected, repr(name), closest(name, schema.names))
+    if len(set(table.match or ())) != len(table.match or ()):
+        problems.add("imputation.match", "each column once", listing(table.match or ()))
+
+
+SPSS_LABEL = 120
+"""Bytes of UTF-8 that the label of a value has at most in SPSS."""
+STATA_VALUES = 65_536
+"""Labelled values of one variable in Stata."""
+WITH_MEMBERS = ("stata", "spss", "r")
+"""Formats in which a second table of members is written."""
+
+
+def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -> None:
+    """Add a problem for a label that a format cannot hold, and for a format that cannot hold the members of [members]."""
+    for name in chosen if schema.linked is not None else ():
+        if name not in WITH_MEMBERS:
+            problems.add("bundle.formats", f"with [members] formats that write them, too ({listing(WITH_MEMBERS)})", repr(name))
+    for column in schema.columns:
+        labels = {label for binning in column.alternatives.values() for label in binning.labels}
+        longest = max(labels, key=lambda label: len(label.encode("utf-8")))
+        if "spss" in chosen and len(longest.encode("utf-8")) > SPSS_LABEL:
+            expected = f"labels of bins of at most {SPSS_LABEL} bytes, as SPSS holds them, or [bundle] formats without 'spss'"
+            problems.add(f"columns.{column.name}", expected, f"one of {len(longest.encode('utf-8'))} bytes")
+        most = max(len(binning.labels) for binning in column.alternatives.values())
+        if "stata" in chosen and most > STATA_VALUES:
+            expected = f"at most {STATA_VALUES} bins, as Stata labels them, or [bundle] formats without 'stata'"
+            problems.add(f"columns.{column.name}", expected, str(most))
+
+
+def check_catalogues(chosen: Collection[str], card: CardTable, problems: Problems) -> None:
+    """Add a problem where a catalogue demands an address where the release can be had, and there is none."""
+    if "dcat" in chosen and not card.url:
+        problems.add("card.url", "an address where the release can be had: DCAT-AP demands one", "none")
+
+
+def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: Problems) -> None:
+    """Add a problem for a query that cannot be read. Whether it cuts a released bin depends on the alternative that is drawn;
+    the card says so."""
+    domains = {}
+    for column in schema.columns:
+        labels = dict.fromkeys(label for binning in column.alternatives.values() for label in binning.labels)
+        categories = tuple(labels) if column.kind == "category" else ()
+        domains[column.name] = Domain(kind=column.kind, categories=categories, missing=column.missing == "bin")
+    names = dict.fromkeys(schema.names)
+    if schema.linked is not None:  # of the member in any slot: a question about all members
+        plain = dict(zip(schema.linked.names, schema.linked.slots[0], strict=True))
+        domains = {name: domains[first] for name, first in plain.items()} | domains
+        names |= dict.fromkeys(plain)
+    for place, table in enumerate(tables):
+        where = f"intended_queries[{place}]"
+        if table.mean is not None and table.mean not in schema.by_name:
+            expected = f"a column ({listing(schema.names)})"
+            problems.add(f"{where}.mean", expected, repr(table.mean), closest(table.mean, schema.names))
+        conditions = {name: [getattr(table, name) or ""] for name in ("query", "given", "minus")}
+        if is_question(table.query):
+            conditions = {"query": _conditions(table, list(names), problems, f"{where}.query")}
+        for name, texts in conditions.items():
+            for text in filter(None, (" ".join(text.split()) for text in texts)):
+                try:
+                    parse_rule(text, domains)
+                except RuleError as error:
+                    problems.add_error(f"{where}.{name}", error)
+
+
+def _conditions(table: QuestionTable, known: Sequence[str], problems: Problems, where: str) -> list[str]:
+    """The conditions of a whole question, whose words and columns are checked here."""
+    if table.given or table.mean or table.minus is not None:
+        problems.add(where, "a condition, or a whole question without given, mean and minus", repr(cut(table.query, 60)), "")
+        return []
+    try:
+        words = split_question(table.query)
+    except InputError as error:
+        problems.add(where, "a question that `synthrelease estimate` understands", str(error).rstrip("."), "")
+        return []
+    for name in words.columns:
+        if name not in known:
+            problems.add(where, f"columns of the table ({listing(known)})", repr(name), closest(name, known))
+    return list(words.conditions)

@@ -22,11 +22,11 @@ from synthrelease.errors import Problem, SpecError, closest, cut, listing
 from synthrelease.generators.space import ConfigurationSpace
 from synthrelease.privacy.charges import Charge, RowsRule, decimal_text
 from synthrelease.privacy.plan import loss_of_group
+from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.settings.columns import ColumnTable, RuleTable, unlisted_label, unlisted_member, with_unlisted
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.tables import NOT_ANSWERED, ReleaseFile, UnitTable
 from synthrelease.spec.columns import ColumnError, build_column, group_binning, with_counted
-from synthrelease.spec.options import division
 
 # Columns that say for how many persons a row of the file stands.
 
@@ -64,6 +64,11 @@ def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRu
     if stated == "exact":
         return RowsRule(way="exact")
     return RowsRule(way="counted", epsilon=release.budget.rows)
+
+
+def division(release: ReleaseFile) -> PartitionRule | None:
+    """Return how the rows are divided at random; None where they are not."""
+    return None if release.partition is None else PartitionRule(fit=release.partition.fit)
 
 
 def check_stated(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from synthrelease.criteria.base import Criterion, MeasuredAnswers, Setting
 from synthrelease.criteria.scoring import JointTest, none_can_fail
@@ -36,16 +36,15 @@ from synthrelease.settings.questions import QuestionTable
 from synthrelease.settings.reading import ConfigurationFile
 from synthrelease.settings.tables import BundleTable, NotPromisedTable, UnitTable
 from synthrelease.spec.canonical import canonical_text, with_digests
-from synthrelease.spec.options import buildings
+from synthrelease.spec.options import Options
 from synthrelease.spec.record import check_unit_answered
+from synthrelease.spec.series import check_new
 
 if TYPE_CHECKING:
     from synthrelease.criteria.facts import OneNoise
     from synthrelease.generators.measurements import NoisyMarginals
     from synthrelease.privacy.plan import YearOfSeries
     from synthrelease.privacy.subsets import PartitionRule, SplitRule
-
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +78,7 @@ class ReleaseSpec:
     not_promised : what the publisher knows that the release does not keep.
     shares_noise : whether figures after acceptance share one noise where that is less (theory 4.4, figures that share a noise).
         No setting: False for a bundle from before, which `verify` plans once more.
-    parts : by its name, what is held of each option that is a folder of `synthrelease.parts`, as far as it is used.
+    options : what is held of options that are used.
     questions : what the release is meant to answer.
     """
 
@@ -118,12 +117,14 @@ class ReleaseSpec:
     bundle: BundleTable = BundleTable()
     not_promised: NotPromisedTable = NotPromisedTable()
     shares_noise: bool = True
-    parts: Mapping[str, object] = field(default_factory=dict)
+    options: Options = Options()
     questions: tuple[QuestionTable, ...] = ()
 
-    def part(self, kind: type[Value]) -> Value | None:
-        """What is held of one of these options; None where it is not used."""
-        return next((value for value in self.parts.values() if isinstance(value, kind)), None)
+    @property
+    def parts(self) -> dict[str, object]:
+        """What is held of each option, by its name, as far as it is used."""
+        held = {"partition": self.partition, "split": self.split, "members": self.schema.linked, **vars(self.options)}
+        return {name: value for name, value in held.items() if value is not None}
 
     @property
     def text(self) -> bytes:
@@ -239,46 +240,30 @@ class ReleaseSpec:
         return None if self.unit.key is None else n_file // self.unit.records
 
     @property
-    def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Columns that options make functions of others in every row, each with these."""
-        hooks = buildings()
-        return tuple(one for name, value in self.parts.items() for one in hooks[name].functions(value))
-
-    @property
     def most_rows(self) -> int | None:
-        """How many rows the private file has at most, where an option says so."""
-        return min((most for _, most in self._most_rows()), default=None)
-
-    def _most_rows(self) -> Iterator[tuple[str, int]]:
-        hooks = buildings()
-        for name, value in self.parts.items():
-            if (most := hooks[name].most_rows(value)) is not None:
-                yield name, most
+        """How many rows the private file has at most, where it is a sample of a population."""
+        return None if self.options.population is None else self.options.population.size
 
     def check_rows(self, n_file: int) -> None:
-        """Raises InputError for a file of more rows, a public number, than an option says that it has."""
-        for name, most in self._most_rows():
-            if n_file > most:
-                raise InputError(f"expected a file of at most {most} rows, as [{name}] states, found {n_file}.")
+        """Raises InputError for a file of more rows, a public number, than the population has."""
+        if self.most_rows is not None and n_file > self.most_rows:
+            raise InputError(f"expected a file of at most {self.most_rows} rows, as [population] states, found {n_file}.")
 
     @property
     def earlier(self) -> tuple[bytes, ...]:
-        """The files release.json of the releases before this one that an option names."""
-        hooks = buildings()
-        return tuple(content for name, value in self.parts.items() for content in hooks[name].earlier(value))
+        """The files release.json of the releases before this one that [series] names."""
+        return () if self.options.series is None else self.options.series.earlier
 
     @property
     def year(self) -> YearOfSeries | None:
         """Which year of a plan over years the release is; None where it is in none."""
-        hooks = buildings()
-        return next((year for name, value in self.parts.items() if (year := hooks[name].year(value)) is not None), None)
+        return None if self.options.series is None else self.options.series.year
 
     def check_new(self) -> None:
         """Raises SpecError for what a release that spends must not say, as an erratum does."""
         problems = Problems(ConfigurationFile(path=Path(self.path), tables={}, inherited=frozenset(), base=None))
-        hooks = buildings()
-        for name, value in self.parts.items():
-            hooks[name].check_new(value, Loss(self.plan.total.epsilon, self.plan.total.delta), problems)
+        if self.options.series is not None:
+            check_new(self.options.series, Loss(self.plan.total.epsilon, self.plan.total.delta), problems)
         problems.stop()
 
     def check_can_fail(self) -> None:

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from synthrelease.bundle.write import _sealed, write_bundle
-from synthrelease.parts.series.building import Series
 from synthrelease.privacy.plan import Horizon, YearOfSeries
 from synthrelease.published.verify.checks import Report
 from synthrelease.releasing.release import Release
 from synthrelease.settings.options import SeriesTable
+from synthrelease.spec.options import Options
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.series import Series
 from tests.helpers.forgeries import of_version
 from tests.helpers.tiny import NOT_PROMISED, write_config
 
@@ -51,7 +52,7 @@ def spec_of_year(spec: ReleaseSpec, year: int, earlier: tuple[bytes, ...] = (), 
     tables = {name: value for name, value in spec.tables.items() if name != "acceptance"}
     series = Series(name="Coins", earlier=earlier, year=YearOfSeries(horizon=PLAN, year=year, again=again))
     tables |= {"series": fixed, "acceptance": spec.tables["acceptance"]}
-    return replace(spec, tables=tables, parts={"series": series})
+    return replace(spec, tables=tables, options=Options(series=series))
 
 
 def bundle_of(found: Release, folder: Path, year: int, earlier: tuple[bytes, ...] = (), again: bool = False) -> Path:
@@ -61,7 +62,7 @@ def bundle_of(found: Release, folder: Path, year: int, earlier: tuple[bytes, ...
 def bundle_of_1_0_0(found: Release, folder: Path, year: int, again: bool = False) -> Path:
     """As version 1.0.0 wrote it: specification.json does not have the plan over years."""
     series = Series(name="Coins", year=YearOfSeries(horizon=PLAN, year=year, again=again))
-    write_bundle(replace(found, spec=replace(found.spec, parts={"series": series})), folder)
+    write_bundle(replace(found, spec=replace(found.spec, options=Options(series=series))), folder)
     for name, content in of_version({path.name: path.read_bytes() for path in folder.iterdir()}, "1.0.0").items():
         (folder / name).write_bytes(content)
     return folder

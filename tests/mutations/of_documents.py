@@ -102,8 +102,8 @@ OF_DOCUMENTS = (
     Mutation(
         name="publish: an erratum is run",
         breaks="what is said to spend nothing spends the budget again",
-        place="parts.series.building:SeriesBuilding.check_new",
-        old="value.corrected is not None",
+        place="spec.series:check_new",
+        old="series.corrected is not None",
         new="False",
         tests=(f"{SERIES}::test_mistakes_in_a_series_are_said_before_anything_is_spent",),
     ),

@@ -144,8 +144,8 @@ OF_PIECES = (
     Mutation(
         name="pieces: answers of measurements go with them",
         breaks="bounds for rows that were not measured",
-        place="parts.partition.building:PartitionBuilding.build",
-        old="each.answered_by is not None or each.measured_line",
+        place="spec.register:check_partition",
+        old="criterion.answered_by is not None or criterion.measured_line",
         new="False",
         tests=(REFUSED,),
     ),
@@ -170,7 +170,7 @@ OF_PIECES = (
     Mutation(
         name="population: clusters of a person's records pass for a simple random sample",
         breaks="a bound that does not hold",
-        place="parts.population.building:PopulationBuilding.build",
+        place="spec.register:check_population",
         old="release.unit.records > 1",
         new="False",
         tests=(NO_SAMPLE,),

@@ -207,7 +207,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: the record number is released",
         breaks="everybody knows whose row it is",
-        place="parts.split.building:SplitBuilding.build",
+        place="spec.register:check_split",
         old="table.by in column.sources",
         new="False",
         tests=(f"{WHOLE}::test_what_does_not_go_together_is_refused",),
@@ -215,7 +215,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: an exact number of rows of a piece",
         breaks="two such numbers tell who is in which piece",
-        place="parts.split.building:SplitBuilding.build",
+        place="spec.register:check_split",
         old='release.input.rows == "exact"',
         new="False",
         tests=(f"{WHOLE}::test_what_does_not_go_together_is_refused",),

@@ -90,7 +90,7 @@ OF_WEIGHTS = (
     Mutation(
         name="calibration: any column may be the start",
         breaks="weights that start from numbers that are none",
-        place="parts.calibration.building:_check_names",
+        place="spec.totals:_check_names",
         old="columns[table.start].role != WEIGHT",
         new="False",
         tests=(REFUSED,),

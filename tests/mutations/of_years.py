@@ -204,7 +204,7 @@ OF_YEARS = (
     Mutation(
         name="years: an earlier release of another plan",
         breaks="the first year promised something else",
-        place="parts.series.building:_named",
+        place="spec.series:_named",
         old="plan.horizon != year.horizon",
         new="False",
         tests=(STATED,),

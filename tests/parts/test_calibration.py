@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.data.weights import Calibration
 from synthrelease.errors import SpecError
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
@@ -39,7 +38,7 @@ def test_groups_are_bins_of_an_alternative_or_coarser_ones_and_fit_every_alterna
         margin('["age"]', '{ "15-54" = 70, "55-74" = 30 }')
         + margin('["sex", "age"]', '{ female = { "<30" = 10, ">=30" = 40 }, male = { "<30" = 20, ">=30" = 30 } }'),
     )
-    calibration = spec.part(Calibration)
+    calibration = spec.options.calibration
     assert calibration is not None
     ages, both = calibration.margins
     years = range(15, 75)  # the own values of ages are atoms, because a mean is taken of them
@@ -65,7 +64,7 @@ def test_totals_from_a_file_are_those_that_could_stand_in_the_table(tmp_path: Pa
         encoding="utf-8",
     )
     spec = load(tmp_path, margin('["age", "sex", "education"]', '"../totals.csv"'))
-    calibration = spec.part(Calibration)
+    calibration = spec.options.calibration
     assert calibration is not None
     (found,) = calibration.margins
     assert found.shape == (3, 2, 3)
@@ -154,7 +153,7 @@ def test_weights_may_start_from_a_column_of_design_weights(tmp_path: Path) -> No
             "bounds = [0, 1000]": 'bounds = [0, 1000]\nrole = "weight"',
         },
     )
-    calibration = spec.part(Calibration)
+    calibration = spec.options.calibration
     assert calibration is not None
     assert calibration.start == "income"
     assert spec.schema["income"].alternatives["hundreds"].numbers == (100, 150, 200)

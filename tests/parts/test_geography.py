@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -12,15 +11,14 @@ from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.write import write_bundle
 from synthrelease.data.counts import Counts
 from synthrelease.errors import SpecError
-from synthrelease.parts.geography.building import BUILDING, Geography
 from synthrelease.parts.geography.verifying import VERIFYING
-from synthrelease.privacy.plan import Loss
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.options import GeographyPart, LevelPart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.options import asked
 from synthrelease.published.verify.part import KnownFiles
 from synthrelease.releasing.release import release
+from synthrelease.spec.geography import Geography
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 
@@ -145,7 +143,7 @@ def test_each_level_is_a_column_that_the_town_decides(spec: ReleaseSpec) -> None
 def test_the_plan_says_how_far_off_each_level_is(spec: ReleaseSpec) -> None:
     value = spec.parts["geography"]
     assert isinstance(value, Geography)
-    text = BUILDING.plan_text(value, Loss(spec.plan.total.epsilon, Fraction(0)), 600)
+    text = value.in_words(600)
     assert text.startswith("Areas: region (4) > district (5) > town (7). One standard deviation")
     assert [line.split(":")[0] for line in text.splitlines()[1:]] == [f"  nested_pure, {name}" for name in value.chain]
 

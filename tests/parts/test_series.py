@@ -16,7 +16,6 @@ from synthrelease.bundle.preview import rewritten
 from synthrelease.bundle.verify import verify_bundle, verify_files
 from synthrelease.bundle.write import _sealed, commitment, write_bundle
 from synthrelease.errors import InputError, OtherRelease, SpecError
-from synthrelease.parts.series.building import Series
 from synthrelease.privacy.ledger import open_ledger
 from synthrelease.publish import ReleaseRequest, check_before_spending
 from synthrelease.published.base import sha256
@@ -27,6 +26,8 @@ from synthrelease.published.options import CorrectedPart, EarlierPart
 from synthrelease.published.series import changes, total
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.options import Options
+from synthrelease.spec.series import Series
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 from tests.helpers.tiny import EPSILON, write_config, write_data
 
@@ -60,7 +61,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     earlier = write_files(rich_bundle(), base / "earlier")
     found = coins()
     series = Series(name="Coins, yearly", earlier=(earlier_json(),))
-    return write_bundle(replace(found, spec=replace(found.spec, parts={"series": series})), base / "later"), earlier
+    return write_bundle(replace(found, spec=replace(found.spec, options=Options(series=series))), base / "later"), earlier
 
 
 def problems(report: Any) -> str:
@@ -162,7 +163,7 @@ def test_an_erratum_replaces_a_release_and_spends_nothing(tmp_path: Path) -> Non
     spec = rich_release().spec
     series = Series(name="Coins, yearly", corrected=earlier_json(), reason="The unit was wrong.")
     card = spec.card.model_copy(update={"version": "2.2"})
-    files = _sealed(rewritten(rich_bundle(), replace(spec, card=card, parts={"series": series})), None)
+    files = _sealed(rewritten(rich_bundle(), replace(spec, card=card, options=Options(series=series))), None)
     found = read_strictly(files["release.json"]).series
     assert found is not None
     assert (found.total_epsilon_exact, found.total_delta_exact) == ("140/3", "0")
@@ -173,12 +174,14 @@ def test_an_erratum_replaces_a_release_and_spends_nothing(tmp_path: Path) -> Non
     assert problems(verify_files(files, earlier=given)) == ""
     other = dict(rich_bundle()) | {"data.csv": rich_bundle()["data.csv"].replace(b"head,1-2\n", b"", 1)}
     assert "expected the same rows in an erratum" in problems(verify_files(files, earlier=[(earlier, other)]))
-    again = rewritten(files, replace(spec, card=card, parts={"series": series}))  # as for another format
+    again = rewritten(files, replace(spec, card=card, options=Options(series=series)))  # as for another format
     assert again["release.json"] == files["release.json"]
     with pytest.raises(OtherRelease, match="expected another one than that of the release which the erratum corrects"):
-        rewritten(rich_bundle(), replace(spec, parts={"series": series}))
+        rewritten(rich_bundle(), replace(spec, options=Options(series=series)))
     with pytest.raises(OtherRelease, match="expected the release that is written anew, found another"):
-        rewritten(rich_bundle(), replace(spec, card=card, parts={"series": replace(series, corrected=earlier_json() + b" ")}))
+        rewritten(
+            rich_bundle(), replace(spec, card=card, options=Options(series=replace(series, corrected=earlier_json() + b" ")))
+        )
 
 
 def test_mistakes_in_a_series_are_said_before_anything_is_spent(tmp_path: Path) -> None:

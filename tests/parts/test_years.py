@@ -20,7 +20,6 @@ from synthrelease.bundle.verify import verify_files
 from synthrelease.bundle.write import _sealed, commitment, write_bundle
 from synthrelease.cli import app
 from synthrelease.errors import BudgetError, OtherRelease, SpecError
-from synthrelease.parts.series.building import promise_text
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.privacy.plan import Loss, PaidYear, YearOfSeries
 from synthrelease.publish import ReleaseRequest, check_before_spending, publish
@@ -31,6 +30,7 @@ from synthrelease.published.series import paid_so_far, years_part
 from synthrelease.published.verify.checks import Report
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec, read_specification
+from synthrelease.spec.series import promise_text
 from tests.helpers.cards import rich_bundle
 from tests.helpers.forgeries import of_version, written_anew
 from tests.helpers.tiny import EPSILON, MEASURED, write_config, write_data

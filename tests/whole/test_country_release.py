@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from synthrelease.cli import app
 from synthrelease.cli import releasing as demonstrating
-from synthrelease.parts.geography.building import Geography
+from synthrelease.spec.geography import Geography
 from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 

@@ -18,7 +18,6 @@ import synthrelease
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.cli import app
 from synthrelease.cli import releasing as demonstrating
-from synthrelease.data.weights import Calibration
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
 from synthrelease.published.base import NAME, checksum_file
@@ -87,7 +86,7 @@ def test_the_plan_is_the_sum_written_down_by_hand(spec: ReleaseSpec) -> None:
 def test_calibration_totals_are_those_of_the_facts(spec: ReleaseSpec) -> None:
     script = runpy.run_path(str(ROOT / "public_data" / "simulate_labour.py"))
     facts = script["read_facts"]()
-    calibration = spec.part(Calibration)
+    calibration = spec.options.calibration
     assert calibration is not None
     by_person, by_state = calibration.margins
     assert dict(zip(by_state.labels[0], by_state.totals, strict=True)) == {
@@ -184,7 +183,7 @@ def test_what_goes_together_in_the_original_goes_together_in_the_release(rows: p
 @pytest.mark.slow
 def test_weighted_totals_are_the_published_ones(rows: pd.DataFrame, spec: ReleaseSpec) -> None:
     weight = rows["weight"].astype(float)
-    calibration = spec.part(Calibration)
+    calibration = spec.options.calibration
     assert calibration is not None
     by_state = calibration.margins[1]
     wanted = dict(zip(by_state.labels[0], by_state.totals, strict=True))

@@ -13,7 +13,7 @@ from synthrelease.published.options import GeographyPart
 from synthrelease.published.verify.part import KnownFiles, Verifying
 
 if TYPE_CHECKING:
-    from synthrelease.parts.geography.building import Geography
+    from synthrelease.spec.geography import Geography
 
 
 class GeographyVerifying(Verifying[Any, GeographyPart]):

@@ -12,7 +12,7 @@ from synthrelease.published.options import MarksPart, NumberPart
 from synthrelease.published.verify.part import KnownFiles, Verifying
 
 if TYPE_CHECKING:
-    from synthrelease.parts.marks.building import Marks
+    from synthrelease.spec.marks import Marks
 
 
 class MarksVerifying(Verifying[Any, MarksPart]):

@@ -19,13 +19,12 @@ import numpy as np
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import OneNoise
 from synthrelease.errors import BudgetError
-from synthrelease.parts import each
+from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.law_prices import MOST_ROUNDS
 from synthrelease.privacy.selection import FiniteLaw, StopCoin, StoppingLaw
-from synthrelease.privacy.subsets import PIECES, of_piece
+from synthrelease.privacy.subsets import PIECES, PartitionRule, of_piece
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import AttemptResult, Looks, ShareEstimate, bounded_mean, clopper_pearson, passing
-from synthrelease.studio.rehearsal.part import Rehearsing
 
 BUDGET_FACTORS = tuple(Fraction(factor) for factor in ("1/4", "1/2", "3/4", "1"))
 """Generation budgets that are tried, as shares of the planned one."""
@@ -445,13 +444,31 @@ def _per_round(accepted: np.ndarray, rejected: np.ndarray, rounds: np.ndarray) -
     return -np.expm1(exponents) / accepted[:, None], np.exp(exponents)
 
 
-# The options that are a folder, as a rehearsal offers them.
+# Whether dividing the rows would pay: what [partition] would save, from the totals of two plans.
+
+_PAYS = Fraction(95, 100)
+"""Offered where the total would be at most this share of what it is."""
 
 
 def offered(spec: ReleaseSpec) -> list[str]:
-    """What is said of all options that the specification does without and that would pay."""
-    hooks: Mapping[str, Rehearsing] = each("rehearsing")
-    return [text for one in hooks.values() for text in one.offered(spec)]
+    """Return a sentence where [partition] costs less and goes with the other settings: a record costs what its piece spends."""
+    alone = spec.partition is None and not spec.publish_measurements and not spec.questions
+    if not alone or spec.setting.answered or spec.setting.measured_lines:
+        return []
+    divided = replace(spec, partition=PartitionRule(fit=Fraction(1, 2)))
+    now, then = spec.plan.total.epsilon, divided.plan.total.epsilon
+    if then > _PAYS * now:
+        return []
+    return [
+        f"With [partition] fit = 0.5, score = 0.5 this specification would cost epsilon = {_up(then)} in place of "
+        f"{_up(now)}, and with any other shares as much: the generator is fitted to one random piece of the rows and the "
+        "criteria ask the other. The released table has as many rows as the latter, and the figures are about it. "
+        "Thresholds must bear how it differs from the whole: rehearse with these lines first."
+    ]
+
+
+def _up(epsilon: Fraction) -> str:
+    return decimal_text(Fraction(-(-epsilon * 1000 // 1), 1000))
 
 
 # What a rehearsal advises about the number of rounds and the generation budget, as values.

@@ -24,7 +24,6 @@ import numpy as np
 from synthrelease.bundle.write import check_free_name
 from synthrelease.data.counts import Counts
 from synthrelease.data.linked import Linked
-from synthrelease.data.weights import Calibration
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, RejectedRound, closest, listing, on_public_data
@@ -240,7 +239,7 @@ def public_file(
         strength=strength,
         risk=risk,
         epsilon=float(spec.plan.total.epsilon),
-        calibration=None if (totals := spec.part(Calibration)) is None else totals.on(transformation),
+        calibration=None if (totals := spec.options.calibration) is None else totals.on(transformation),
         linked=spec.schema.linked,
         swap=wanted.variables,
         swap_key=wanted.key,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from synthrelease.privacy.plan import Loss
-from synthrelease.spec.options import buildings
+from synthrelease.spec.members import IN_WORDS
 from synthrelease.spec.record import QUESTION, guarantee_in_words
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.drafting.edits import Guesses
@@ -15,9 +14,9 @@ from synthrelease.studio.drafting.public_file import PublicFile
 def gathered(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> dict[str, Any]:
     """Whom the guarantee protects, in the words of the plan. Members have a key of their own, and then [unit] has none."""
     unit, linked = spec.unit, spec.schema.linked
-    words, total = guarantee_in_words(unit, spec.plan.total), Loss(spec.plan.total.epsilon, spec.plan.total.delta)
+    words = guarantee_in_words(unit, spec.plan.total)
     if linked is not None:
-        words.append(buildings()["members"].plan_text(linked, total, 0))
+        words.append(IN_WORDS)
     repeated = [each for each in guesses.left_out if each.rows_of_one > 1]
     key = public.columns.get(unit.key) if public is not None and unit.key else None
     return {

@@ -1,68 +1,136 @@
-"""From [calibration] to a `Calibration` over atomic bins.
+"""[calibration]: published totals, as the table or a CSV file states them, and a `Calibration` over atomic bins.
 
 Whatever can be known to fail is found here, before a budget is spent, and from public figures alone.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 import numpy as np
 
+from synthrelease.criteria.base import Setting
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Binning, Column, Schema, Transformation, parse_bins
 from synthrelease.data.weights import WEIGHT, Calibration, Margin, disagreements
 from synthrelease.errors import Unexpected, closest, listing
-from synthrelease.parts.calibration.totals import stated_totals
 from synthrelease.settings.mistakes import Problems
-from synthrelease.settings.options import CalibrationTable, MarginTable
+from synthrelease.settings.options import CalibrationTable, MarginTable, is_total
+from synthrelease.settings.reading import beside, regular_file
+from synthrelease.settings.tables import ReleaseFile
 from synthrelease.spec.columns import group_binning
-from synthrelease.spec.part import Building, Surroundings
+
+MOST_BYTES = 10_000_000
+"""Of a file of totals."""
+Totals = Mapping[tuple[str, ...], float]
+
+
+def stated_totals(stated: MarginTable, file: Path) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Each combination of labels with its total, as the file has them."""
+    if isinstance(stated.totals, str):
+        yield from _read(beside(file, stated.totals), stated.columns).items()
+        return
+    for label, inner in stated.totals.items():
+        if isinstance(inner, dict) != (len(stated.columns) == 2) or len(stated.columns) > 2:
+            expected = {1: "a number for each group of one column", 2: "a table of numbers for each group of the first column"}
+            raise Unexpected(
+                expected.get(len(stated.columns), "the name of a CSV file, for three columns or more"),
+                f"{label!r} with something else",
+            )
+        if isinstance(inner, dict):
+            yield from (((label, second), float(total)) for second, total in inner.items())
+        else:
+            yield (label,), float(inner)
+
+
+def _read(path: Path, columns: Sequence[str]) -> Totals:
+    """A CSV file of totals."""
+    wanted = [*columns, "total"]
+    if not path.is_file():
+        raise Unexpected(f"a CSV file of totals of at most {MOST_BYTES // 10**6} MB", f"no file {path}")
+    content = regular_file(path, ".csv", MOST_BYTES, readable="a CSV file of totals", named="a CSV file of totals")
+    try:
+        lines = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True))
+    except (UnicodeDecodeError, csv.Error):
+        lines = []
+    header = [name.strip() for name in lines[0]] if lines else []
+    if sorted(header) != sorted(wanted):
+        raise Unexpected(f"a CSV file in UTF-8 with the columns {listing(wanted)}", f"{path} with {listing(header) or 'none'}")
+    found: dict[tuple[str, ...], float] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        if not line:
+            continue
+        values = dict(zip(header, (value.strip() for value in line), strict=False))
+        total = _number(values.get("total", ""))
+        if len(line) != len(header) or total is None:
+            raise Unexpected(
+                f"{len(header)} values in each line, with a total of at least 0", f"others in line {number} of {path}"
+            )
+        cell = tuple(values[name] for name in columns)
+        if cell in found:
+            raise Unexpected("each combination of groups once", f"{' and '.join(cell)} again in line {number} of {path}")
+        found[cell] = total
+    if not found:
+        raise Unexpected("a total for each group", f"none in {path}")
+    return found
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    return float(value) if value.is_finite() and is_total(value) else None
+
 
 MOST_CELLS = 100_000
 """Of a margin."""
-DIGITS = 24
-"""Bytes of a weight, at most."""
 
 
-class CalibrationBuilding(Building[CalibrationTable, Calibration | None]):
-    def build(self, table: CalibrationTable, around: Surroundings, problems: Problems) -> Calibration | None:
-        """The calibration over atomic bins; None, and problems, where it cannot be."""
-        before = len(problems.found)
-        _check_names(table, around, problems)
-        margins = list(_margins(table, around, problems))
-        if len(problems.found) > before:
-            return None
-        for one in disagreements(margins, table.tolerance):
-            of = f" of {one.cell}" if one.cell else ""
-            problems.add(
-                "calibration.margins",
-                f"totals that agree to {100 * table.tolerance:g}% (`tolerance`) in what margins share",
-                f"{one.left_total:.9g}{of} in the margin {one.left.name}, {one.right_total:.9g} in the margin {one.right.name}",
-            )
-        return Calibration(
-            source=table.source,
-            margins=tuple(margins),
-            start=table.start,
-            floor=table.floor,
-            cap=table.cap,
-            tolerance=table.tolerance,
-            collapse=table.collapse,
-            fewest_rows=table.fewest_rows,
+def build_calibration(
+    table: CalibrationTable, file: Path, release: ReleaseFile, setting: Setting, released: Plausibility, problems: Problems
+) -> Calibration | None:
+    """Return the calibration over atomic bins; None, and problems, where it cannot be.
+
+    Parameters
+    ----------
+    file : the configuration that has the table: names of files in it are relative to this.
+    released : the rules for released rows, over atomic bins.
+    """
+    before = len(problems.found)
+    _check_names(table, release, setting.schema, problems)
+    margins = list(_margins(table, file, setting, released, problems))
+    if len(problems.found) > before:
+        return None
+    for pair in disagreements(margins, table.tolerance):
+        of = f" of {pair.cell}" if pair.cell else ""
+        problems.add(
+            "calibration.margins",
+            f"totals that agree to {100 * table.tolerance:g}% (`tolerance`) in what margins share",
+            f"{pair.left_total:.9g}{of} in the margin {pair.left.name}, {pair.right_total:.9g} in the margin {pair.right.name}",
         )
+    return Calibration(
+        source=table.source,
+        margins=tuple(margins),
+        start=table.start,
+        floor=table.floor,
+        cap=table.cap,
+        tolerance=table.tolerance,
+        collapse=table.collapse,
+        fewest_rows=table.fewest_rows,
+    )
 
-    def bytes_of_a_row(self, value: Calibration | None, longest: int, files: int) -> int:
-        """A weight in each of them."""
-        return files * DIGITS
 
-
-def _check_names(table: CalibrationTable, around: Surroundings, problems: Problems) -> None:
+def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
     """The column to start from, those to collapse, and that none has the name of the weights."""
-    if WEIGHT in around.schema.by_name:
+    if WEIGHT in schema.by_name:
         problems.add(f"columns.{WEIGHT}", f"another name: [calibration] adds a column {WEIGHT!r} to the table", repr(WEIGHT))
-    columns = around.release.columns
+    columns = release.columns
     if table.start is not None and (table.start not in columns or columns[table.start].role != WEIGHT):
         problems.add("calibration.start", 'a column with role = "weight"', repr(table.start))
     used = {column for margin in table.margins for column in margin.columns}
@@ -73,16 +141,18 @@ def _check_names(table: CalibrationTable, around: Surroundings, problems: Proble
             )
 
 
-def _margins(table: CalibrationTable, around: Surroundings, problems: Problems) -> Iterator[Margin]:
+def _margins(
+    table: CalibrationTable, file: Path, setting: Setting, released: Plausibility, problems: Problems
+) -> Iterator[Margin]:
     """Those over atomic bins in which there is no mistake."""
     for index, stated in enumerate(table.margins):
         where, place, error = f"calibration.margins[{index}]", "", None
         try:
             place = "columns"
-            _check_columns(stated, around.schema, table.margins[:index])
+            _check_columns(stated, setting.schema, table.margins[:index])
             place = "totals"
-            margin = _margin(stated, around.schema, around.groups, around.file)
-            _check_margin(margin, around.transformations, around.released)
+            margin = _margin(stated, setting.schema, setting.groups, file)
+            _check_margin(margin, setting.transformations, released)
             yield margin
         except Unexpected as found:
             error = found
@@ -197,6 +267,3 @@ def _binnings(column: str, transformations: Sequence[Transformation]) -> Iterato
     """The bins that a released table may have in a column, each once."""
     found = {binning.name: binning for binning in (one.binning(column) for one in transformations)}
     yield from found.values()
-
-
-BUILDING = CalibrationBuilding()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 
 from synthrelease.errors import Unexpected
 from synthrelease.privacy.charges import decimal_text
@@ -11,7 +12,7 @@ from synthrelease.privacy.plan import Loss, PaidYear, YearOfSeries
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import SeriesTable
 from synthrelease.settings.reading import beside, regular_file
-from synthrelease.spec.part import Building, Surroundings
+from synthrelease.settings.tables import ReleaseFile
 
 MAX_BYTES = 100_000_000
 
@@ -27,62 +28,50 @@ class Series:
     year: YearOfSeries | None = None
 
 
-class SeriesBuilding(Building[SeriesTable, Series]):
-    def build(self, table: SeriesTable, around: Surroundings, problems: Problems) -> Series:
-        """With the contents of the files that it names."""
-        places = {f"series.earlier[{place}]": named for place, named in enumerate(table.earlier)}
+def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems: Problems) -> Series:
+    """Return the series with the contents of the files that the table names, relative to `file`."""
+    places = {f"series.earlier[{place}]": named for place, named in enumerate(table.earlier)}
 
-        def content(named: str, place: str) -> bytes | None:
-            try:
-                readable, what = "the file release.json of a release", "a file"
-                return regular_file(beside(around.file, named), ".json", MAX_BYTES, readable=readable, named=what)
-            except Unexpected as error:
-                problems.add(place, error.expected, error.found or "another")
-                return None
+    def content(named: str, place: str) -> bytes | None:
+        try:
+            readable, what = "the file release.json of a release", "a file"
+            return regular_file(beside(file, named), ".json", MAX_BYTES, readable=readable, named=what)
+        except Unexpected as error:
+            problems.add(place, error.expected, error.found or "another")
+            return None
 
-        found = {place: content(named, place) for place, named in places.items()}
-        there = {place: each for place, each in found.items() if each is not None}
-        earlier = tuple(there.values())
-        if len(set(earlier)) != len(earlier):
-            problems.add("series.earlier", "each release once", "one that is named twice")
-        corrected = None if table.corrects is None else content(table.corrects, "series.corrects")
-        year = None if table.years is None else _planned(table, around, problems)
-        named = [_named(place, each, table.name, year, problems) for place, each in there.items()]
-        if year is not None:
-            year = replace(year, named=tuple(one for one in named if one is not None))
-        return Series(name=table.name, earlier=earlier, corrected=corrected, reason=table.reason, year=year)
-
-    def year(self, value: Series) -> YearOfSeries | None:
-        """Of its plan."""
-        return value.year
-
-    def plan_text(self, value: Series, total: Loss, rows: int) -> str:
-        """What is promised over all years, and what a refused public table may cost."""
-        return "" if value.year is None else promise_text(value.year)
-
-    def earlier(self, value: Series) -> tuple[bytes, ...]:
-        """All that it names."""
-        return value.earlier
-
-    def check_new(self, value: Series, total: Loss, problems: Problems) -> None:
-        """An erratum is no new release, and a release of a plan costs no more than planned."""
-        year = value.year
-        if year is not None:
-            most = Loss(year.horizon.most(year.year, year.again), year.horizon.delta)
-            for name, planned, cost in zip(Loss._fields, most, total, strict=True):
-                if not cost <= planned:
-                    expected = f"a release of {year.year} that costs {name} = {_shown(planned)} at most, as planned"
-                    problems.add(f"series.{name}", expected, _shown(cost))
-        if value.corrected is not None:
-            expected = "none: an erratum spends nothing, and `synthrelease card --bundle` writes it"
-            problems.add("series.corrects", expected, "one")
+    found = {place: content(named, place) for place, named in places.items()}
+    there = {place: text for place, text in found.items() if text is not None}
+    earlier = tuple(there.values())
+    if len(set(earlier)) != len(earlier):
+        problems.add("series.earlier", "each release once", "one that is named twice")
+    corrected = None if table.corrects is None else content(table.corrects, "series.corrects")
+    year = None if table.years is None else _planned(table, release, problems)
+    named = [_named(place, text, table.name, year, problems) for place, text in there.items()]
+    if year is not None:
+        year = replace(year, named=tuple(one for one in named if one is not None))
+    return Series(name=table.name, earlier=earlier, corrected=corrected, reason=table.reason, year=year)
 
 
-def _planned(table: SeriesTable, around: Surroundings, problems: Problems) -> YearOfSeries:
+def check_new(series: Series, total: Loss, problems: Problems) -> None:
+    """Add a problem for an erratum, which is no new release, and for a release that costs more than its plan over years."""
+    year = series.year
+    if year is not None:
+        most = Loss(year.horizon.most(year.year, year.again), year.horizon.delta)
+        for name, planned, cost in zip(Loss._fields, most, total, strict=True):
+            if not cost <= planned:
+                expected = f"a release of {year.year} that costs {name} = {_shown(planned)} at most, as planned"
+                problems.add(f"series.{name}", expected, _shown(cost))
+    if series.corrected is not None:
+        expected = "none: an erratum spends nothing, and `synthrelease card --bundle` writes it"
+        problems.add("series.corrects", expected, "one")
+
+
+def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> YearOfSeries:
     """The plan with the records of a person, which [unit] and `records` say."""
-    if around.release.split is not None:
+    if release.split is not None:
         problems.add("series.years", "no plan over years of a register that is split into pieces", "[split]")
-    horizon = table.horizon(around.release.unit.records)
+    horizon = table.horizon(release.unit.records)
     if horizon.promise is None:
         problems.add("series.delta", "a delta that adds up to less than 1 for a person", _shown(table.delta))
     return YearOfSeries(horizon=horizon, year=table.year or 0, again=table.again)
@@ -104,7 +93,7 @@ def _named(where: str, content: bytes, name: str, year: YearOfSeries | None, pro
         if plan is not None:
             problems.add("series.years", f"the plan over years that {where} has", "none")
         return None
-    if plan is None or said.name != name or plan.horizon != year.horizon:
+    if said is None or plan is None or said.name != name or plan.horizon != year.horizon:
         problems.add(where, f"a release of the series {name!r} with the same plan over years", "another")
         return None
     if plan.year == year.year:
@@ -138,6 +127,3 @@ def promise_text(year: YearOfSeries) -> str:
 
 def _shown(value: Fraction) -> str:
     return decimal_text(value)
-
-
-BUILDING = SeriesBuilding()

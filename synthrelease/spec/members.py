@@ -1,0 +1,121 @@
+"""[members] against the other settings, and the wide record that it makes of the columns."""
+
+from __future__ import annotations
+
+import re
+
+from synthrelease.data.linked import FIRST, OTHER
+from synthrelease.data.rules import RuleError
+from synthrelease.errors import listing
+from synthrelease.settings.columns import ColumnTable, RuleTable
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.options import MembersTable
+from synthrelease.settings.tables import MAX_TABLES, ReleaseFile
+from synthrelease.settings.wide import CONNECTIVES, COUNT, around_counts, counts, words_in, words_of
+from synthrelease.spec.columns import ColumnError, build_column
+
+IN_WORDS = (
+    "Members: a record is a root with all its members, in any number. This epsilon protects any change of them: one "
+    "member, or all. A person in several roots is protected at epsilon times their number, and a move from one root "
+    "to another at twice epsilon. The number of roots is published, so nothing protects a move that changes it: to a "
+    "root that was not in the file, or of the last row of a root."
+)
+"""What a plan says of members: who is protected, and who is not."""
+
+
+def check_members(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
+    """Add a problem for what is wrong with the columns and rules of members, before the wide record is made of them."""
+    _check(table, release, problems)
+    wide = len(release.columns) + 1 + table.most * len(table.columns)
+    if wide > MAX_TABLES:
+        found = f"{wide}: {len(release.columns) + 1} of roots and {table.most} times {len(table.columns)} of members"
+        problems.add("members.most", f"at most {MAX_TABLES} columns of a root with its members", found)
+
+
+def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
+    if release.unit.key is not None:
+        problems.add("unit.key", "none with [members]: a record is a root with all its members", repr(release.unit.key))
+    if release.split is not None:
+        problems.add("split", "no such table with [members]: record numbers are of rows", "one")
+    if release.input.rows == "exact":
+        expected = "another way with [members]: the exact number of kept roots tells what members they have"
+        problems.add("input.rows", expected, "'exact'")
+    if table.least > table.most:
+        problems.add("members.least", f"at most {table.most}, as many as are released", str(table.least))
+    made = {table.size, *(name for slot in table.members_with(release.input.missing).slots for name in slot)}
+    if taken := [name for name in release.columns if name in made]:
+        expected = f"columns of roots that are not called like those of members ({listing(sorted(made))})"
+        problems.add("columns", expected, listing(taken))
+    if len(made) != 1 + table.most * len(table.columns):
+        problems.add("members.columns", "names that differ with the number of a member behind them", listing(table.columns))
+    for name, column in {**release.columns, **table.columns}.items():
+        if table.key in (column.source or name, column.minus):
+            expected = f"a column that is not released, found that {name!r} is made of it: take that column out"
+            problems.add("members.key", expected, repr(table.key))
+    if table.key in {*release.columns, *made, *table.columns}:
+        expected = "a name of its own: in the released files it is that of the first column"
+        problems.add("members.key", expected, f"a column that is called {table.key!r}, too")
+    for name, column in table.columns.items():
+        _check_column(f"members.columns.{name}", name, column, release, problems)
+    for place, rule in enumerate(table.rules):
+        _check_rule(f"members.rules[{place}].never", rule, table, release, problems)
+    for word, whose in ((FIRST, "the first member"), (OTHER, "another member")):
+        if (name := word.rstrip(".")) in table.columns:
+            problems.add("members.columns", f"another name: {word}NAME in a rule is NAME of {whose}", repr(name))
+
+
+def _check_rule(path: str, rule: RuleTable, table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
+    words = words_of(rule) - set(CONNECTIVES)
+    prefixed = {word for word in words if word.startswith((FIRST, OTHER))}
+    others = {word.partition(".")[0] for word in words - prefixed}
+    known = [*table.columns, *(f"{FIRST}{name}" for name in table.columns), *(f"{OTHER}{name}" for name in table.columns)]
+    known += [table.size, *release.columns]
+    wrong = sorted(others - {table.size, *table.columns, *release.columns})
+    wrong += sorted(word for word in prefixed if word.split(".")[1] not in table.columns)
+    if wrong:
+        problems.add(path, f"columns of members, of the first or another one, or of roots ({listing(known)})", listing(wrong))
+    elif not others & set(table.columns):
+        problems.add(
+            path, f"a column of a member ({listing(table.columns)}): what is of roots alone stands in [[rules]]", "none"
+        )
+    if counts(rule):
+        _check_counts(path, rule, table, problems)
+    if prefixed and table.most == 1:
+        problems.add(path, "two members of a root at least, where a rule names the first or another one", "most = 1")
+
+
+def _check_counts(path: str, rule: RuleTable, table: MembersTable, problems: Problems) -> None:
+    pieces, counted = around_counts(rule.never)
+    outside, inside = set[str]().union(*map(words_in, pieces)), set[str]().union(*map(words_in, counted))
+    if COUNT in inside or any(word.startswith(OTHER) for word in inside):
+        problems.add(path, "in count(...) what is true of one member, or of it and the first one", "another member, or a count")
+    if named := sorted({word.partition(".")[0] for word in outside} & set(table.columns)):
+        problems.add(path, "columns of members inside of count(...), or as first.NAME", listing(named))
+    if any(re.search(r"\bnot\b(?!\s+missing)", piece) for piece in pieces):
+        problems.add(path, "no `not` around count(...): another comparison says the same", "'not'")
+    fewer = any(re.match(r"\s*(<|==|!=)", piece) for piece in pieces[1:])
+    if fewer and table.least == table.most and table.more == "first":
+        expected = "count(...) > or >= where every root may have more members than are released"
+        problems.add(path, expected, "another comparison, which is known of no root")
+
+
+def _check_column(path: str, name: str, column: ColumnTable, release: ReleaseFile, problems: Problems) -> None:
+    if not name.isidentifier():
+        problems.add(path, "a name made of letters, digits and underscores", repr(name))
+    if len(column.alternatives) > 1:
+        expected = "one list of bins: all members of a root are released in the same bins"
+        problems.add(f"{path}.alternatives", expected, str(len(column.alternatives)))
+    if column.role is not None:
+        problems.add(f"{path}.role", "no role: members have no weights of their own", repr(column.role))
+    if isinstance(column.codes, str):
+        problems.add(f"{path}.codes", "a table of codes", "the name of a file")
+    for field in ("missing", "outside"):
+        if (getattr(column, field) or getattr(release.input, field)) == "error":
+            expected = "another rule for members: a refused file would tell of a single member what nothing pays for"
+            problems.add(f"{path}.{field}", expected, "'error'")
+    try:
+        build_column(name, column, release.input, [], None)
+    except ColumnError as error:
+        problems.add_error(f"{path}.{error.place}", error)
+    except RuleError as error:  # of no rule
+        problems.add_error(path, error)

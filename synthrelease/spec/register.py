@@ -1,0 +1,105 @@
+"""Which rows a release works with: [split], a piece of a register; [partition], random pieces; [population], a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from synthrelease.criteria.base import Criterion
+from synthrelease.data.schema import Schema
+from synthrelease.data.weights import WEIGHT
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.plan import Loss, of_the_population
+from synthrelease.privacy.subsets import PartitionRule, SplitRule
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.options import PopulationTable, SplitTable
+from synthrelease.settings.tables import ReleaseFile
+
+
+def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], acceptance: str, problems: Problems) -> None:
+    """Add a problem for every setting that speaks of all rows: with [partition] figures are about one piece of them."""
+    for index, criterion in enumerate(criteria):
+        if criterion.answered_by is not None or criterion.measured_line:
+            named = "answered_by" if criterion.answered_by is not None else "line"
+            expected = "a figure of its own: with [partition], measurements are about another piece than the criteria"
+            problems.add(f"criteria[{index}].{named}", expected, "measurements", file=acceptance)
+    if release.selection.publish_measurements:
+        expected = "false: with [partition], the measurements are about another piece than the released figures"
+        problems.add("selection.publish_measurements", expected, "true")
+    if release.intended_queries:
+        expected = "none: with [partition], figures are about a random piece, and no bound for all rows follows from them"
+        problems.add("intended_queries", expected, f"{len(release.intended_queries)}")
+
+
+def check_split(table: SplitTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
+    """Add a problem where the record number would be released, and for every setting that speaks of the whole register."""
+    for column in schema.columns:
+        if table.by in column.sources:
+            expected = "a column with a public record number that no released column is read from"
+            problems.add("split.by", expected, f"{table.by!r}, which {column.name!r} is read from")
+    if release.input.rows == "exact":
+        expected = '"private" or a number: with [split], an exact number of kept rows would be one of a secret piece'
+        problems.add("input.rows", expected, '"exact"')
+    if release.selection.publish_measurements:
+        expected = "false: with [split], the measurements are about a piece, and no estimate for the whole register follows"
+        problems.add("selection.publish_measurements", expected, "true")
+    if release.intended_queries:
+        expected = "none: with [split], figures are about a piece of the register, and no bound for all rows follows from them"
+        problems.add("intended_queries", expected, f"{len(release.intended_queries)}")
+
+
+def pieces_in_words(partition: PartitionRule | None, split: SplitRule | None) -> Iterator[str]:
+    """Yield what a plan and a release say of the rows that the release works with."""
+    if partition is not None:
+        yield (
+            f"Pieces: the rows are divided at random, once. The generator is fitted to {float(partition.fit):.0%} of them; the "
+            f"criteria ask the other {float(partition.score):.0%}, and the released table has as many rows as these. All "
+            "figures are about that piece: thresholds must bear how it differs from the whole by chance."
+        )
+    if split is not None:
+        yield (
+            f"Register: the release reads piece {split.piece} of {split.of}; a secret key and the record number ({split.by}) "
+            "say which records these are. The ledger charges that piece alone. All figures are about it: thresholds must bear "
+            "how it differs from the whole by chance. Rehearse on as many rows as the piece has."
+        )
+
+
+def check_population(table: PopulationTable, release: ReleaseFile, problems: Problems) -> None:
+    """Add a problem for every setting that says that records are drawn otherwise, or that more is published about them.
+
+    Where the file is no simple random sample, a member of the population is promised nothing.
+    """
+    where = "population"
+    if release.unit.records > 1:
+        expected = "no such table: a person in several records is a cluster, for which there is no such bound"
+        problems.add(where, expected, f"[unit] records_per_person = {release.unit.records}")
+    if release.unit.key is not None:
+        expected = "no such table: the rows of persons were drawn as clusters, for which there is no such bound"
+        problems.add(where, expected, f"[unit] key = {release.unit.key!r}")
+    if release.linked is not None:
+        expected = "no such table: members were drawn with their root, as clusters, for which there is no such bound"
+        problems.add(where, expected, "members of records")
+    if weights := [name for name, column in release.columns.items() if column.role == WEIGHT]:
+        expected = "no such table: design weights belong to unequal probabilities, for which there is no such bound"
+        problems.add(where, expected, f"the weight {weights[0]!r}")
+    several = {"split": release.split is not None, "series": release.series is not None and release.series.several_releases}
+    for name in (name for name, holds in several.items() if holds):
+        expected = "no such table: of several releases of the same records their sum alone could be amplified"
+        problems.add(where, expected, f"[{name}]")
+    if release.input.rows == "exact":
+        expected = 'no such table: with [input] rows = "exact" the guarantee does not cover whose record is kept'
+        problems.add(where, expected, 'rows = "exact"')
+    stated = release.input.rows
+    if isinstance(stated, int) and stated > table.size:
+        problems.add(f"{where}.size", f"at least {stated}, as [input] rows states", str(table.size))
+
+
+def population_in_words(table: PopulationTable, total: Loss, rows: int) -> str:
+    """Return the second sentence of a plan, for a file of so many rows (theory 11.3, amplification by a subset)."""
+    sampled = min(rows, table.size)
+    loss = of_the_population(total, sampled, table.size)
+    delta = f", delta = {float(loss.delta):.3g}" if loss.delta else ""
+    return (
+        f"Population: the file is a simple random sample of {sampled:,} from {table.size:,}. For a person of whom nobody "
+        f"knows whether she is in the sample, epsilon = {decimal_text(loss.epsilon)}{delta}. Plan and ledger still count "
+        "the whole epsilon."
+    )
