@@ -22,6 +22,9 @@ LONG = {
         "tests/generators, of our own models"
     ),
     "enclave/test_rows_of_servers.py": "tests/enclave/test_rows_alone.py, of databases that are files",
+    "mutations/test_mutations.py::test_the_table_in_the_documents_is_of_these_mutations_and_all_are_caught": (
+        "the table is a record of the nightly run; that each place is there is tested in the same file"
+    ),
     "mutations/test_mutations.py::test_a_wrong_line_is_caught": "the tests that catch these mistakes",
     "mutations/test_mutations.py::test_every_mutation_has_its_place_and_names_nothing_that_is_not_there": (
         "the same file finds the pattern of every rule, and names that differ"
