@@ -600,16 +600,14 @@ def _frequent(column: ColumnDraft, rows: np.ndarray, least: float, told: str) ->
     rare = [text for text in listed if text not in frequent]
     if len(rare) < 2 or spelled:
         return column
-    named = [repr(column.codes[text].label) for text in rare if column.codes[text].label != text]
-    question = (
-        f"{listing(named, 5)} are rare, and stand under {OTHERS!r}. To keep one, take it out of that group" if named else ""
-    )
+    named = [column.codes[text].label for text in rare if column.codes[text].label != text]
+    question = f"rare codes with a name stand under {OTHERS!r}: {listing(named, 5)}. To keep one, list it as a group of its own"
     return replace(
         column,
         kind="code",
         common=frequent,
         remark=f"{column.remark}; {told.format(len(frequent))}",
-        doubt="; ".join(filter(None, [column.doubt, question])),
+        doubt="; ".join(filter(None, [column.doubt, question if named else ""])),
     )
 
 
@@ -893,15 +891,22 @@ def draft(
     raise no_draft(file, problems)
 
 
+WEAK = 0.3
+"""Cramer's V of all pairs, below which associations are weak: from here on one speaks of a medium effect."""
+
+
 def _tried(drafting: Drafting) -> Draft:
     """In steps until it stands: in the bins that keep most, at a larger epsilon, with fewer columns; then with numbers of marks
-    and its smallest areas."""
+    and its smallest areas. Weak associations are worth no larger epsilon: beside them a draft stands that is no worse than
+    independent columns, whether or not it promises a pair."""
     aimed, *larger = drafting.promise.totals
     tried = in_fitting_bins(drafting, aimed)
+    weak = all(pair.cramers_v < WEAK for pair in tried.pairs)
+    stands = tried.standing.good or (weak and tried.standing.bins <= MOST_OFF and tried.standing.errors <= 1)
     for most in larger:
-        if not tried.standing.good:
+        if not (stands or weak or tried.standing.good):
             tried = tried.drafting.tried(most, above=tried.choices.limit)
-    if not tried.standing.good and drafting.members is None:
+    if not (stands or tried.standing.good) and drafting.members is None:
         tried = smaller_draft(drafting, tried)
     if drafting.members is None and drafting.areas is None and tried.choices.measures:
         tried = counting_marks(tried)

@@ -31,6 +31,7 @@ import pytest
 
 from synthrelease.studio.drafting.column_draft import LeftOut
 from synthrelease.studio.drafting.columns import drafted_columns
+from synthrelease.studio.drafting.draft import draft
 from synthrelease.studio.drafting.public_file import read_public_file
 from tests.studio.drafting.test_kinds import column, drafted
 
@@ -287,3 +288,28 @@ def test_at_most_three_columns_in_ten_are_asked_about_and_each_question_says_wha
     assert 1 <= len(asked) <= 3
     assert all("without a mean, and not" in column(found, name).doubt for name in asked)
     assert all("perhaps codes" in column(found, name).remark for name in found if name not in asked)
+
+
+# --- Weak associations
+
+
+@pytest.mark.slow
+def test_weak_associations_get_no_larger_epsilon_than_strong_ones(tmp_path: Path) -> None:
+    """Four columns that one hidden value ties, more and less: in each the same noise, uniform margins and as many rows."""
+    limits = []
+    for tie in (0.1, 0.4, 0.5, 0.8):
+        random = chance(19)
+        hidden = random.normal(size=2000)
+        frame = pd.DataFrame(
+            {
+                name: np.array([f"{name}{group}" for group in range(n)])[
+                    pd.qcut(tie * hidden + random.normal(size=2000), n, labels=False)
+                ]
+                for name, n in zip("abcd", (3, 4, 2, 5), strict=True)
+            }
+        )
+        frame.to_csv(tmp_path / f"{tie}.csv", index=False)
+        written = draft("tied", tmp_path / f"{tie}.csv", unit="row").configuration
+        limits.append(float(next(line for line in written.splitlines() if line.startswith("limit = ")).partition("= ")[2]))
+    assert limits == sorted(limits)
+    assert limits[-1] <= 2
