@@ -183,6 +183,10 @@ def init(
             help="Draft columns as areas within areas, the largest first, such as region>municipality. By default none.",
         ),
     ] = None,
+    important: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Columns of the file whose pairs matter most: measured first, with a criterion."),
+    ] = None,
     into: Annotated[
         Path, typer.Option("--into", metavar="DIR", help="Write into the folders configs and acceptance of this folder.")
     ] = Path("."),
@@ -210,7 +214,7 @@ def init(
             lambda doing: progress(doing, 0, 0),
             wanted,
             unit,
-            Promise.of(epsilon, pure=pure),
+            Promise.of(epsilon, pure=pure, important=_names(important or "")),
             members,
             key,
             areas,

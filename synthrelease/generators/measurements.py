@@ -380,15 +380,23 @@ def folded(terms: Sequence[FormulaTerm]) -> list[str]:
 
 
 def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str:
-    """The text of a formula; where it has the tables of all columns by themselves, these are "all 1-way".
+    """The text of a formula, with "all 1-way" for the tables of all columns, and "all 2-way with" for all pairs of one.
 
     Parameters
     ----------
     columns : of the release.
     """
-    alone = [term for term in terms if term.weight == 1 and len(term.columns) == 1 and not term.ways]
+    left, stars = list(terms), list[str]()
+    for name in columns:  # a column all of whose pairs are measured, as those of an important one are
+        pairs = [
+            term for term in left if term.weight == 1 and len(term.columns) == 2 and name in term.columns and not term.ways
+        ]
+        if len({*pairs}) == len(pairs) == len(columns) - 1 > 2:
+            stars.append(f"all 2-way with {name}")
+            left = [term for term in left if term not in pairs]
+    alone = [term for term in left if term.weight == 1 and len(term.columns) == 1 and not term.ways]
     whole = bool(columns) and {term.columns[0] for term in alone} == {*columns}
-    texts = folded([term for term in terms if not (whole and term in alone)]) + (["all 1-way"] if whole else [])
+    texts = [*stars, *folded([term for term in left if not (whole and term in alone)]), *(["all 1-way"] if whole else [])]
     return f"{BY_CELLS} " * any(term.by_cells for term in terms) + " + ".join(texts)
 
 

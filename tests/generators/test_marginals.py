@@ -22,6 +22,7 @@ from synthrelease.generators.measurements import (
     FormulaTerm,
     NoisyMarginal,
     NoisyMarginals,
+    formula_by_cells,
     formula_of,
     read_terms,
     spelled_out,
@@ -111,6 +112,12 @@ def weights(formula: str) -> dict[tuple[int, ...], Fraction]:
 )
 def test_a_short_formula_measures_what_the_long_one_does(formula: str, same: str) -> None:
     assert weights(formula) == weights(same) == weights(spelled_out(formula, LAYOUT))
+
+
+def test_all_pairs_of_an_important_column_stand_in_one_term() -> None:
+    assert formula_by_cells(["a:b", "a:c", "b:c", "b:d", "a", "b", "c", "d"], "abcd") == (
+        "by cells: all 2-way with b + a:c + all 1-way"
+    )
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -209,8 +209,8 @@ class Drafting:
         ----------
         most, above : epsilon of the whole release, at most, and what it has to be more than.
         """
-        choices, race, table, pairs = self.begun.choices, self.begun.race, self.begun.table, self.begun.pairs
-        first, figures, rows = draft_acceptance(self.wide, table, pairs, self.of_members), min(FIGURES, most / 5), None
+        choices, race = self.begun.choices, self.begun.race
+        first, figures, rows = self._criteria(), min(FIGURES, most / 5), None
         while True:
             others = choices.rows + TEST + figures
             raced = race.cheapest(most, others, above, only_pairs=only_pairs)
@@ -230,6 +230,22 @@ class Drafting:
             standing = replace(standing, kept=race.figure(raced))
         choices = replace(self._choices_of(choices, raced, raced.purse.cost, race.terms(raced.told)), limit=raced.total)
         return Tried(drafting=self, choices=choices, acceptance=acceptance, standing=standing, raced=raced, others=others)
+
+    def _criteria(self) -> AcceptanceDraft:
+        """The criteria of these columns, and one for the pairs with columns that the steward called important."""
+        drafted = draft_acceptance(self.wide, self.begun.table, self.begun.pairs, self.of_members)
+        important = [column.name for column in self.columns if column.name in self.promise.important]
+        if not important:
+            return drafted
+        settings = {
+            "name": f"pairs with {' and '.join(important)}"[:80],
+            "kind": "mean_marginal_error",
+            "tables": [f"all 2-way with {name}" for name in important],
+            "threshold": 0.5,
+            "epsilon": Fraction(1, 100),
+        }
+        remark = f"the share of rows in a wrong cell, on average over all pairs with {listing(important)}: said to be important"
+        return replace(drafted, criteria=(*drafted.criteria, CriterionDraft(settings=settings, remark=remark)))
 
     @cached_property
     def begun(self) -> Ground:
@@ -710,14 +726,15 @@ _KEPT = ": those of the pairs that hang together most, then those with the fewes
 _KEPT_IN_COARSER = f"{_KEPT}, in coarser bins"
 
 
-def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair]) -> list[ColumnDraft]:
+def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: Sequence[str] = ()) -> list[ColumnDraft]:
     """Columns in the order in which a smaller draft keeps them.
 
     A design weight first, because nothing can be estimated without it; then the columns of the pairs that hang together most,
     pair by pair; then those that hang together with none, the ones with the fewest bins first.
     """
     by_name = {column.name: column for column in columns}
-    names = [column.name for column in columns if column.weight]
+    important = [name for name in important if name in by_name]
+    names = [*important, *(column.name for column in columns if column.weight)]
     names += [name for pair in tied_pairs(pairs) for name in pair.columns]
     names += sorted(by_name, key=lambda name: by_name[name].n_bins)
     return [by_name[name] for name in dict.fromkeys(names)]
@@ -761,7 +778,7 @@ def smaller_draft(drafting: Drafting, whole: Tried) -> Tried:
     ------
     InputError : when no two columns do.
     """
-    columns, order = whole.drafting.columns, in_order(whole.drafting.columns, whole.pairs)
+    columns, order = whole.drafting.columns, in_order(whole.drafting.columns, whole.pairs, drafting.promise.important)
     in_coarse_bins = coarser(columns, whole.table)
     most = whole.choices.limit
     why = _too_many(len(columns), drafting.file.n_rows, whole)
@@ -859,6 +876,10 @@ def draft(
         raise InputError(f"expected {expected}, found {name!r}{device}.")
     book = read_codebook(codebook) if codebook else {}
     answer = None if unit is None else UnitAnswer.of(unit, names_of(public, table))
+    if unknown := [name for name in promise.important if name not in names_of(public, table)]:
+        raise InputError(
+            f"--important: expected columns of the file ({listing(names_of(public, table))}), found {unknown[0]!r}."
+        )
     progress("reading the public file")
     linked = None
     if key is not None:
@@ -883,6 +904,10 @@ def draft(
         progress("choosing among the columns")
         columns, others = chosen_columns(columns, file.batches(), file.n_rows)
         left_out += others
+    if gone := [each for each in left_out if each.source in promise.important]:
+        raise InputError(f"--important: expected columns that can be released, found {gone[0].source!r}: {gone[0].because}.")
+    important = (column.name for column in columns if column.source in promise.important)
+    promise = replace(promise, important=tuple(important))
     problems: tuple[Problem, ...] = ()
     try:
         return _tried(Drafting(name, file, columns, left_out, progress, answer, promise, linked, within))

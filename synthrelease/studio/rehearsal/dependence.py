@@ -229,6 +229,7 @@ def telling_tables(
     purse: Purse,
     seed: int = 0,
     missing: Collection[str] = (),
+    first: Sequence[Columns] = (),
     *,
     only_pairs: bool = False,
 ) -> TellingTables:
@@ -245,9 +246,10 @@ def telling_tables(
     ----------
     purse : for all measurements together, which share it by `weight_of`.
     missing : columns whose last bin is no value.
+    first : tables that come before all others, as far as a model can hold them.
     only_pairs : whether tables of three columns are left out, and few rounds made: where rows are few, noise hides the rest.
     """
-    search, lost, faint = _Search(table, plausibility, purse), list[tuple[str, str]](), list[Pair]()
+    search, lost, faint = _Search(table, plausibility, purse, first), list[tuple[str, str]](), list[Pair]()
     pairs = _pairs(table)
     search.add_best(pairs, search.errors_of_independence())
     try:
@@ -291,17 +293,18 @@ def _pairs(table: Counts) -> list[Columns]:
 class _Search:
     """The tables that were chosen so far, each of them with what is known of the public table."""
 
-    def __init__(self, table: Counts, plausibility: Plausibility, purse: Purse):
-        self.table, self.plausibility, self.purse = table, plausibility, purse
+    def __init__(self, table: Counts, plausibility: Plausibility, purse: Purse, first: Sequence[Columns] = ()):
+        self.table, self.plausibility, self.purse, self.first = table, plausibility, purse, first
         self.sizes = table.layout.sizes
         self.exact = with_pairs(table)
         self.chosen: list[Columns] = []
         self.rules = [mask.columns for mask in plausibility.masks]
+        self.put_first(())
 
     def errors_of_independence(self) -> dict[Columns, float]:
         """As `errors_of`, of a model that knows single columns."""
         errors = {}
-        for pair in _pairs(self.table):
+        for pair in (pair for pair in _pairs(self.table) if not self._known(pair)):
             counts = self.exact.get(pair)
             errors[pair] = _beyond_chance(counts, np.outer(counts.sum(axis=1), counts.sum(axis=0)) / self.table.total)
         return errors
@@ -379,7 +382,7 @@ class _Search:
     def put_first(self, tables: Iterable[Columns]) -> None:
         """Choose these, and of those chosen before what a model can hold beside them, in the order in which it was chosen."""
         before, self.chosen = self.chosen, []
-        self._choose([*tables, *before])
+        self._choose([*self.first, *tables, *before])
 
     def add(self, pairs: Iterable[Pair]) -> None:
         """Choose these, too, as far as a model can hold them."""

@@ -62,13 +62,15 @@ class Promise:
     ----------
     epsilon : of the whole release, at most; None leaves it to the race.
     pure : whether delta is to be 0.
+    important : columns whose pairs are measured first and promised, by their names in the file, later in the release.
     """
 
     epsilon: Fraction | None = None
     pure: bool = False
+    important: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, epsilon: str | None, *, pure: bool) -> Promise:
+    def of(cls, epsilon: str | None, *, pure: bool, important: tuple[str, ...] = ()) -> Promise:
         """From what a user typed.
 
         Raises
@@ -82,7 +84,7 @@ class Promise:
         if most is not None and not LEAST_EPSILON <= most <= MOST_EPSILON:
             within = f"a number from {float(LEAST_EPSILON):g} to {float(MOST_EPSILON):g}"
             raise InputError(f"--epsilon: expected {within}, the epsilon of the whole release, found {epsilon!r}.")
-        return cls(epsilon=most, pure=pure)
+        return cls(epsilon=most, pure=pure, important=important)
 
     @property
     def delta(self) -> Fraction:
@@ -353,9 +355,17 @@ class PlanRace:
         if asked not in self._found:
             purse = self._purse(total, others)
             plausibility = self._background.plausibility
-            told = telling_tables(self._table, plausibility, purse, self._seed, self._missing, only_pairs=only_pairs)
+            told = telling_tables(
+                self._table, plausibility, purse, self._seed, self._missing, self._important(), only_pairs=only_pairs
+            )
             self._found[asked] = self._fitted(total, others, told, weight)
         return self._found[asked]
+
+    def _important(self) -> list[tuple[int, ...]]:
+        """The pairs with an important column, the closest first."""
+        names, important = self._table.layout.columns, {*self._promise.important}
+        pairs = sorted(self._pairs, key=lambda pair: -pair.cramers_v)
+        return [tuple(sorted(map(names.index, pair.columns))) for pair in pairs if important & {*pair.columns}]
 
     def _fitted(self, total: Fraction, others: Fraction, told: TellingTables, weight: int | None = None) -> Raced:
         purse = self._purse(total, others)

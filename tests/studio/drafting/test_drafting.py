@@ -29,6 +29,7 @@ from synthrelease.studio.drafting.draft import draft, write_draft
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.drafting.text import Draft
 from synthrelease.studio.rehearsal.attempts import run_attempts
+from synthrelease.studio.rehearsal.plan_race import Promise
 from tests.helpers.command_line import run
 from tests.helpers.labour_force import simulated
 
@@ -350,3 +351,18 @@ def test_the_command_writes_both_files_and_shows_what_became_of_each_column(
     code, _, err = run(monkeypatch, capsys, *command)
     assert code == 2
     assert "Nothing was overwritten" in " ".join(err.split())
+
+
+def test_pairs_with_an_important_column_are_measured_and_get_a_criterion(tmp_path: Path) -> None:
+    random = np.random.default_rng(4)
+    base = random.integers(0, 6, 4000)
+    frame = pd.DataFrame({name: (base + random.integers(0, 3, 4000)) % 6 for name in ("one", "two", "three")})
+    frame["out come"] = np.where(random.random(4000) < base / 8, "yes", "no")
+    path = written(frame.astype(str) + "x", tmp_path)
+    found = draft("marks", path, promise=Promise(important=("out come",)))
+    (generator,) = tomllib.loads(found.configuration)["generators"]
+    assert "all 2-way with out_come" in generator["tables"]
+    (promised,) = [each for each in tomllib.loads(found.acceptance)["criteria"] if each["name"] == "pairs with out_come"]
+    assert promised["tables"] == ["all 2-way with out_come"]
+    with pytest.raises(InputError, match=r"--important: expected columns of the file .*, found 'outcome'"):
+        draft("marks", path, promise=Promise(important=("outcome",)))

@@ -103,6 +103,18 @@ def test_little_budget_or_independent_columns_are_told_column_by_column() -> Non
 
 
 @pytest.mark.slow
+def test_tables_that_come_first_are_measured_once_each_where_nothing_hangs_together() -> None:
+    """All pairs with an important column, the others by themselves; and what hangs together fills up."""
+    independent = table_of({name: RANDOM.integers(0, 3, 2000) for name in "abcd"})
+    first = [(0, 1), (1, 2), (1, 3)]
+    rules = Plausibility(layout=independent.layout, masks=())
+    assert sorted(telling_tables(independent, rules, pure(1.0), first=first).tables) == first
+    tied = table_of(made())
+    told = telling_tables(tied, Plausibility(layout=tied.layout, masks=()), pure(4.0), first=[(0, 2), (0, 4)]).tables
+    assert {(0, 2), (0, 4), (1, 3)} <= {*told}
+    assert len({*told}) == len(told)
+
+
 def test_tables_stay_small_enough_for_a_model() -> None:
     base = RANDOM.integers(0, 60, 3 * N)
     columns = {f"c{i}": (base + RANDOM.integers(0, 3, 3 * N)) % 60 for i in range(6)}
