@@ -18,7 +18,6 @@ from synthrelease.bundle.write import write_bundle
 from synthrelease.criteria import CRITERIA
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.projections import PROJECTIONS
-from synthrelease.parts import PARTS
 from synthrelease.studio.baselines import BASELINES
 from tests.conftest import ROOT
 from tests.helpers.forked import run_apart
@@ -44,8 +43,6 @@ def room(path: str) -> str:
 def room_of_module(name: str) -> str:
     """The room of an imported name, such as `synthrelease.settings.options.SeriesTable`."""
     steps = name.split(".")[1:]
-    if steps[0] == "parts":
-        return f"parts.{steps[2]}" if len(steps) > 2 and steps[2] != "__init__" else "parts"
     inner = ".".join(steps[:2])
     return inner if inner in FLOORS else steps[0]
 
@@ -128,7 +125,7 @@ READMES = {path.parent.name: path.read_text(encoding="utf-8") for path in PACKAG
 
 
 def test_every_room_says_what_it_is_for_and_names_files_that_are_there() -> None:
-    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - {"parts"}
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert set(READMES) == folders
     for name, text in READMES.items():
         files = re.findall(r"`([\w/]+\.py)`", text)
@@ -151,19 +148,9 @@ def kinds_of(package: str, tree: ast.Module) -> set[str]:
     return {f"{package}.{place.partition(':')[0]}" for place in places}
 
 
-def options_of(tree: ast.Module) -> set[str]:
-    """The files of options that a module asks for by their floor: `each("table")` loads that of every folder, and `choices()`
-    the folders themselves."""
-    asked = [node.args[0] for node in nodes_of(tree, ast.Call) if called(node) == "each" and node.args]
-    floors = {each.value for each in asked if isinstance(each, ast.Constant)}
-    folders = {f"synthrelease.parts.{name}" for name in PARTS if "choices" in names_called(tree)}
-    return folders | {f"synthrelease.parts.{name}.{floor}" for name in PARTS for floor in floors} & set(MODULES)
-
-
 def import_graph(modules: Mapping[str, ast.Module]) -> dict[str, set[str]]:
-    """What each module imports of the others, wherever in the file: at its top, in a function, for types, as a kind or an
-    option."""
-    graph: dict[str, set[str]] = {module: kinds_of(module, tree) | options_of(tree) for module, tree in modules.items()}
+    """What each module imports of the others, wherever in the file: at its top, in a function, for types, or as a kind."""
+    graph: dict[str, set[str]] = {module: kinds_of(module, tree) for module, tree in modules.items()}
     for module, tree in modules.items():
         for node in nodes_of(tree, ast.Import):
             graph[module] |= {alias.name for alias in node.names if alias.name in modules}
@@ -645,7 +632,7 @@ def closure(module: str) -> set[str]:
 
 @cache
 def imported_with(name: str) -> frozenset[str]:
-    """What a module imports at its top, the options that it asks for, and the packages that it is in."""
+    """What a module imports at its top, and the packages that it is in."""
     found = set()
     skipped = {
         id(inner)
@@ -657,14 +644,13 @@ def imported_with(name: str) -> frozenset[str]:
         if isinstance(node, ast.ImportFrom) and id(node) not in skipped:
             found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
     parts = name.split(".")
-    found |= options_of(MODULES[name])
     return frozenset((found | {".".join(parts[:count]) for count in range(2, len(parts))}) & set(MODULES))
 
 
 def test_what_stands_alone_of_a_verification_imports_no_writer() -> None:
     reached = closure(ALONE)
     assert {name.split(".")[1] for name in reached} == {
-        "data", "errors", "parts", "privacy", "published", "resources", "settings", "spec",
+        "data", "errors", "privacy", "published", "resources", "settings", "spec",
     }  # fmt: skip
 
 
@@ -682,7 +668,6 @@ def test_it_runs_on_what_it_imports(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
     loaded = run.stdout.split()
     allowed = closure(ALONE) | closure("synthrelease.bundle.verify") | {"synthrelease.resources"}  # of the package itself
-    allowed |= {f"synthrelease.parts.{name}" for name in PARTS}
     assert set(loaded) <= allowed
     assert not [
         name for name in loaded if behind_the_door(name) or name.startswith(("synthrelease.criteria", "synthrelease.bundle.w"))
@@ -751,8 +736,7 @@ def test_a_reader_loads_few_modules_and_none_of_the_enclave(code: str, most: int
     else:
         write_files(rich_bundle(), folder)
     loaded = loaded_by(code.format(folder=str(folder)))
-    words = {f"synthrelease.parts.{name}" for name in PARTS}  # a docstring each
-    assert len(loaded - words) <= most
+    assert len(loaded) <= most
     assert not [name for name in loaded if behind_the_door(name)]
 
 
@@ -767,7 +751,7 @@ def test_who_plans_and_who_verifies_loads_no_door_no_noise_and_no_round(command:
     assert not [name for name in loaded if is_of(name, drawing)]
     rounds = {f"synthrelease.releasing.{name}" for name in ("release", "attempt", "selection")}
     assert rounds | {"synthrelease.generators.candidate"} <= {name for name in MODULES if name not in loaded}
-    assert len(loaded - {f"synthrelease.parts.{name}" for name in PARTS}) <= most
+    assert len(loaded) <= most
 
 
 def test_help_loads_no_library_but_the_one_that_reads_arguments() -> None:

@@ -24,10 +24,9 @@ from synthrelease.bundle.card.numbers import labelled_title
 from synthrelease.bundle.tables import KeyedFile, members_of, roots_of
 from synthrelease.criteria.facts import words
 from synthrelease.data.weights import WEIGHT
-from synthrelease.errors import InputError
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.names import STEM, FileKind, kinds_of_rows
+from synthrelease.published.names import STEM
 from synthrelease.published.table import NOTICE, ReleasedTable, TableFile
 from synthrelease.resources import library
 from synthrelease.settings.tables import SYNTHETIC, BundleTable
@@ -220,15 +219,14 @@ def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[s
 
     Raises
     ------
-    InputError : when the library is missing, or for a format that nothing here writes.
+    InputError : when the library is missing.
     """
     files: dict[str, Iterable[bytes]] = {}
-    for kind in kinds_of_rows(document.bundle):
-        package = _package(kind)
+    for package in (package for name, package in PACKAGES.items() if name in document.bundle.formats):
         _library(package)
         if table.linked is not None:
             for file, rows in zip(document.table_files, (roots_of(table), members_of(table)), strict=True):
-                files[file.named(kind.ending)] = map(_keyed_bytes, [package], [document], [file], [rows])
+                files[file.named(package.ending)] = map(_keyed_bytes, [package], [document], [file], [rows])
         elif package is STATA:
             files[f"{document.bundle.stem}.dta"] = _DtaFile(document, table).pieces()
         else:
@@ -243,15 +241,8 @@ def estimates_tables(bundle: BundleTable, frame: Any, labels: Mapping[str, str])
     ----------
     labels : of its columns.
     """
-    packages = map(_package, kinds_of_rows(bundle))
+    packages = [package for name, package in PACKAGES.items() if name in bundle.formats]
     return {f"{STEM}.{package.ending}": _estimates_bytes(package, frame, labels) for package in packages}
-
-
-def _package(kind: FileKind) -> Package:
-    package = next((package for package in PACKAGES.values() if package.ending == kind.ending), None)
-    if package is None:
-        raise InputError(f"[bundle] formats: expected a format that is written, found {kind.format!r}, which nothing writes.")
-    return package
 
 
 def _keyed_bytes(package: Package, document: ReleaseDocument, file: TableFile, rows: KeyedFile) -> bytes:

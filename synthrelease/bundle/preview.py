@@ -23,13 +23,13 @@ from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import Score
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Transformation
-from synthrelease.errors import InputError, OtherRelease, Unexpected
+from synthrelease.errors import InputError, OtherRelease, Unexpected, listing
 from synthrelease.generators.candidate import Candidate
 from synthrelease.published import measurements
 from synthrelease.published.base import Content, Files, Keep, in_memory
 from synthrelease.published.document import FORMAT, ReleaseDocument, read_strictly
 from synthrelease.published.measurements import EstimatesPart, IntendedEstimatePart
-from synthrelease.published.names import kinds_of_rows
+from synthrelease.published.names import further_names, kinds_of_rows, promised_tables
 from synthrelease.published.table import ReleasedTable, read_csv
 from synthrelease.releasing.attempt_costs import usual_rows
 from synthrelease.releasing.release import Release
@@ -91,7 +91,10 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
     data = {name: b"".join(pieces) for name, pieces in table_files(document, made).items()}
     estimates = _estimates(spec) if spec.publish_measurements else None
     document = document.model_copy(update={"files": dict.fromkeys(data, "0" * 64), "estimates": estimates})
-    return written(document, made, dict.fromkeys(data, 0))
+    documents = written(document, made, dict.fromkeys(data, 0))
+    if missing := {*promised_tables(document), *further_names(spec.bundle)} - data.keys() - documents.keys():
+        raise InputError(f"[bundle]: expected files that are written, found {listing(sorted(missing))}, which nothing writes.")
+    return documents
 
 
 def _noisy(criterion: Criterion) -> bool:

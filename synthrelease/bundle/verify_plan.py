@@ -23,10 +23,9 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.checks import Check
-from synthrelease.published.verify.options import asked as asked_of_options
 from synthrelease.settings.mistakes import validated
 from synthrelease.settings.reading import dotted, shown
-from synthrelease.spec.canonical import NAME
+from synthrelease.spec.canonical import NAME, WORDS
 from synthrelease.spec.load import read_specification
 from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
 from synthrelease.spec.shortlist import configuration_of
@@ -117,7 +116,43 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
         yield from _criterion_problems(part, criterion, spec.noises.get(part.name), joint=spec.joint_test is not None)
     if (MEASUREMENTS in document.files) != spec.publish_measurements:
         yield f"{MEASUREMENTS}: expected just where [selection] publishes measurements, found otherwise"
-    yield from asked_of_options(document, spec.parts)
+    yield from option_problems(document, spec)
+
+
+def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[str]:
+    """Yield what release.json says of options otherwise than the specification, which need not have those of words alone."""
+    asked, stated = spec.parts, document.parts
+    for name in dict.fromkeys([*stated, *asked]):
+        if name not in stated or (name not in asked and name not in WORDS):
+            yield f"{name}: expected just where the specification has it, found otherwise"
+    partition, pieces = spec.partition, document.partition
+    if partition and pieces and pieces.rule.fit != partition.fit:
+        yield "partition: expected the shares that the specification names, found others"
+    split, piece = spec.split, document.split
+    if split and piece and (piece.by, piece.piece, piece.of) != (split.by, split.piece, split.of):
+        yield "split: expected the piece that the specification names, found another"
+    linked, members = spec.schema.linked, document.members
+    if linked and members and members.linked != linked:
+        yield "members: expected what the specification asks for, found something else"
+    population, sample = spec.options.population, document.population
+    named = population and (population.size, population.sample, population.source)
+    if population and sample and (sample.size, sample.sample, sample.source) != named:
+        yield "population: expected the one that the specification names, found another"
+    imputation, copies = spec.options.imputation, document.imputation
+    if imputation and copies:
+        match = [column.name for column in document.columns] if imputation.match is None else list(imputation.match)
+        if (copies.copies, copies.donors, copies.match) != (imputation.copies, imputation.donors, match):
+            yield "imputation: expected the copies that the specification asks for, found others"
+    geography, areas = spec.options.geography, document.geography
+    if geography and areas:
+        levels = list(zip(geography.chain, geography.areas, strict=True))
+        if [(level.column, level.areas) for level in areas.levels] != levels:
+            yield "geography: expected the levels of the specification, found others"
+    marks, numbers = spec.options.marks, document.marks
+    if marks and numbers:
+        groups = {name: {one: list(labels) for one, labels in group.items()} for name, group in marks.groups.items()}
+        if {group.column: group.marks for group in numbers.groups} != groups:
+            yield "marks: expected the groups and marks of the specification, found others"
 
 
 def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoise | None, *, joint: bool) -> Iterator[str]:

@@ -139,15 +139,19 @@ def documents(document: ReleaseDocument) -> list[str]:
     return ["datapackage.json", *further, *cited, *pages, *sheets, "README.md"]
 
 
+def promised_tables(document: ReleaseDocument) -> list[str]:
+    """Return the files of all rows, of roots and of members, in every format that release.json promises."""
+    endings = ["csv", "parquet", *(kind.ending for kind in kinds_of_rows(document.bundle))]
+    return [table.named(ending) for table in document.table_files for ending in endings]
+
+
 def possible_data(document: ReleaseDocument) -> Iterator[str]:
     """The files with rows or numbers that a release of this kind can have."""
-    kinds = [kind.ending for kind in kinds_of_rows(document.bundle)]
-    for table in document.table_files:
-        yield from (table.named(ending) for ending in ("csv", "parquet", *kinds))
+    yield from promised_tables(document)
     if document.imputation is not None and not document.imputation.failed:
         yield document.imputation.file(document.bundle)
     if document.estimates is not None:
-        yield from (f"{STEM}.{ending}" for ending in ("csv", *kinds))
+        yield from (f"{STEM}.{ending}" for ending in ("csv", *(kind.ending for kind in kinds_of_rows(document.bundle))))
     yield MEASUREMENTS
 
 

@@ -89,7 +89,7 @@ OF_AREAS = (
     Mutation(
         name="areas within areas: verify does not add areas up",
         breaks="rows of a region that are not those of its municipalities pass",
-        place="parts.geography.verifying:GeographyVerifying.problems",
+        place="published.verify.options:_geography_problems",
         old="summed != counts.marginal([place])",
         new="summed != summed",
         tests=MOVED,
@@ -98,7 +98,7 @@ OF_AREAS = (
     Mutation(
         name="areas within areas: verify takes levels that cross",
         breaks="a card that says that areas lie in one another which do not",
-        place="parts.geography.verifying:GeographyVerifying.problems",
+        place="published.verify.options:_geography_problems",
         old="len(np.unique(np.stack([upper, lower]), axis=1).T) != len(np.unique(lower))",
         new="len(np.unique(upper)) > len(upper)",
         tests=MOVED,

@@ -86,7 +86,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="series: verify does not add up",
         breaks="a sum is stated that does not follow from what is listed",
-        place="parts.series.verifying:SeriesVerifying.problems",
+        place="published.verify.options:_series_problems",
         old="sums != (part.total_epsilon_exact, part.total_delta_exact)",
         new="False",
         tests=(f"{SERIES}::test_a_sum_that_does_not_follow_is_found_without_the_earlier_releases",),
@@ -94,7 +94,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="series: any rows are an erratum's",
         breaks="another release, which spent, passes for an erratum",
-        place="parts.series.verifying:_not_corrected",
+        place="published.verify.options:_not_corrected",
         old="not rows.counts.same_as(table.counts)",
         new="False",
         tests=(f"{SERIES}::test_an_erratum_replaces_a_release_and_spends_nothing",),

@@ -57,7 +57,7 @@ OF_MARKS = (
     Mutation(
         name="numbers of marks: verify counts the marks of one column less",
         breaks="rows with another number of marks than they say pass",
-        place="parts.marks.verifying:_miscounted",
+        place="published.verify.options:_miscounted",
         old="group.marks.items()",
         new="list(group.marks.items())[1:]",
         tests=FOUND,

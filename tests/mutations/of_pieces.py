@@ -128,9 +128,9 @@ OF_PIECES = (
     Mutation(
         name="verify: sizes of pieces are not recomputed",
         breaks="sizes that depend on the data",
-        place="parts.partition.verifying:PartitionVerifying.problems",
-        old="sizes != (part.fit_rows, part.score_rows)",
-        new="False",
+        place="published.verify.options:of_partition",
+        old="sizes == (part.fit_rows, part.score_rows)",
+        new="True",
         tests=(FORGED,),
     ),
     Mutation(

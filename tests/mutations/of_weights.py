@@ -106,7 +106,7 @@ OF_WEIGHTS = (
     Mutation(
         name="verify: weights in the table are taken as they are",
         breaks="forged weights pass",
-        place="parts.calibration.verifying:_near",
+        place="published.verify.options:_near",
         old="np.allclose(left, right, rtol=_RELATIVE, atol=0)",
         new="True",
         tests=(VERIFIED,),
@@ -162,7 +162,7 @@ OF_WEIGHTS = (
     Mutation(
         name="verify: observed values of copies are not compared",
         breaks="a forged copy passes",
-        place="parts.imputation.verifying:_copy_problems",
+        place="published.verify.options:_copy_problems",
         old="(bins[column] != table.counts.rows(column))[~lacking[:, column]].any()",
         new="False",
         tests=(COPIES,),

@@ -212,7 +212,7 @@ OF_YEARS = (
     Mutation(
         name="years: what is promised and paid is not computed again",
         breaks="release.json may say anything",
-        place="parts.series.verifying:_not_planned",
+        place="published.verify.options:_not_planned",
         old="plan != years_part(YearOfSeries(horizon=horizon, year=plan.year, again=plan.again), part.earlier, document)",
         new="False",
         tests=(STATED, HOSTILE),

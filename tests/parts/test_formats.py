@@ -17,11 +17,14 @@ from typing import Any
 import pytest
 
 from synthrelease.bundle.formats import SPSS, STATA, Package, renamed, renamings
-from synthrelease.bundle.preview import rewritten
+from synthrelease.bundle.preview import preview, rewritten
 from synthrelease.bundle.verify import verify_files
 from synthrelease.bundle.write import _sealed, release_files, written
 from synthrelease.errors import InputError, SpecError
 from synthrelease.published import load
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.names import FORMATS, FileKind
+from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import Release, release
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec.load import load_spec
@@ -56,10 +59,15 @@ def gappy_release() -> Release:
     return found
 
 
-def files_of(bundle: BundleTable = ALL) -> dict[str, bytes]:
-    """A whole bundle."""
+def stated_release(bundle: BundleTable = ALL) -> tuple[ReleasedTable, ReleaseDocument, dict[str, bytes]]:
     found = gappy_release()
     table, document, data = release_files(replace(found, spec=replace(found.spec, bundle=bundle)))
+    return table, document, dict(data)
+
+
+def files_of(bundle: BundleTable = ALL) -> dict[str, bytes]:
+    """A whole bundle."""
+    table, document, data = stated_release(bundle)
     sizes = {name: len(content) for name, content in data.items()}
     return _sealed(data | {"release.json": document.dumped()} | written(document, table, sizes), None)
 
@@ -302,3 +310,27 @@ def test_pspp_reads_the_labels_their_order_and_the_missing_code(folder: Path, tm
     for label in ("1-2", "3-4", "5-6", "7-8"):
         assert any(label in line and str(counts[label]) in line for line in found)
     assert any(line and line[0] == "Footnote: a. User-missing value" for line in found)
+
+
+@pytest.mark.parametrize("name", ["synthetic-data.dta", "synthetic-data.sav"])
+def test_a_promised_file_that_nobody_wrote_is_found_from_the_folder_alone(name: str) -> None:
+    table, document, data = stated_release()
+    data = {file: content for file, content in data.items() if file != name}
+    document = document.model_copy(update={"files": {file: digest for file, digest in document.files.items() if file != name}})
+    documents = written(document, table, {file: len(content) for file, content in data.items()})
+    files = _sealed(data | {"release.json": document.dumped()} | documents, None)
+    for alone in (True, False):
+        report = verify_files(files, plan=not alone, documents=not alone)
+        told = [problem for check in report.checks for problem in check.problems]
+        assert f"{name}: expected in release.json, not there" in told
+
+
+def test_a_format_that_nothing_writes_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = replace(gappy_release().spec, bundle=BundleTable(formats=("r",), catalogues=("croissant",)))
+    preview(spec)
+    for asked in ("with_rows", "documents"):
+        with monkeypatch.context() as patched:
+            further = FileKind(ending="rds", media_type="application/octet-stream", format="rds")
+            patched.setitem(getattr(FORMATS, asked), "r", further if asked == "with_rows" else ("read.R", "read.py"))
+            with pytest.raises(InputError, match=r"expected files that are written, found .*(\.rds|read\.py)"):
+                preview(spec)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.verify_plan import option_problems
 from synthrelease.bundle.write import write_bundle
 from synthrelease.data.counts import Counts
 from synthrelease.errors import SpecError
-from synthrelease.parts.geography.verifying import VERIFYING
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.options import GeographyPart, LevelPart
 from synthrelease.published.table import ReleasedTable
-from synthrelease.published.verify.options import asked
-from synthrelease.published.verify.part import KnownFiles
+from synthrelease.published.verify.options import KnownFiles, of_geography
 from synthrelease.releasing.release import release
 from synthrelease.spec.geography import Geography
 from synthrelease.spec.load import load_spec
@@ -194,7 +194,7 @@ def test_a_row_in_another_region_than_its_towns_is_found(folder: Path, document:
     def told(rows: np.ndarray, part: GeographyPart = part) -> list[str]:
         labels = tuple(column.atoms.labels for column in spec.schema.columns)
         released = ReleasedTable(counts=Counts.of(layout, list(rows.T)), labels=labels, ordered=(False,) * 4)
-        return list(VERIFYING.problems(document, part, KnownFiles(files={}, table=released, rules=spec.synthetic)))
+        return list(of_geography(part, KnownFiles(files={}, table=released, rules=spec.synthetic)).problems)
 
     assert told(table) == []
     moved = table.copy()
@@ -206,7 +206,7 @@ def test_a_row_in_another_region_than_its_towns_is_found(folder: Path, document:
     assert told(table, torn) == [
         "geography: expected levels that lie within one another, found an area in two of the level above"
     ]
-    stated = spec.parts["geography"]
-    assert list(asked(document, {"geography": stated})) == []
-    fewer = Geography(chain=("region", "town"), areas=(4, 7), noise={})
-    assert list(asked(document, {"geography": fewer})) == ["geography: expected the levels of the specification, found others"]
+    assert list(option_problems(document, spec)) == []
+    fewer = replace(spec, options=replace(spec.options, geography=Geography(chain=("region", "town"), areas=(4, 7), noise={})))
+    expected = ["geography: expected the levels of the specification, found others"]
+    assert list(option_problems(document, fewer)) == expected

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.verify_plan import option_problems
 from synthrelease.bundle.write import write_bundle
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import FillerRows, Plausibility
@@ -20,15 +21,13 @@ from synthrelease.errors import SpecError
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.base import Background, MeasuringGenerator
 from synthrelease.generators.counters import Counters
-from synthrelease.parts.marks.verifying import VERIFYING
 from synthrelease.privacy.charges import GENERATION, Meter, gaussian
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.options import MarksPart, NumberPart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.alone import rebuild
-from synthrelease.published.verify.options import asked
-from synthrelease.published.verify.part import KnownFiles
+from synthrelease.published.verify.options import KnownFiles, of_marks
 from synthrelease.releasing.dry_run import made_up
 from synthrelease.releasing.release import release
 from synthrelease.settings import wide
@@ -288,7 +287,7 @@ def test_a_row_with_another_number_is_found(document: ReleaseDocument, folder: P
     for table, wrong in ((right, 0), (Counts.of(layout, bins, right.counts), 1)):
         released = ReleasedTable(counts=table, labels=labels, ordered=(False,) * 7)
         known = KnownFiles(files={}, table=released, rules=rebuilt.plausibility)
-        problems = list(VERIFYING.problems(document, part, known))
+        problems = of_marks(part, document, known).problems
         assert len(problems) == wrong, problems
     assert "found 1 others" in problems[0]
 
@@ -296,11 +295,12 @@ def test_a_row_with_another_number_is_found(document: ReleaseDocument, folder: P
 def test_other_groups_than_those_of_the_specification_are_found(document: ReleaseDocument, spec: ReleaseSpec) -> None:
     part = document.parts["marks"]
     assert isinstance(part, MarksPart)
-    assert list(VERIFYING.asked(spec.parts["marks"], part, document)) == []
+    assert list(option_problems(document, spec)) == []
     group = part.groups[0]
     other = NumberPart(column=group.column, marks={**group.marks, "alive": ["yes"]})
     changed = MarksPart(groups=[other, *part.groups[1:]])
-    assert len(list(VERIFYING.asked(spec.parts["marks"], changed, document))) == 1
+    expected = ["marks: expected the groups and marks of the specification, found others"]
+    assert list(option_problems(document.model_copy(update={"marks": changed}), spec)) == expected
 
 
 WRONG = {
@@ -355,10 +355,6 @@ def test_a_mistake_in_a_rule_of_an_option_stands_at_that_option(tmp_path: Path, 
     own, *added = (problem.path for problem in raised.value.problems)
     assert own == "rules[0].never"
     assert [path.partition(",")[0] for path in added] == ["marks"] * 2
-
-
-def test_the_hook_that_compares_with_the_specification_is_asked(document: ReleaseDocument, spec: ReleaseSpec) -> None:
-    assert list(asked(document, spec.parts)) == []
 
 
 def test_gaps_of_columns_that_no_number_counts_are_filled(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -9,18 +10,15 @@ from typing import Any
 import pytest
 
 from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.verify_plan import option_problems
 from synthrelease.bundle.write import write_bundle
-from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import InputError, SpecError
-from synthrelease.parts.population.verifying import VERIFYING
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.published.document import ReleaseDocument, read_strictly
-from synthrelease.published.options import PopulationPart
-from synthrelease.published.table import read_csv
-from synthrelease.published.verify.options import asked
-from synthrelease.published.verify.part import KnownFiles
+from synthrelease.published.verify.options import of_population
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.options import Options
 from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.tiny import write_config, write_data
 
@@ -45,13 +43,6 @@ def document(folder: Path) -> ReleaseDocument:
     return read_strictly((folder / "release.json").read_bytes())
 
 
-def problems(folder: Path, document: ReleaseDocument, part: PopulationPart) -> list[str]:
-    files = {path.name: path.read_bytes() for path in folder.iterdir()}
-    table = read_csv(files[document.csv], document.shape)
-    known = KnownFiles(files=files, table=table, rules=Plausibility(layout=table.counts.layout, masks=()))
-    return list(VERIFYING.problems(document, part, known))
-
-
 def test_a_member_of_the_population_has_a_sentence_of_his_own(folder: Path, document: ReleaseDocument) -> None:
     part, guarantee = document.population, document.guarantee
     assert part is not None
@@ -60,7 +51,7 @@ def test_a_member_of_the_population_has_a_sentence_of_his_own(folder: Path, docu
     assert part.loss().epsilon < whole.epsilon == load_spec(folder.parent / "coins.toml").plan.total.epsilon
     page = (folder / "README.md").read_text(encoding="utf-8")
     assert "without replacement, of 401 of 4,010 records (Register, 2024)" in page
-    assert problems(folder, document, part) == []
+    assert of_population(part, document).problems == ()
     assert "population.sampled" in document.flavour.scope.private_file
     report = verify_bundle(folder)
     assert report.passed
@@ -71,19 +62,24 @@ def test_a_member_of_the_population_has_a_sentence_of_his_own(folder: Path, docu
     "update",
     [{"epsilon_exact": "1"}, {"size": 40100}, {"sampled": 400}, {"size": 400}, {"delta_exact": "1/1000000"}],
 )
-def test_a_forged_sentence_is_found(update: dict[str, Any], folder: Path, document: ReleaseDocument) -> None:
+def test_a_forged_sentence_is_found(update: dict[str, Any], document: ReleaseDocument) -> None:
     part = document.population
     assert part is not None
-    assert problems(folder, document, part.model_copy(update=update))
+    assert of_population(part.model_copy(update=update), document).problems
 
 
 def test_another_population_than_that_of_the_specification_is_found(folder: Path, document: ReleaseDocument) -> None:
     """Whoever names a larger one, and computes what follows from it, is caught by the published specification."""
-    stated = spec_of(folder.parent, POPULATION).parts
-    assert list(asked(document, stated)) == []
-    assert list(asked(document, {})) == ["population: expected just where the specification has it, found otherwise"]
-    larger = spec_of(folder.parent, POPULATION.replace("4010", "40100")).parts
-    assert list(asked(document, larger)) == ["population: expected the one that the specification names, found another"]
+    spec = spec_of(folder.parent, POPULATION)
+    assert list(option_problems(document, spec)) == []
+    without = replace(spec, options=Options())
+    assert list(option_problems(document, without)) == [
+        "population: expected just where the specification has it, found otherwise"
+    ]
+    larger = spec_of(folder.parent, POPULATION.replace("4010", "40100"))
+    assert list(option_problems(document, larger)) == [
+        "population: expected the one that the specification names, found another"
+    ]
 
 
 REFUSED = {

@@ -23,8 +23,7 @@ from synthrelease.published.base import Files
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import read_csv
 from synthrelease.published.verify.charges import charges
-from synthrelease.published.verify.options import options
-from synthrelease.published.verify.part import KnownFiles
+from synthrelease.published.verify.options import KnownFiles, options
 from synthrelease.releasing.attempt import PrivatePieces, divided
 from synthrelease.releasing.dry_run import dry_run
 from synthrelease.releasing.release import release

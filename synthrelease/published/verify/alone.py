@@ -23,13 +23,12 @@ from synthrelease.errors import Unexpected, so_many
 from synthrelease.published.base import Content, Files
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.document import BEFORE, FORMAT, FlavourPart, ReleaseDocument, read_strictly
-from synthrelease.published.names import possible_names
+from synthrelease.published.names import further_names, possible_names, promised_tables
 from synthrelease.published.table import ReleasedTable, TableError, parquet_rows, read_csv, read_parquet, table_of
 from synthrelease.published.verify.charges import charges
 from synthrelease.published.verify.checks import Check, Earlier, Signature, checksums, made, signature
-from synthrelease.published.verify.options import options
+from synthrelease.published.verify.options import KnownFiles, options
 from synthrelease.published.verify.parquet_parts import room_problems
-from synthrelease.published.verify.part import KnownFiles
 from synthrelease.published.verify.stated import Commitment, committed, specification
 from synthrelease.resources import release_number
 from synthrelease.settings.columns import ColumnTable, InputTable
@@ -351,9 +350,10 @@ def _document(files: Files) -> ReleaseDocument | Check:
 
 
 def _names(document: ReleaseDocument, files: Files) -> Check:
-    """No file is there that a release such as this does not have: whoever opens one takes it for a part of what was checked."""
+    """Every file that [bundle] asks for is there, and no other: who opens one takes it for a part of what was checked."""
     strangers = sorted(set(files) - possible_names(document) - {SPECIFICATION})
-    problems = (f"{name}: expected the files that follow from release.json alone, found this one" for name in strangers)
+    problems = [f"{name}: expected the files that follow from release.json alone, found this one" for name in strangers]
+    problems += [f"{name}: expected in the bundle, not there" for name in further_names(document.bundle) if name not in files]
     return Check(name="files", found=f"the {len(files)} that follow from release.json", problems=tuple(problems))
 
 
@@ -382,9 +382,8 @@ def _schema(document: ReleaseDocument) -> Rebuilt | Check:
 def _as_written(document: ReleaseDocument, files: Files, as_written: AsWritten | None) -> ReleasedTable | None:
     """The rows of the Parquet files, where all files are the ones of release.json and the CSV files say the same."""
     parquet, members = document.tables[1]
-    named = [name for names in document.tables for name in names if name]
     there = all(name in files and files.sha256(name) == stated for name, stated in document.files.items())
-    if as_written is None or not there or not all(name in document.files for name in named):
+    if as_written is None or not there or not all(name in document.files for name in promised_tables(document)):
         return None
     try:
         says_synthetic, contents = document.bundle != BundleTable(), [files.content(name) for name in (parquet, members)]
@@ -401,9 +400,7 @@ def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
         if name not in files or files.sha256(name) != stated
     ]
     problems += [
-        f"{name}: expected in release.json, not there"
-        for name in filter(None, (name for names in document.tables for name in names))
-        if name not in document.files
+        f"{name}: expected in release.json, not there" for name in promised_tables(document) if name not in document.files
     ]
     table = None
     for (name, members), read in zip(document.tables, (_read_csv, _read_parquet), strict=True):
