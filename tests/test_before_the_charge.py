@@ -244,7 +244,7 @@ def test_a_shortlist_whose_verdict_is_bad_costs_nothing(tmp_path: Path, ledger: 
     )
     shortlist = tmp_path / "shortlist.toml"
     shortlist.write_text(shortlist_text("Coins", [spec.space[0].describe()], verdict=verdict))
-    with pytest.raises(SpecError, match="the release would promise nothing about how columns hang together"):
+    with pytest.raises(SpecError, match="the release would promise nothing about the associations of columns"):
         synthrelease.release(spec.path, write_data(tmp_path), tmp_path / "out", ledger=ledger, shortlist=shortlist)
     assert not load_ledger(ledger).statement().entries
     assert not (tmp_path / "out").exists()

@@ -446,7 +446,7 @@ def _print_rehearsal(found: Any, out: Path) -> None:
     _print_proposal(found)
     _print_look(found)
     if not found.complete:
-        terminal.print("Not complete: the time was used up or the run was stopped. The same command goes on where it ended.")
+        terminal.print("Not complete: the time was used up or the run was stopped. Run the same command again to continue.")
     others = "; further ones compared budgets and judged the proposal" if found.proposal is not None else ""
     terminal.print(
         f"{found.n_attempts} attempts chose the shortlist{others}. The report is {out / 'report.html'}.", highlight=False
@@ -485,7 +485,7 @@ def _print_look(found: Any) -> None:
             "Pairs of columns that no criterion and no fixed table looks at (LOST: the candidates keep less than half of it):",
             telling_pairs(found),
         ),
-        ("How columns hang together:", verdict_words(found)),
+        ("Associations of columns:", verdict_words(found)),
         ("Intended questions, from released rows alone:", conclusion_words(found)),
         ("Minimum count:", [text for text in [projection_advice(found)] if text]),
     ):

@@ -45,7 +45,7 @@ class Partner:
 
     Attributes
     ----------
-    distance : how much the two hang together: the share of all rows that would have to change for them to be independent.
+    distance : how strongly the two are associated: the share of all rows that would have to change for them to be independent.
     smallest_group : rows in the smallest of the few groups of the other column that figures may be taken over; 0 where it has
         too many.
     """
@@ -68,7 +68,7 @@ class FileColumn:
     line_range : likewise for a line, in which a few extreme rows may count as less than they are.
     category_rows : how often each category occurs in the file, by its label; empty for numbers.
     missing_rows : rows without a value.
-    partners : the other columns, those that hang together most with this one first.
+    partners : the other columns, those with the strongest association with it first.
     """
 
     name: str
@@ -89,7 +89,7 @@ class FileColumn:
 
     @property
     def tied(self) -> float:
-        """How much it hangs together with all other columns."""
+        """How much it is associated with all other columns."""
         return sum(partner.distance for partner in self.partners.values())
 
     @property
@@ -107,7 +107,7 @@ class FileFacts:
     ----------
     cell : the error of a cell of a small table that the draft allows at first, as a share of all rows.
     unique : share of the rows that occur once in the bins of the draft.
-    strongest : pairs of columns that hang together beyond chance, those that hang together most first.
+    strongest : pairs of columns that are associated beyond chance, those with the strongest associations first.
     members : the columns of a member, where rows are roots that may have several.
     """
 
@@ -120,7 +120,7 @@ class FileFacts:
 
     @property
     def outcomes(self) -> tuple[FileColumn, ...]:
-        """Columns of numbers that look like what others explain, the one that hangs together most with them first."""
+        """Columns of numbers that look like what others explain, the one that is associated most with them first."""
         numeric = [column for column in self.columns if column.explained and len(column.limits or ()) > 2]
         return tuple(sorted(numeric, key=lambda column: -column.tied))
 
@@ -159,7 +159,7 @@ class CriterionDraft:
     in_place_of : the name of the criterion that this one stands for where that one could only have a far wider limit, because
         bins are too wide for it; empty where it stands for none.
     asks : "single columns", or "shares of single columns" where its figure is one, which independent columns have right;
-        "pairs" where it is about how columns hang together at large: a draft needs one of these that independent columns fail.
+        "pairs" where it is about associations at large: a draft needs one of these that independent columns fail.
     """
 
     settings: Mapping[str, object]

@@ -148,7 +148,7 @@ class Faithfulness(Criterion):
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
-        """Rows that are similar in the columns that hang together most: as many as a file of this size has such rows for."""
+        """Rows that are similar in the columns most associated: as many as a file of this size has such rows for."""
         compared, cells = list[FileColumn](), 1
         for column in sorted(file.columns, key=lambda column: -column.tied):
             near = 2 if column.limits is not None else 1

@@ -223,7 +223,7 @@ class ConditionalMean(InGroups):
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
-        """The means of the two columns of numbers that hang together most with others, by up to three of these."""
+        """The means of the two columns of numbers with the strongest associations, by up to three of these."""
         for column in file.outcomes[:2]:
             low, high = column.mean_range
             yield CriterionDraft(
@@ -414,7 +414,7 @@ class ConditionalMedian(InGroups):
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
-        """The median of the column of numbers that hangs together most with others."""
+        """The median of the column of numbers that is associated most with others."""
         for column in file.outcomes[:1]:
             yield CriterionDraft(
                 settings={

@@ -121,7 +121,7 @@ class LogisticRegression(Criterion):
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
-        """Of the two categories that hang together most with others, on up to three columns of numbers."""
+        """Of the two categories with the strongest associations, on up to three columns of numbers."""
         if not any(file.numeric_partners(column, 3) for column in file.conditions[:1]):
             yield "logistic_regression: no column of two frequent values has columns of numbers beside it"
         for column in file.conditions[:1]:

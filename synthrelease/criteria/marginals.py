@@ -441,7 +441,7 @@ class MeanMarginalError(TypicalMarginalError):
                     "epsilon": Fraction(1, 100),
                 },
                 remark=(
-                    "the share of rows in a wrong cell of the table of the two columns that hang together"
+                    "the share of rows in a wrong cell of the table of the two columns that are associated"
                     if n == 1
                     else f"the share of rows in a wrong cell, on average over the tables of the {n} pairs of columns that hang "
                     "together most"

@@ -287,7 +287,7 @@ def _columns(column: str, known: Schema | PublicFacts) -> tuple[str, ...]:
 
 
 def _first_two(known: Mapping[str, FileColumn], name: str) -> float:
-    """How much the first two members of a root hang together in a column."""
+    """How much the first two members of a root are associated in a column."""
     first, second = (slot_name(name, place) for place in (1, 2))
     found = known[first].partners.get(second) if first in known else None
     return found.distance if found else 0.0

@@ -413,7 +413,7 @@ class RegressionOneStep(RegressionCoefficients):
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
-        """The line of the column of numbers that hangs together most with others, on up to three of these that are numbers.
+        """The line of the column of numbers that is associated most with others, on up to three of these that are numbers.
 
         It is that of the file; or, where bins of the features are too wide for that, the file's on their bins.
         """

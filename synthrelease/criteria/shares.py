@@ -291,7 +291,7 @@ class DifferenceInProportions(SharesInGroups):
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
-        """The shares of the rarer of two categories, for the three columns that hang together most with others."""
+        """The shares of the rarer of two categories, for the three columns with the strongest associations."""
         least = max(300, 0.01 * file.n_rows)
         if not any(file.grouping(column, least, _MOST_BY) for column in file.conditions[:3]):
             yield "difference_in_proportions: no column of two frequent values has groups that are large enough"

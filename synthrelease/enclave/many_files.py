@@ -215,7 +215,7 @@ def as_they_were(action: Callable[..., Any], files: Sequence[File], states: Sequ
 # once.
 
 _RUNS = count()
-DIED = "expected a cluster that counts every file, found one that gave up. The cause is not shown: it may hold values."
+DIED = "expected a cluster that counts every file, found one that stopped early. The cause is not shown: it may hold values."
 
 
 @contextmanager

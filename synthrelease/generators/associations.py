@@ -1,4 +1,4 @@
-"""Which associations of columns the rows of a model carry: what was measured together, and what only hangs together through it.
+"""Which associations of columns the rows of a model carry: what was measured together, and what only is associated through it.
 
 Three facts decide, and all are public (theory 12.15, associations that rows carry):
 

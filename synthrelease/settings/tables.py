@@ -256,10 +256,10 @@ class NotPromisedTable(SpecTable):
 
     Attributes
     ----------
-    pairs : pairs of columns that hang together in the public file, that no criterion judges and no table measures, and that the
+    pairs : pairs of associated columns in the public file, that no criterion judges and no table measures, and that the
         candidates of the rehearsal lost. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
     dependence : true where the release may be no better than a table with independent columns: then nothing is promised about
-        how any two columns hang together. Example: `dependence = true`, `why = "Only single columns are used"`.
+        the association of any two columns. Example: `dependence = true`, `why = "Only single columns are used"`.
     why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.
     """
 

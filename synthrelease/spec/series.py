@@ -116,7 +116,7 @@ def promise_text(year: YearOfSeries) -> str:
         f" That has room for {plan.fallbacks} second release{'s' if plan.fallbacks > 1 else ''} at epsilon = "
         f"{_shown(plan.fallback_epsilon)}, in years whose first one released nothing."
         if plan.fallbacks
-        else " A year whose release ends with nothing has no second one."
+        else " A year whose release finds no table has no second one."
     )
     return (
         f"Years: {year.year} is year {year.year - plan.first + 1} of {len(years)} ({years[0]} to {years[-1]}"

@@ -49,7 +49,7 @@ class RehearsedTable(SpecTable):
 
 
 class VerdictTable(SpecTable):
-    """[verdict]: what the rehearsal found out about how columns hang together, on public rows.
+    """[verdict]: what the rehearsal found out about the associations of columns, on public rows.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class VerdictTable(SpecTable):
     independent_columns_pass : whether a table with the same single columns and nothing else meets every criterion.
     pairs_off, pairs_off_if_independent : the share of rows in a wrong cell, on average over the tables of the pairs that hang
         together: of a typical candidate (None without one), and of that table.
-    lost : pairs of columns, "a:b", that hang together, that nothing judges or measures, and that the candidates lost.
+    lost : pairs of columns, "a:b", that are associated, that nothing judges or measures, and that the candidates lost.
     """
 
     judged: str = Field(pattern="^[0-9a-f]{64}$")
@@ -80,14 +80,16 @@ class VerdictTable(SpecTable):
         otherwise = f"or, where you release it all the same, `dependence = true` with a `why` in [not_promised] of {acceptance}"
         if self.independent_columns_pass:
             expected = f"criteria that a table with independent columns fails (lower thresholds, fewer columns); {otherwise}"
-            yield expected, "criteria that it passes: the release would promise nothing about how columns hang together"
+            yield expected, "criteria that it passes: the release would promise nothing about the associations of columns"
         if self.pairs_off is not None and self.pairs_off >= self.pairs_off_if_independent:
             expected = f"candidates that are better than independent columns (fewer columns, coarser bins); {otherwise}"
-            found = f"{self.pairs_off:.1%} of the rows in a wrong cell of a table of two columns that hang together, on average"
+            found = (
+                f"{self.pairs_off:.1%} of the rows in a wrong cell of a table of two columns that are associated, on average"
+            )
             yield expected, f"candidates with {found}, where independent columns have {self.pairs_off_if_independent:.1%}"
         if lost := [pair for pair in self.lost if frozenset(pair.split(":")) not in known.named]:
             yield (
-                "no pair of columns that hang together to be lost. Measure these (add them to `tables` of [[generators]]) or "
+                "no pair of columns that are associated to be lost. Measure these (add them to `tables` of [[generators]]) or "
                 "judge them (add them to `tables` of a criterion), and rehearse again; or, where you release without, name "
                 f"them in {acceptance}: [not_promised] pairs = [{', '.join(_toml(pair) for pair in lost)}]",
                 f"{len(lost)} lost: nothing judges or measures {'it' if len(lost) == 1 else 'them'}",
@@ -95,7 +97,7 @@ class VerdictTable(SpecTable):
 
 
 class PlanTable(SpecTable):
-    """[rehearsed] and [proposal]: what a release from the shortlist costs, and how often it ended with nothing on public data.
+    """[rehearsed] and [proposal]: what a release from the shortlist costs, and how often it found no table on public data.
 
     Attributes
     ----------
@@ -330,7 +332,7 @@ def shortlist_text(
     if data is not None:
         lines.append(f"data = {_toml(data.model_dump())}  # the public file; releases of this very file are refused")
     if verdict is not None:
-        lines += ["# On how columns hang together; `release` refuses what is lost and not known to the acceptance file"]
+        lines += ["# On the associations of columns; `release` refuses what is lost and not known to the acceptance file"]
         lines.append(f"verdict = {_toml(verdict.model_dump(mode='json', exclude_none=True))}")
     lines += _plan_lines("rehearsed", "the plan of the configuration as it was rehearsed", rehearsed)
     lines += _plan_lines("proposal", "a cheaper plan: `synthrelease rehearse ... --adopt` writes it", proposal)

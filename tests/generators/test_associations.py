@@ -43,7 +43,7 @@ LAYOUT = Layout(columns=("region", "town", "a", "b", "c", "d"), sizes=(2, 4, 3, 
 
 
 def made_up() -> Counts:
-    """Every two columns hang together, and no others explain it."""
+    """Every two columns are associated, and no others explain it."""
     random = np.random.default_rng(53)
     town = random.choice(4, ROWS, p=[0.4, 0.3, 0.2, 0.1])
     hidden = random.random(ROWS) + 0.2 * town

@@ -549,7 +549,7 @@ def test_released_members_keep_a_rule_about_every_two(tmp_path: Path) -> None:
     changes = {"age == 0 and work == 'yes'": "age == 3 and other.age == 1", "most = 2": "most = 3"}
     roots, members = write_tables(tmp_path, *some_households())
     spec = load_spec(write_households(tmp_path, changes))
-    tries = (release(spec, Source.of(roots, members=members)) for _ in range(5))  # one in 25 ends with nothing
+    tries = (release(spec, Source.of(roots, members=members)) for _ in range(5))  # one in 25 finds no table
     found = next(each for each in tries if each is not None)
     write_bundle(found, tmp_path / "out")
     assert problems(tmp_path / "out") == ""

@@ -22,7 +22,7 @@ CONFIG = ROOT / "configs" / "country.toml"
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder of the demonstration, and what it printed: of the first of three that did not end with nothing.
+    """The folder of the demonstration, and what it printed: of the first of three that found a table.
 
     A search may end so, whatever its rounds are like: after each one a coin of 0.02 stops it.
     """

@@ -58,7 +58,7 @@ def test_flows_between_years_are_answered_from_one_release(tmp_path: Path, monke
     codes = (
         run("release", str(config), "--data", "panel.csv", "--out", f"release-{time}", "--unrehearsed") for time in range(4)
     )
-    time = next(time for time, code in enumerate(codes) if code == 0)  # one in twenty ends with nothing
+    time = next(time for time, code in enumerate(codes) if code == 0)  # one in twenty finds no table
     folder = Path(f"release-{time}")
     assert run("verify", str(folder)) == 0
 
@@ -75,4 +75,4 @@ def test_flows_between_years_are_answered_from_one_release(tmp_path: Path, monke
         assert error < 0.06
         assert abs(estimate - share) < 6 * error
         estimates.append(estimate)
-    assert estimates[0] > estimates[1] + 0.4  # a life hangs together: drawn apart, both would be the same
+    assert estimates[0] > estimates[1] + 0.4  # years of a life belong together: drawn apart, both would be the same

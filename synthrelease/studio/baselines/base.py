@@ -173,7 +173,7 @@ class ComparedFile:
     known : columns that an intruder is taken to know.
     copies : tables that a method makes.
     generator : public draws by a key of whole numbers, the same for the same key.
-    strength : how strongly two columns hang together, from 0 to 1 (Cramer's V).
+    strength : how strongly two columns are associated, from 0 to 1 (Cramer's V).
     risk : (n_cells,) the group of risk of each cell, computed when it is called.
     epsilon : of the whole release; a method with a guarantee gets as much.
     calibration : published totals, on these bins; None where the configuration has none.
@@ -206,7 +206,7 @@ class ComparedFile:
         return found if np.isfinite(found[: self.transformation.binnings[column].present]).all() else None
 
     def by_strength(self, column: int, others: Sequence[int]) -> tuple[int, ...]:
-        """Other columns, the one that hangs together most with this one first."""
+        """Other columns, the one that is associated most with this one first."""
         return tuple(sorted(others, key=lambda other: (-self.strength(column, other), other)))
 
 
@@ -540,7 +540,7 @@ class OrderedMask:
 
 
 class IndependentColumns(Baseline):
-    """A criterion that these tables meet says nothing about how columns hang together."""
+    """A criterion that these tables meet says nothing about the associations of columns."""
 
     sentence = "draw each column by itself, with the file's own shares"
 

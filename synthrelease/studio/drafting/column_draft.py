@@ -351,7 +351,7 @@ def plain_name(source: str, taken: Collection[str]) -> str:
     return unique
 
 
-# Which columns of a public file are drafted: those that were asked for, and of very many those that hang together most.
+# Which columns of a public file are drafted: those that were asked for, and of very many those with the strongest associations.
 
 MOST_COLUMNS = MAX_TABLES
 """Columns of a draft: as many as a release can have."""
@@ -363,7 +363,7 @@ _GROUPS = 8
 _TOGETHER = 50
 
 ORDER = (
-    f"first those that hang together most with others: the mean Cramer's V with the {PARTNERS} columns that a column is tied "
+    f"first those with the strongest associations: the mean Cramer's V with the {PARTNERS} columns that a column is tied "
     "to most, times its share of rows with a value; a design weight before all"
 )
 
@@ -415,7 +415,7 @@ def chosen_columns(
 ) -> tuple[list[ColumnDraft], list[LeftOut]]:
     """At most so many drafted columns, in the order of the file, and the others with the reason.
 
-    Whoever releases a table wants to keep how its columns hang together: a column that is tied to no other one loses nothing
+    Whoever releases a table wants to keep the associations of its columns: a column that is tied to no other one loses nothing
     by being released on its own, and one that is nearly always empty ties nothing. So the columns of the file come in this
     `ORDER`; one that became several (a date: its year and its month) takes as many places.
     """
@@ -439,7 +439,7 @@ def chosen_columns(
 def _ties(
     sources: Sequence[str], columns: Sequence[ColumnDraft], batches: Iterable[Mapping[str, Texts]], n_rows: int
 ) -> list[float]:
-    """For each column of the file how much it hangs together with others, times its share of rows with a value."""
+    """For each column of the file how much it is associated with others, times its share of rows with a value."""
     standard = InputTable().missing_values
     missing = {column.source: {*standard, *column.missing_values} for column in columns}
     numbers = {column.source for column in columns if column.bins and not column.of_date}

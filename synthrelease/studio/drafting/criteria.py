@@ -44,7 +44,7 @@ MOST_GROUPS = 6
 MOST_OFF = 0.1
 """Of the rows, by which the worst bin of a column may be off in a draft: more, and single columns mislead."""
 LEAST_KEPT, LEAST_OF_STRONGEST = 0.25, 0.4
-"""What a draft keeps at least of how all columns hang together in pairs, and of those that hang together most: where most pairs
+"""What a draft keeps at least of how all columns are associated in pairs, and of those most associated: where most pairs
 are independent, what all have is chance above all."""
 ATTEMPTS = 6
 """Noisy fits that a threshold has to leave room for."""
@@ -63,8 +63,8 @@ class AcceptanceDraft:
 
     Attributes
     ----------
-    lost : pairs of columns that hang together and that fits of the draft lose.
-    faint : the same of pairs that hang together in few rows alone.
+    lost : pairs of associated columns and that fits of the draft lose.
+    faint : the same of pairs that are associated in few rows alone.
     """
 
     criteria: tuple[CriterionDraft, ...]
@@ -87,7 +87,7 @@ class DraftStanding:
     ----------
     bins : how far off the worst bin of a column is in the typical fit of the draft, as a share of the rows.
     judged : whether a criterion is drafted that judges pairs of columns, and that independent columns fail.
-    kept : what fits to one half keep of how columns of the other half hang together; None where a fit fails.
+    kept : what fits to one half keep of how columns of the other half are associated; None where a fit fails.
     """
 
     bins: float
@@ -96,12 +96,12 @@ class DraftStanding:
 
     @property
     def tells(self) -> bool:
-        """Whether columns hang together, and it can be told how much of that is kept."""
+        """Whether columns are associated, and it can be told how much of that is kept."""
         return self.kept is not None and self.kept.strong > 0 and self.kept.share is not None
 
     @property
     def errors(self) -> float:
-        """What the draft loses, as a part of what it may lose; 0 where nothing hangs together, or nobody can tell."""
+        """What the draft loses, as a part of what it may lose; 0 where nothing is associated, or nobody can tell."""
         if self.kept is None:
             return math.inf
         least = ((self.kept.every, LEAST_KEPT), (self.kept.strongest, LEAST_OF_STRONGEST)) if self.tells else ()
@@ -140,7 +140,7 @@ def draft_acceptance(
     Parameters
     ----------
     table : the public rows in the drafted bins; the private file is taken to have about as many.
-    pairs : how they hang together (`ties`).
+    pairs : their associations (`ties`).
     members : the columns of a member, where rows are roots that may have several.
     unique : share of the public rows that occur once, where they have more columns than the table.
     """
@@ -310,7 +310,7 @@ def _threshold(draft: CriterionDraft) -> float:
 
 
 def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float) -> CriterionDraft:
-    """The first criterion, where no columns hang together and none says more than single columns."""
+    """The first criterion, where no columns are associated and none says more than single columns."""
     reached = max(yardstick.perfect, *fits)
     threshold = min(1.0, rounded_up(_ROOM * reached)) if math.isfinite(reached) else 1.0
     epsilon = min(MOST_EPSILON, budget(NOISE_SHARE * sensitivity / threshold))

@@ -99,7 +99,7 @@ class Ground:
     choices : the rules that the public file suggests, and what else follows from its rows.
     race : of the plans.
     table : the rows of the public file in the drafted bins.
-    pairs : how the columns hang together there.
+    pairs : the associations of the columns there.
     binnings : of the columns.
     """
 
@@ -269,7 +269,7 @@ class Drafting:
         rows = self.members.n_roots if self.members else self.file.n_rows - of_persons
         choices = replace(choices, gaps=rows - round(table.total))
         choices = replace(choices, rules=tuple(rules), unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
-        self.progress("looking for the tables in which the columns hang together")
+        self.progress("looking for the tables that hold the associations")
         spec = self.loaded(choices, FIRST)
         plausible = spec.synthetic.merge(spec.space[0].transformation)
         gaps = {column.name for column in self.wide if column.keeps_missing}
@@ -506,7 +506,7 @@ def counting_marks(whole: Tried) -> Tried:
 
 # A draft in wider bins: of neighbouring numbers and of rare codes, where a fit in the drafted ones keeps too little.
 #
-# Coarser bins put more rows into a cell, and so more of how columns hang together stands out from the noise.
+# Coarser bins put more rows into a cell, and so more of the associations stands out from the noise.
 
 FEW_CATEGORIES = 6
 FREQUENT = 0.05
@@ -706,7 +706,7 @@ def in_fitting_bins(drafting: Drafting, total: Fraction) -> Tried:
     names = listing(column.name for column in best.drafting.columns if column.n_bins < before[column.name])
     kept = best.drafting.begun.race.kept_in_narrower(best.raced)
     smaller = (
-        f"In narrower bins fits keep {shown_share(narrow)} of how columns hang together at epsilon {float(total):g}. "
+        f"In narrower bins fits keep {shown_share(narrow)} of the associations at epsilon {float(total):g}. "
         f"So in this draft {names} have wider ones, of {least} each: measured in the narrower bins it keeps "
         f"{shown_share(kept or 0.0)}."
     )
@@ -717,20 +717,20 @@ def in_fitting_bins(drafting: Drafting, total: Fraction) -> Tried:
 #
 # Every measured table gets its share of one budget, so the noise of each grows with their number, and with few rows it hides
 # how
-# columns hang together. Fewer columns need fewer tables.
+# columns are associated. Fewer columns need fewer tables.
 
 _NEXT = 0.7
 """Part of the columns that is tried next."""
 
-_KEPT = ": those of the pairs that hang together most, then those with the fewest bins"
+_KEPT = ": those of the pairs with the strongest associations, then those with the fewest bins"
 _KEPT_IN_COARSER = f"{_KEPT}, in coarser bins"
 
 
 def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair], important: Sequence[str] = ()) -> list[ColumnDraft]:
     """Columns in the order in which a smaller draft keeps them.
 
-    A design weight first, because nothing can be estimated without it; then the columns of the pairs that hang together most,
-    pair by pair; then those that hang together with none, the ones with the fewest bins first.
+    A design weight first, because nothing can be estimated without it; then the columns of the pairs most associated,
+    pair by pair; then those that are associated with none, the ones with the fewest bins first.
     """
     by_name = {column.name: column for column in columns}
     important = [name for name in important if name in by_name]
@@ -759,7 +759,7 @@ def fewer(columns: Sequence[ColumnDraft], order: Sequence[ColumnDraft], kept: in
     """The first `kept` columns of the order, in their own order, and why the others are left out."""
     stay = {column.name for column in order[:kept]}
     because = (
-        "the draft had to become smaller, and it is in no pair that hangs together more than those that stay (--only tries "
+        "the draft had to become smaller, and it is in no pair that is associated more than those that stay (--only tries "
         "other columns)"
     )
     gone = [LeftOut(source=column.source, because=because) for column in columns if column.name not in stay]
@@ -798,7 +798,9 @@ def smaller_draft(drafting: Drafting, whole: Tried) -> Tried:
     steps = pairwise(sizes(len(columns), whole.standing.errors))
     good = ((wide, n, one) for wide, n in steps if (one := tried(in_coarse_bins, n, _KEPT_IN_COARSER)).standing.good)
     if (first := next(good, None)) is None:
-        raise InputError(f"{why} Nor is a draft of the two columns that hang together most better. No draft was written.")
+        raise InputError(
+            f"{why} Nor is a draft of the two columns with the strongest associations better. No draft was written."
+        )
     wider, kept, found = first
     if (between := (kept + wider) // 2) not in (kept, wider):
         one = tried(in_coarse_bins, between, _KEPT_IN_COARSER)
@@ -825,7 +827,9 @@ def _too_many(n_columns: int, n_rows: int, whole: Tried) -> str:
 def _off(kept: Kept) -> str:
     """How far off tables of two columns are in fits, beside independent columns."""
     strongest = (
-        "" if kept.strongest is None else (f"; of the pairs that hang together most they keep {shown_share(kept.strongest)}")
+        ""
+        if kept.strongest is None
+        else (f"; of the pairs with the strongest associations they keep {shown_share(kept.strongest)}")
     )
     return (
         f"{kept.off:.1%} of the rows are in a wrong cell of a table of two columns, on average, where independent "

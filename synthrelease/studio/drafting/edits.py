@@ -835,7 +835,7 @@ def _settings(spec: ReleaseSpec, kind: str, columns: Sequence[Column], value: st
     if "tables" in fields:
         return {"tables": [":".join(names)]}
     if "range" in fields and first.bounds is None:
-        raise ValueError(f"Expected a column of numbers, found {first.name}, which is none.")
+        raise ValueError(f"Expected a column of numbers, found {first.name}, which has no numbers.")
     margins = [float(getattr(each, "size_margin", 0)) for each in spec.criteria]
     known = {"range": list(first.bounds or ()), "size_margin": max(margins) or MARGIN, "bins": [value], "within": 1}
     found: dict[str, object] = {"column": first.name} | ({"by": names[1:]} if names[1:] else {})

@@ -356,7 +356,7 @@ class MarksDraft:
             comment(
                 "Rare marks that come together in the public file. How many of a group a row has gets a column of its own, "
                 f"which follows from the row exactly: with it most fits to the public file lose {lost} pairs of columns that "
-                f"hang together, without it {before}, at the same epsilon."
+                f"are associated, without it {before}, at the same epsilon."
             ),
             "[marks]",
             f"most = {MOST}".ljust(31) + " # stands for itself and all above",

@@ -524,7 +524,7 @@ class Judgement:
 
 @dataclass(frozen=True, kw_only=True)
 class FrontierPoint:
-    """A law at a generation budget: the total epsilon of the release with it, and how often it ends with nothing."""
+    """A law at a generation budget: the total epsilon of the release with it, and how often it finds no table."""
 
     generation: Fraction
     law: StoppingLaw

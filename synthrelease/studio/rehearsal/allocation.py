@@ -583,7 +583,7 @@ def _that_can_be_apart(spec: ReleaseSpec, table: Counts) -> list[str]:
 
 
 def _products(spec: ReleaseSpec, table: Counts) -> Iterator[str]:
-    """For every line the products of the target and each feature, and of features that hang together."""
+    """For every line the products of the target and each feature, and of features that are associated."""
     for criterion in spec.criteria:
         if not isinstance(criterion, RegressionCoefficients):
             continue

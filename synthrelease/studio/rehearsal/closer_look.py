@@ -238,7 +238,7 @@ class UnguardedPair:
     Attributes
     ----------
     columns : their names.
-    strong : whether they hang together by the rows that would have to change, too, and not by a few odd rows alone.
+    strong : whether they are associated by the rows that would have to change, too, and not by a few odd rows alone.
     cramers_v : in the public file.
     candidates_v : median of the candidates; None without any.
     condition, outcome : the labels of the bins of the first and of the second column in whose cell the tie shows most.
@@ -265,7 +265,7 @@ class UnguardedPair:
 def unguarded_pairs(
     configuration: Configuration, criteria: Sequence[Criterion], original: Counts, candidates: Sequence[Counts]
 ) -> tuple[UnguardedPair, ...]:
-    """Pairs that hang together and that nothing looks at, the strongest first; at most `MOST_TOLD`.
+    """Pairs that are associated and that nothing looks at, the strongest first; at most `MOST_TOLD`.
 
     Parameters
     ----------
@@ -338,7 +338,7 @@ def _telling_cell(table: np.ndarray) -> tuple[int, int]:
     return int(first), int(second)
 
 
-# Every pair of columns, as it hangs together in the public file, in a typical candidate, and were columns independent.
+# Every pair of columns, as it is associated in the public file, in a typical candidate, and were columns independent.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,7 +350,7 @@ class PairMap:
     columns : their names.
     public, independent : of the public rows, and of rows whose columns are drawn one by one.
     candidate : of one candidate; empty without any.
-    unseen : the pairs that hang together and that nothing looks at, by their places.
+    unseen : the associated pairs and that nothing looks at, by their places.
     """
 
     columns: tuple[str, ...]
@@ -595,7 +595,7 @@ def verdicts(
     if yardstick.independent <= threshold and not criterion.asks_single_columns:
         text = (
             f"a table with independent columns passes it ({figure(yardstick.independent, 2)} against the threshold "
-            f"{figure(threshold)}): it says nothing about how columns hang together."
+            f"{figure(threshold)}): it says nothing about the associations of columns."
         )
         found.append(ThresholdProblem(kind="says nothing", text=text))
     reached = math.isfinite(noiseless) and noiseless <= threshold
@@ -656,10 +656,10 @@ class CloserLook:
     configuration : its index.
     candidates : how many candidates it rests on.
     criteria : in the order of the specification.
-    unguarded : pairs of columns that hang together and that nothing looks at.
+    unguarded : pairs of associated columns and that nothing looks at.
     verdict : whether it is better than independent columns, and what it lost.
     projections : what the projection, and others, make of one candidate; empty without a candidate.
-    pair_map : how all pairs hang together, in the public file, in the first candidate and were columns independent.
+    pair_map : the association of all pairs, in the public file, in the first candidate and were columns independent.
     conclusions : what a reader would take from the candidates for each intended question.
     rows : some rows of the public file and of the first candidate.
     """
@@ -777,7 +777,7 @@ def _verdict(
     unguarded: Sequence[UnguardedPair],
     random: np.random.Generator,
 ) -> VerdictTable:
-    """What a release from this configuration would keep of how columns hang together, beside independent columns."""
+    """What a release from this configuration would keep of the associations, beside independent columns."""
     judged = [(stick, each.threshold) for stick, each in zip(sticks, spec.criteria, strict=True) if each.compares]
     tied = tied_pairs(strongest_pairs(original, missing=with_gaps(configuration)))
     off = [pairs_off(original, candidate, tied) for candidate in candidates]

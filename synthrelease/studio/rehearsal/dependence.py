@@ -1,4 +1,4 @@
-"""How strongly columns of a public table hang together, and which tables of it a model should be told.
+"""How strongly columns of a public table are associated, and which tables of it a model should be told.
 
 Everything here looks at exact counts: of public data alone.
 """
@@ -28,7 +28,7 @@ MODEL_CELLS = 2**18
 """Of the largest clique of a model: such a model is fitted in seconds."""
 
 WEAKEST = 0.1
-"""Cramer's V from which on two columns are said to hang together."""
+"""Cramer's V from which on two columns are said to are associated."""
 LEAST_MOVED = 0.01
 """Distance from independence, a share of all rows, from which on such a pair is strong: V alone is large for a few odd rows."""
 LEAST_ODD = 20
@@ -66,11 +66,11 @@ class Pair:
 
     @property
     def strong(self) -> bool:
-        """Whether the two hang together, by Cramer's V and by the rows that would have to change."""
+        """Whether the two are associated, by Cramer's V and by the rows that would have to change."""
         return self.cramers_v >= WEAKEST and self.distance >= LEAST_MOVED
 
     def faint(self, n_rows: int) -> bool:
-        """Whether the two hang together, of so many rows, but in few of them alone, as rare marks do."""
+        """Whether the two are associated, of so many rows, but in few of them alone, as rare marks do."""
         return self.cramers_v >= WEAKEST and self.distance < LEAST_MOVED and self.largest_cell * n_rows >= LEAST_ODD
 
     @classmethod
@@ -91,7 +91,7 @@ def strongest_pairs(table: Counts, missing: Collection[str] = ()) -> list[Pair]:
 
     Parameters
     ----------
-    missing : columns whose last bin is no value. Rows without a value of either column say nothing of how values hang together;
+    missing : columns whose last bin is no value. Rows without a value of either column say nothing of associations;
         that two columns are missing together is known from the form they were asked on.
     """
     names, marginals = table.layout.columns, with_pairs(table)
@@ -215,7 +215,7 @@ class TellingTables:
     ----------
     tables : columns of each table.
     lost : strong pairs, by name, that a model of these tables loses, and whose own table it cannot hold beside them.
-    faint : pairs that a model of these tables loses and that hang together in few rows alone, the closest first.
+    faint : pairs that a model of these tables loses and that are associated in few rows alone, the closest first.
     """
 
     tables: tuple[Columns, ...]

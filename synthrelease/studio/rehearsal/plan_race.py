@@ -114,7 +114,7 @@ class Raced:
     purse : for the tables.
     told : the tables.
     kept : of the dependence of pairs, from 0 for independent columns to 1 for another sample: of all, or where that cannot be
-        told of those that hang together most; None where neither can be.
+        told of those with the strongest associations; None where neither can be.
     good : whether enough is kept of both, as far as it can be told.
     adaptive : what a generator that finds its own tables keeps at the same price; None where it was not tried.
     prior_weight : how many records the uniform table is worth against the noise of these tables.
@@ -144,20 +144,20 @@ class Raced:
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """What a release keeps of how columns hang together, as a reader finds it who has other rows.
+    """What a release keeps of the associations, as a reader finds it who has other rows.
 
     Each fit is made to one half of the public rows and compared with the other half; its noise is as large beside so many rows
     as that of a release is beside all of them.
 
     Attributes
     ----------
-    every, strongest : of the dependence of all pairs, and of the pairs that hang together most, from 0 for independent columns
+    every, strongest : of the dependence of all pairs, and of the pairs most associated, from 0 for independent columns
         to 1 for the rows that were fitted; None where that cannot be told.
     error : standard deviation of these between fits.
     off, independent, sample : the share of the other half's rows in a wrong cell of a table of two columns, on average: of the
         fits, of independent columns, and of the rows that were fitted.
-    strong : how many pairs hang together.
-    lost : pairs that hang together, also in few rows alone, and that most fits lose.
+    strong : how many pairs are associated.
+    lost : associated pairs, also in few rows alone, and that most fits lose.
     """
 
     every: float | None
@@ -171,12 +171,12 @@ class Kept:
 
     @property
     def share(self) -> float | None:
-        """Of all pairs, or where that cannot be told of those that hang together most; None where neither can be."""
+        """Of all pairs, or where that cannot be told of those with the strongest associations; None where neither can be."""
         return self.strongest if self.every is None else self.every
 
     @property
     def strong_lost(self) -> tuple[Pair, ...]:
-        """The lost pairs that do not hang together in few rows alone."""
+        """The lost pairs that do not are associated in few rows alone."""
         return tuple(pair for pair in self.lost if pair.strong)
 
     def better(self, other: Kept) -> bool:
@@ -192,10 +192,10 @@ class Kept:
         """The figure in sentences."""
         if self.share is None:
             return "On so few rows nobody can tell how much of the dependence between columns its fits keep."
-        strong = "pair of columns that hang together" if self.strong == 1 else "pairs of columns that hang together"
+        strong = "pair of columns that are associated" if self.strong == 1 else "pairs of associated columns"
         lost = len(self.strong_lost)
         found = (
-            f"A fit to one half of the public file keeps {shown_share(self.share)} of how columns hang together in pairs in "
+            f"A fit to one half of the public file keeps {shown_share(self.share)} of the pairwise associations in "
             f"the other half, give or take {self.error:.0%} (100%: a sample of the same population; 0%: independent columns). "
             f"Of a table of two columns {percent(self.off)} of the rows are in a wrong cell, on average; with independent "
             f"columns {percent(self.independent)} would be, with a sample {percent(self.sample)}. "
@@ -402,8 +402,8 @@ class PlanRace:
 
     @one_thread
     def _kept(self, generator: Generator, purse: Purse, number: int = 0) -> list[float]:
-        """What a fit to one half keeps of how columns of the other half hang together: of all pairs, and of the pairs that hang
-        together most, where that can be told.
+        """What a fit to one half keeps of the associations in the other half: of all pairs, and of the strongest ones, where
+        that can be told.
 
         Parameters
         ----------

@@ -31,7 +31,7 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
     chosen = proposal.chosen
     if chosen is None or chosen.law is None or chosen.total is None:
         return [
-            f"At no generation budget that was tried does a hidden number of rounds end with nothing with a probability of at "
+            f"At no generation budget that was tried does a hidden number of rounds find no table with a probability of at "
             f"most {wanted} and rounds pass at the target rate: some private fits, or all configurations, pass too seldom. "
             "More budget for what is fitted once, wider thresholds, or a larger --nothing help; more rounds do not."
         ]
@@ -42,7 +42,7 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
         else f"epsilon = {shown(chosen.total)} in all; this specification costs no more, {shown(now)}"
     )
     told = [
-        f"The cheapest plan found that ends with nothing in at most {wanted} of the releases: a generation "
+        f"The cheapest plan found that finds no table in at most {wanted} of the releases: a generation "
         f"{spec.generation_unit} of {decimal_text(chosen.generation)}, and {law_text(chosen.law)}. That is {least}."
     ]
     coin = "" if proposal.coin is None else _coin_words(proposal)
@@ -54,7 +54,7 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def nothing_words(rehearsal: Rehearsal) -> list[str]:
-    """How often the proposed plan ends with nothing, and the one that was rehearsed."""
+    """How often the proposed plan finds no table, and the one that was rehearsed."""
     found, before = proposed_plan(rehearsal), rehearsed_plan(rehearsal)
     if found is None or found.nothing_high is None:
         return []
@@ -70,7 +70,7 @@ def _coin_words(proposal: Proposal) -> str:
     if coin is None or not isinstance(coin.law, StopCoin):
         return ""
     gamma = decimal_text(coin.law.stop_probability)
-    return f"the stop coin that ends with nothing as seldom (stop_probability = {gamma}) costs {shown(coin.total)}"
+    return f"the stop coin that finds no table as seldom (stop_probability = {gamma}) costs {shown(coin.total)}"
 
 
 def _expected(proposal: Proposal) -> str:
@@ -130,7 +130,7 @@ def lines(chosen: Offer | None) -> str:
 
 
 def rehearsed_plan(rehearsal: Rehearsal) -> PlanTable | None:
-    """What a release by the specification as it is costs, and how often it ends with nothing; None without an outlook."""
+    """What a release by the specification as it is costs, and how often it finds no table; None without an outlook."""
     spec, found = rehearsal.spec, rehearsal.outlook
     if found is None or not math.isfinite(found.nothing):
         return None
@@ -278,7 +278,7 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
         "give up sooner, by a larger stop_probability or fewer `rounds` (that saves time and epsilon)" if longest else "",
     ]
     told.append(
-        "What to do about it: an unlucky search costs time and, when it ends with nothing, the budget of the release. If the "
+        "What to do about it: an unlucky search costs time and, when it finds no table, the budget of the release. If the "
         f"probability above is too large for you: {'; or '.join(each for each in advice if each)}. Otherwise let it run."
     )
     return told
@@ -368,14 +368,14 @@ def verdict_words(rehearsal: Rehearsal) -> list[str]:
     if found.pairs_off is not None:
         told.append(
             f"In a typical candidate {percent(found.pairs_off)} of the rows are in a wrong cell of a table of two columns that "
-            f"hang together, on average; independent columns have {percent(found.pairs_off_if_independent)}."
+            f"are associated, on average; independent columns have {percent(found.pairs_off_if_independent)}."
         )
     chosen = None if rehearsal.proposal is None else rehearsal.proposal.chosen
     if chosen is not None and chosen.generation < rehearsal.spec.generation_budget:
         told.append(
             f"These are candidates at the configuration's generation {rehearsal.spec.generation_unit} of "
             f"{decimal_text(rehearsal.spec.generation_budget)}. At {decimal_text(chosen.generation)}, which is proposed, more "
-            "noise hides more of how columns hang together, as far as criteria allow it: rehearse what you adopt."
+            "noise hides more of the associations, as far as criteria allow it: rehearse what you adopt."
         )
     refused = found.mistakes(rehearsal.spec.not_promised, "the acceptance file")
     return told + [f"`release` refuses this shortlist: expected {expected}; found {what}." for expected, what in refused]
@@ -426,8 +426,8 @@ def projection_advice(rehearsal: Rehearsal) -> str:
         f"others; {percent(drafted.repeated)} of the rows then stand there just that often.{hurt} Such copies are no further "
         "persons, and estimates from them look more certain than they are. "
         + (f"Milder ones, with the share they replace: {offers}. " if milder else "")
-        + "Releasing fewer columns, or coarser bins, helps, too. Face privacy of few columns is the projection "
-        "'frequent_combinations' with the criterion 'face_privacy' and the same `columns`."
+        + "Fewer columns or coarser bins help, too. To remove rare combinations of a few columns, use the projection "
+        "'frequent_combinations' and the criterion 'face_privacy' with the same `columns`."
     )
 
 

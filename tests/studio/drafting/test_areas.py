@@ -25,7 +25,7 @@ ASKED = "region > town"
 
 
 def register(path: Path, *, wandering: bool = False) -> Path:
-    """Towns in regions: every tenth one in the same; age and work hang together."""
+    """Towns in regions: every tenth one in the same; age and work are associated."""
     random = np.random.default_rng(5)
     town = random.integers(0, TOWNS, N)
     age = random.integers(18, 90, N)

@@ -1,4 +1,4 @@
-"""Which columns are drafted: those that were asked for; of more than a release can have, those that hang together most."""
+"""Which columns are drafted: those that were asked for; of more than a release can have, those most associated."""
 
 from __future__ import annotations
 
@@ -142,4 +142,4 @@ def test_a_file_with_more_columns_than_a_release_can_have_is_drafted(tmp_path: P
     monkeypatch.setattr(room.chosen_columns, "__defaults__", (3,))
     found = draft("survey", tmp_path / "survey.csv")
     assert [column.name for column in found.columns] == ["near_1", "first", "near_2"]
-    assert "hang together most" in found.configuration.replace("\n# ", " ")
+    assert "with the strongest associations" in found.configuration.replace("\n# ", " ")

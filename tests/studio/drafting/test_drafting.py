@@ -92,7 +92,7 @@ def folder(drafted: tuple[Path, Draft]) -> Path:
 
 
 def two_columns(folder: Path, **options: str) -> Path:
-    """A public file that is drafted fast: two columns that hang together, and one that is left out."""
+    """A public file that is drafted fast: two columns that are associated, and one that is left out."""
     random = np.random.default_rng(1)
     age = random.integers(0, 90, 1000)
     sex = np.where(random.random(1000) < age / 90, "f", "m")

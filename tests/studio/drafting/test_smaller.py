@@ -79,7 +79,7 @@ def test_a_wide_survey_of_few_rows_is_drafted_smaller_and_says_so(wide: tuple[Pa
     assert now <= beside
     assert 2 <= len(found.columns) <= 9
     gone = {left.source: left.because for left in found.left_out}
-    assert {"sex", "born_here"} <= gone.keys()  # tied to nothing: the items that hang together stay
+    assert {"sex", "born_here"} <= gone.keys()  # tied to nothing: the items that are associated stay
     assert "the draft had to become smaller" in gone["sex"]
     text = (folder / "configs" / "wide.toml").read_text()
     assert "Too many columns for so few rows" in text.partition("title =")[0]
@@ -241,7 +241,7 @@ def test_bins_with_a_floor_have_so_many_rows_and_the_limits_are_those_of_narrowe
 
 
 def diagnoses(n: int) -> pd.DataFrame:
-    """Four columns of thirty codes, four of them frequent, which hang together: pairs have more cells than noise leaves."""
+    """Four columns of thirty codes, four of them frequent, which are associated: pairs have more cells than noise leaves."""
     random = np.random.default_rng(7)
     group = random.integers(0, 4, n)
     table = {"group": np.array(list("PQRS"))[group], "sex": random.choice(["f", "m"], n)}
@@ -257,11 +257,11 @@ def diagnoses(n: int) -> pd.DataFrame:
 
 @pytest.mark.slow
 def test_where_too_little_is_kept_bins_are_wider_and_the_narrower_ones_can_be_had(tmp_path: Path) -> None:
-    """At half of the usual epsilon the noise of 30 times 30 codes hides how four of them hang together."""
+    """At half of the usual epsilon the noise of 30 times 30 codes hides how four of them are associated."""
     diagnoses(4000).to_csv(tmp_path / "public.csv", index=False)
     configuration, _, found = write_draft("codes", tmp_path / "public.csv", tmp_path, promise=Promise(epsilon=Fraction(1)))
     assert re.search(
-        r"In narrower bins fits keep \d+% of how columns hang together at epsilon 1. So in this draft 'code_0'", found.smaller
+        r"In narrower bins fits keep \d+% of the associations at epsilon 1. So in this draft 'code_0'", found.smaller
     )
     narrow = re.search(r"In narrower bins fits keep (\d+)%", found.smaller)
     kept = re.search(r"measured in the narrower bins it keeps (\d+)%", found.smaller)

@@ -185,7 +185,7 @@ def test_the_outlook_knows_the_law_of_the_rounds(shape: str) -> None:
 
 
 def test_of_few_attempts_nobody_knows_that_a_release_is_never_in_vain() -> None:
-    """All of 24 accepted: of a law that ends with nothing in more than 1 - 0.025^(1/24) of all releases that has probability
+    """All of 24 accepted: of a law that finds no table in more than 1 - 0.025^(1/24) of all releases that has probability
     below 0.025."""
     once = FiniteLaw.of({1: Fraction(1)})
     shared, alone = (outlook(results([[1.0]] * 24), once, least) for least in (1, sys.maxsize))

@@ -1,4 +1,4 @@
-"""How strongly columns hang together, and the tables that a model should be told, against rows of frames."""
+"""How strongly columns are associated, and the tables that a model should be told, against rows of frames."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from synthrelease.studio.desk.strips import Strips
 from synthrelease.studio.rehearsal.expected_noise import accuracies, cheapest_for, measured_tables, off_by_column
 
 PASSING = (2, 3, 5, 10)
-"""Of how many rounds one is accepted, where the chance of ending with nothing is told."""
+"""Of how many rounds one is accepted, where the chance of finding no table is told."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,7 +87,7 @@ def _of_look(look: dict[str, Any]) -> dict[str, Any]:
 
 
 def _strongest(pairs: dict[str, Any]) -> list[dict[str, Any]]:
-    """The ten pairs that hang together most, for those who cannot see the map."""
+    """The ten pairs with the strongest associations, for those who cannot see the map."""
     names, unseen = pairs["columns"], {tuple(pair) for pair in pairs["unseen"]}
     places = [(first, second) for first in range(len(names)) for second in range(first + 1, len(names))]
     order = sorted(range(len(places)), key=lambda place: -pairs["public"][place])[:10]
