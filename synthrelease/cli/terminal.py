@@ -242,7 +242,7 @@ LARGE_DELTA = 1e-5
 
 
 def print_plan(spec: Any, shortlist: Path | None = None) -> None:
-    """The plan, and how likely it ends with nothing: as rehearsed, where the shortlist of a rehearsal says it."""
+    """The plan, and how likely it finds no table: as rehearsed, where the shortlist of a rehearsal says it."""
     from synthrelease.spec.record import guarantee_in_words
     from synthrelease.spec.register import pieces_in_words
 

@@ -104,7 +104,7 @@ def test_little_budget_or_independent_columns_are_told_column_by_column() -> Non
 
 @pytest.mark.slow
 def test_tables_that_come_first_are_measured_once_each_where_nothing_hangs_together() -> None:
-    """All pairs with an important column, the others by themselves; and what hangs together fills up."""
+    """All pairs with an important column, the others by themselves; and what is associated fills up."""
     independent = table_of({name: RANDOM.integers(0, 3, 2000) for name in "abcd"})
     first = [(0, 1), (1, 2), (1, 3)]
     rules = Plausibility(layout=independent.layout, masks=())
