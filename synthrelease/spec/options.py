@@ -86,7 +86,8 @@ def check_formats(chosen: Collection[str], schema: Schema, problems: Problems) -
     """Add a problem for a label that a format cannot hold, and for a format that cannot hold the members of [members]."""
     for name in chosen if schema.linked is not None else ():
         if name not in WITH_MEMBERS:
-            problems.add("bundle.formats", f"with [members] formats that write them, too ({listing(WITH_MEMBERS)})", repr(name))
+            expected = f"formats that hold members, too ({listing(WITH_MEMBERS)}), because of [members]"
+            problems.add("bundle.formats", expected, repr(name))
     for column in schema.columns:
         labels = {label for binning in column.alternatives.values() for label in binning.labels}
         longest = max(labels, key=lambda label: len(label.encode("utf-8")))

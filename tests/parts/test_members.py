@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise, permutations
 from pathlib import Path
+from typing import get_args
 from xml.etree import ElementTree
 
 import numpy as np
@@ -33,12 +34,15 @@ from synthrelease.published import table as linked
 from synthrelease.published.base import Files
 from synthrelease.published.document import read_strictly
 from synthrelease.published.measurements import EstimatesPart
+from synthrelease.published.names import FORMATS
 from synthrelease.published.table import TableError, parquet_rows, read_csv, table_of
 from synthrelease.releasing.release import release
 from synthrelease.settings.columns import RuleTable
 from synthrelease.settings.options import MembersTable
+from synthrelease.settings.tables import BundleTable
 from synthrelease.settings.wide import with_members
 from synthrelease.sources.source import Source
+from synthrelease.spec import options
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.draft import write_draft
 from synthrelease.studio.drafting.members import read_members
@@ -378,6 +382,28 @@ def test_every_format_is_verified_and_other_members_in_one_are_found(everything:
         check = statistical(document, table, files | {name: bytes(content)})
         [problem] = check.problems
         assert problem.startswith(f"{name}: expected the rows, labels and missing codes of the table")
+
+
+@pytest.mark.slow
+def test_every_format_that_is_not_refused_with_members_writes_them(everything: Path) -> None:
+    """Each as a file of its own, or as a script that reads them."""
+    named = get_args(get_args(BundleTable.model_fields["formats"].annotation)[0])
+    assert set(options.WITH_MEMBERS) <= set(named)
+    for name in options.WITH_MEMBERS:
+        kinds, scripts = FORMATS.rows_of([name]), FORMATS.documents.get(name, ())
+        assert kinds or scripts, name
+        assert all((everything / f"members.{kind.ending}").is_file() for kind in kinds), name
+        assert all("members" in (everything / script).read_text(encoding="utf-8") for script in scripts), name
+
+
+def test_a_format_that_does_not_write_members_is_refused_before_the_charge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(options, "WITH_MEMBERS", ("stata", "spss"))
+    asked = {"[budget]": '[bundle]\nformats = ["stata", "r"]\n[budget]'}
+    with pytest.raises(SpecError, match=r"bundle\.formats: expected formats that hold members.*'spss'.*found 'r'"):
+        load_spec(write_households(tmp_path, asked))
+    load_spec(write_config(tmp_path, {"[budget]": '[bundle]\nformats = ["stata", "r"]\n[budget]'}))  # without members
 
 
 @pytest.mark.slow
