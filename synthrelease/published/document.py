@@ -57,12 +57,10 @@ from synthrelease.settings.tables import OPTIONS, BundleTable, NotPromisedTable
 
 # The guarantee by its five building blocks, for machines (Bailie, Gong & Meng 2023; theory 10, statement of the guarantee).
 #
-# Two guarantees may be added up where the first three agree: domain, scope and unit. The scope names the place of every fact
-# in
-# release.json that is published exactly and that files could differ in; whatever else is said about the file there is the
-# output
-# of a charged mechanism, or follows from outputs and facts. All of it follows from other parts of release.json: `verify`
-# compares.
+# Two guarantees may be added up where the first three agree: domain, scope and unit. The scope names the place of every
+# fact in release.json that is published exactly and that files could differ in; whatever else is said about the file there
+# is the output of a charged mechanism, or follows from outputs and facts. All of it follows from other parts of
+# release.json: `verify` compares.
 
 DOMAIN = "any file that can be read by the schema and is none of those that were called public"
 REPLACED = "records replaced"

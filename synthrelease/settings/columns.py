@@ -312,8 +312,7 @@ class RuleTable(SpecTable):
 # `outside = "bin"`: the texts that no category and no code lists are a category of their own, or one of the listed.
 #
 # Which texts are listed is public, so it is a public rule about one value alone, and no row is left out because of a text
-# that
-# nobody thought of.
+# that nobody thought of.
 
 DEFAULT = "other"
 

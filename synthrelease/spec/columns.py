@@ -222,13 +222,11 @@ def readable(field: str, labels: Collection[str]) -> None:
 # Codelists: what the codes of a column stand for, and the levels of groups that they belong to, from public CSV files.
 #
 # A codelist is `code,label` in its first line, then one code in each. Further columns are levels: `state` beside
-# municipalities,
-# or block and chapter beside diagnoses. Levels nest: what is together in a finer level is together in every coarser one. The
-# file is UTF-8, with commas; a byte-order mark, blank lines and spaces around a cell do not matter.
+# municipalities, or block and chapter beside diagnoses. Levels nest: what is together in a finer level is together in every
+# coarser one. The file is UTF-8, with commas; a byte-order mark, blank lines and spaces around a cell do not matter.
 #
-# A configuration names the file, and holds its content from the moment it is read: the digest of the specification, and with
-# it
-# everything downstream, is that of the content, wherever the file stands and whatever becomes of it.
+# A configuration names the file, and holds its content from the moment it is read: the digest of the specification, and
+# with it everything downstream, is that of the content, wherever the file stands and whatever becomes of it.
 
 MAX_BYTES = 20_000_000
 EACH_CODE = "codes"

@@ -121,8 +121,7 @@ def _texts_of(column: Column) -> list[tuple[str, str]]:
 # Rules that name a level of a column: `occupation.major == 'Managers'` stands for the four occupations of that group.
 #
 # They are written out before anything else sees them: release.json, `verify` and everybody who reads a rule find the labels
-# of
-# the codes, and need no codelist to know what it says.
+# of the codes, and need no codelist to know what it says.
 #
 #     column.level == 'group'            column in ['label', ...]
 #     column.level != 'group'            not column in ['label', ...]

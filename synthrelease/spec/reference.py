@@ -24,10 +24,9 @@ from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 
 # The words of every setting, read from the docstrings of the models that validate it.
 #
-# A model describes its fields in the section "Attributes" of its docstring, one entry a field: the name, a colon, the meaning
-# in
-# words, then "Example:" with lines of TOML in backticks. The editor's schema and docs/settings.md are both made from these
-# entries.
+# A model describes its fields in the section "Attributes" of its docstring, one entry a field: the name, a colon, the
+# meaning in words, then "Example:" with lines of TOML in backticks. The editor's schema and docs/settings.md are both made
+# from these entries.
 
 _ENTRY = re.compile(r"(\w+(?:, \w+)*) : (.+)")
 _EXAMPLE = " Example: "
@@ -118,9 +117,8 @@ def inner_models(annotation: object) -> list[type[BaseModel]]:
 # The two files as JSON Schemas (draft 2020-12), for editors that complete and check TOML.
 #
 # The schemas are made from the models that a release itself validates with. A schema knows the shape of a file: its names,
-# types
-# and ranges. What only shows against the columns (a name that does not exist, bins with a gap) is found by `synthrelease
-# plan`.
+# types and ranges. What only shows against the columns (a name that does not exist, bins with a gap) is found by
+# `synthrelease plan`.
 
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
