@@ -32,27 +32,27 @@ LONG = {
     "whole/test_labour_release.py::test_the_demonstration_runs_every_command_and_says_which": (
         "its specification, its surrogate and its rules in the same file; each command on small releases in tests/cli"
     ),
-    "whole/test_labour_release.py::test_released_rows_have_labels_gaps_and_no_impossible_answers": ("tests/spec, tests/parts"),
+    "whole/test_labour_release.py::test_released_rows_have_labels_gaps_and_no_impossible_answers": ("tests/spec, tests/bundle"),
     "whole/test_labour_release.py::test_the_true_errors_are_within_the_thresholds": "tests/releasing, tests/criteria",
     "whole/test_labour_release.py::test_what_goes_together_in_the_original_goes_together_in_the_release": "tests/generators",
-    "whole/test_labour_release.py::test_weighted_totals_are_the_published_ones": "tests/parts, of calibration",
+    "whole/test_labour_release.py::test_weighted_totals_are_the_published_ones": "tests/bundle, of calibration",
     "whole/test_labour_release.py::test_a_label_or_a_row_that_was_changed_afterwards_is_noticed": "tests/bundle/verify",
     "whole/test_labour_release.py::test_a_query_is_answered_from_the_folder_alone": "tests/answers",
-    "whole/test_country_release.py::test_every_command_says_what_the_levels_are": "tests/parts/test_geography.py",
+    "whole/test_country_release.py::test_every_command_says_what_the_levels_are": "tests/spec/test_geography.py",
     "whole/test_country_release.py::test_every_row_has_the_region_of_its_municipality": (
-        "tests/generators/test_nested.py, tests/parts/test_geography.py"
+        "tests/generators/test_nested.py, tests/spec/test_geography.py"
     ),
     "whole/test_country_release.py::test_areas_are_as_far_off_as_the_plan_says": (
         "tests/generators/test_area_noise.py, tests/generators/test_nested.py"
     ),
     "whole/test_visits_release.py::test_the_demonstration_runs_every_command_and_says_which": (
-        "tests/whole/test_stays.py, tests/parts"
+        "tests/whole/test_stays.py, tests/spec"
     ),
     "whole/test_visits_release.py::test_patients_entered_twice_and_stays_of_nobody_are_left_out_and_counted_among_the_keys": (
         "tests/enclave, of linked files"
     ),
     "whole/test_visits_release.py::test_released_stays_follow_the_rules_and_hang_together_as_those_of_the_original": (
-        "tests/parts/test_members_rules.py"
+        "tests/spec/test_members_rules.py"
     ),
     "whole/test_visits_release.py::test_the_true_errors_are_within_the_thresholds": "tests/releasing, tests/criteria",
     "whole/test_tutorial.py::test_the_tutorial_can_be_followed_from_its_text": (
@@ -72,7 +72,7 @@ LONG = {
         "tests/enclave/test_any_value.py; wrong outcomes are found, in the same file"
     ),
     "whole/test_labour_formats.py::test_a_release_from_an_spss_file_has_the_labels_of_the_codelists_and_verifies": (
-        "tests/enclave and tests/parts/test_formats.py, of each format"
+        "tests/enclave and tests/bundle/test_formats.py, of each format"
     ),
     "whole/test_dist.py::test_the_wheel_alone_releases_verifies_and_plans": (
         "tests/test_development.py names what a wheel holds"

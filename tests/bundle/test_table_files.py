@@ -151,7 +151,7 @@ def test_a_file_of_stata_in_pieces_is_what_its_library_writes_of_the_whole(seed:
     pytest.importorskip("pyreadstat", reason="needs the extra formats")
     from synthrelease.bundle import formats
     from synthrelease.published.document import read_strictly
-    from tests.parts import test_formats
+    from tests.bundle import test_formats
 
     bundle = test_formats.whole()
     document, generator = read_strictly(bundle["release.json"]), np.random.default_rng(seed)

@@ -6,7 +6,7 @@ from tests.mutations.machinery import Mutation
 
 NESTED = "tests/generators/test_nested.py"
 NOISE = "tests/generators/test_area_noise.py"
-PART = "tests/parts/test_geography.py"
+PART = "tests/spec/test_geography.py"
 
 COST = (f"{NESTED}::test_tables_of_all_levels_together_cost_the_budget",)
 TREE = (f"{NESTED}::test_up_and_down_the_tree_is_least_squares_of_all_areas_at_once",)

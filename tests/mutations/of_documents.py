@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.mutations.machinery import Mutation
 
 DOCUMENT = "tests/published/test_document.py"
-SERIES = "tests/parts/test_series.py"
-STATISTICAL = "tests/parts/test_formats.py"
+SERIES = "tests/published/test_series.py"
+STATISTICAL = "tests/bundle/test_formats.py"
 CHARGES = f"{DOCUMENT}::test_a_charge_is_the_same_after_the_way_through_the_document"
 GUARANTEES = f"{DOCUMENT}::test_a_guarantee_is_the_same_after_the_way_through_the_document"
 

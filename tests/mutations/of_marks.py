@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-PART = "tests/parts/test_marks.py"
+PART = "tests/spec/test_marks.py"
 
 READ = (f"{PART}::test_a_replaced_row_is_one_replaced_row_with_its_numbers_too",)
 RULES = (f"{PART}::test_the_rules_allow_just_the_rows_that_have_their_number",)

@@ -6,12 +6,12 @@ from tests.mutations.machinery import Mutation
 
 ROWS = "tests/enclave/test_linked_rows.py"
 CONTENTS = f"{ROWS}::test_every_content_of_a_key_becomes_the_record_that_the_rules_say_or_none"
-BUNDLE = "tests/parts/test_members.py"
+BUNDLE = "tests/bundle/test_members.py"
 
 RULES = (f"{BUNDLE}::test_a_rule_for_members_leaves_out_the_roots_that_have_such_a_member",)
 TWO = (f"{BUNDLE}::test_a_rule_for_two_members_is_about_every_two",)
 
-COUNTED = "tests/parts/test_members_rules.py"
+COUNTED = "tests/spec/test_members_rules.py"
 COUNTS = (
     f"{COUNTED}::test_the_roots_that_are_kept_are_those_whose_lists_of_members_break_no_rule",
     f"{COUNTED}::test_what_is_said_of_fewer_members_is_not_said_of_a_root_that_may_have_more",

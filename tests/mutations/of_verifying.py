@@ -6,7 +6,7 @@ from tests.mutations.machinery import Mutation
 
 FORGERIES = "tests/bundle/verify/test_forgeries.py"
 FOLDERS = "tests/bundle/verify/test_folders.py"
-YEARS = "tests/parts/test_years.py"
+YEARS = "tests/published/test_years.py"
 CANONICAL = "tests/spec/test_canonical.py"
 FORGED = f"{FORGERIES}::test_a_forgery_is_found_by_the_part_that_stands_alone_and_by_the_whole"
 

@@ -6,12 +6,12 @@ from tests.mutations.machinery import Mutation
 
 RAKING = "tests/data/test_raking.py"
 MARGINS = "tests/data/test_margins.py"
-STATED = "tests/parts/test_calibration.py"
+STATED = "tests/spec/test_calibration.py"
 WEIGHTED = "tests/criteria/test_weighted_marginals.py"
 NEIGHBOURS = "tests/criteria/test_sensitivity.py"
-VERIFIED = "tests/parts/test_calibration_verified.py"
+VERIFIED = "tests/published/test_calibration_verified.py"
 DONORS = "tests/data/test_donors.py"
-COPIES = "tests/parts/test_imputation.py"
+COPIES = "tests/bundle/test_imputation.py"
 REFUSED = "tests/spec/test_bad_specs.py"
 
 OF_WEIGHTS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.machinery import Mutation
 
 SUMS, LEDGER = "tests/privacy/test_accounting_years.py", "tests/privacy/test_ledger_years.py"
-STATED, HOSTILE = "tests/parts/test_years.py", "tests/parts/test_years_hostile.py"
+STATED, HOSTILE = "tests/published/test_years.py", "tests/published/test_years_hostile.py"
 PRIOR, TRENDS = "tests/releasing/test_released_rows.py", "tests/answers/test_trends.py"
 REFUSED = f"{LEDGER}::test_what_is_not_in_the_plan_is_refused_and_charged_nothing"
 COVERED = f"{TRENDS}::test_intervals_of_changes_and_levels_hold_the_true_ones"

@@ -299,7 +299,7 @@ def _years(work: Path) -> list[Path]:
 
 
 def _indicators(work: Path) -> list[Path]:
-    from tests.parts.test_marks import TEXTS, write
+    from tests.spec.test_marks import TEXTS, write
 
     own = random.Random(1)
     rows = [",".join(own.choice(texts) for texts in TEXTS.values()) for _ in range(1000)]
