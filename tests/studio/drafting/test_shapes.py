@@ -22,6 +22,7 @@ Reported in the issues of these repositories on GitHub.
 
 from __future__ import annotations
 
+import tomllib
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -310,6 +311,6 @@ def test_weak_associations_get_no_larger_epsilon_than_strong_ones(tmp_path: Path
         )
         frame.to_csv(tmp_path / f"{tie}.csv", index=False)
         written = draft("tied", tmp_path / f"{tie}.csv", unit="row").configuration
-        limits.append(float(next(line for line in written.splitlines() if line.startswith("limit = ")).partition("= ")[2]))
+        limits.append(float(tomllib.loads(written)["budget"]["limit"]))
     assert limits == sorted(limits)
     assert limits[-1] <= 2
