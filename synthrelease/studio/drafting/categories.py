@@ -399,7 +399,8 @@ def in_their_order(texts: Collection[str]) -> list[str] | None:
     words = {text: " ".join(bare(text).casefold().replace("_", " ").split()) for text in texts}
     if len(texts) < 3:
         return None
-    ranks = _of_ranges(words) or _of_calendar(words) or _of_scale(words) or _of_poles(words)
+    unnumbered = {text: re.sub(r"^\(?\d{1,2}[.):]?\s*[-=.):]?\s+", "", word) for text, word in words.items()}
+    ranks = _of_ranges(words) or _of_calendar(words) or _of_scale(unnumbered) or _of_poles(unnumbered)
     if ranks is None or len(set(ranks.values())) < len(ranks):
         return None
     return sorted(texts, key=lambda text: ranks[text])
@@ -441,11 +442,10 @@ def _of_calendar(words: Mapping[str, str]) -> dict[str, float] | None:
 
 def _of_scale(words: Mapping[str, str]) -> dict[str, float] | None:
     """Return the step of each text on a scale, or the number of a grade or stage."""
-    stripped = {text: re.sub(r"^\(?\d{1,2}[.):]?\s*[-=.):]?\s+", "", word) for text, word in words.items()}
     for steps in _SCALES:
         places = {word: place for place, step in enumerate(steps) for word in step}
-        if all(word in places for word in stripped.values()):
-            return {text: places[word] for text, word in stripped.items()}
+        if all(word in places for word in words.values()):
+            return {text: places[word] for text, word in words.items()}
     numbers = dict[str, float]()
     for text, word in words.items():
         noun, _, number = word.rpartition(" ")
@@ -458,10 +458,9 @@ def _of_scale(words: Mapping[str, str]) -> dict[str, float] | None:
 
 def _of_poles(words: Mapping[str, str]) -> dict[str, float] | None:
     """Return how far each text is from the middle of a scale between two poles, such as very low and very high."""
-    stripped = {text: re.sub(r"^\(?\d{1,2}[.):]?\s*[-=.):]?\s+", "", word) for text, word in words.items()}
     for low, high in _POLES:
         ranks = dict[str, float]()
-        for text, word in stripped.items():
+        for text, word in words.items():
             stress, _, pole = word.rpartition(" ")
             if pole in low | high and (not stress or stress in _STRESS):
                 ranks[text] = (1 if pole in high else -1) * _STRESS.get(stress, 2)

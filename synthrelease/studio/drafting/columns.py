@@ -888,7 +888,7 @@ def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
         if found.entry.labels:
             blocks.setdefault(json.dumps(sorted(found.entry.labels.items())), []).append(source)
     result = dict(answers)
-    for sources in blocks.values():
+    for sources in (sources for sources in blocks.values() if len(sources) > 1):
         codes = {text for source in sources for text in answers[source].missing_values if NUMBER.fullmatch(text)}
         substance = [text for source in sources for text in answers[source].texts if text not in codes]
         shared = {text for text, times in Counter(substance).items() if times > len(sources) / 2}
@@ -950,11 +950,11 @@ def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[Colum
 
 def _homes(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows) -> dict[str, str]:
     """Return the larger category of each that has one in all its rows."""
-    both = np.unique(np.stack([rows.codes[column.source], rows.codes[larger.source]]), axis=1)
-    pairs = both[:, (both >= 0).all(axis=0)].T.tolist()
     texts, homes = rows.texts[column.source], rows.texts[larger.source]
-    times = Counter(texts[at] for at, _ in pairs)
-    return {texts[at]: larger.codes[homes[of]].label for at, of in pairs if times[texts[at]] == 1 and homes[of] in larger.codes}
+    together = (rows.codes[column.source] + 1).astype(np.int64) * (len(homes) + 1) + rows.codes[larger.source] + 1
+    occur = np.bincount(together, minlength=(len(texts) + 1) * (len(homes) + 1)).reshape(len(texts) + 1, -1)[1:, 1:] > 0
+    pairs = zip(texts, occur.sum(axis=1).tolist(), occur.argmax(axis=1).tolist(), strict=True)
+    return {text: larger.codes[homes[at]].label for text, times, at in pairs if times == 1 and homes[at] in larger.codes}
 
 
 def _questions(column: ColumnDraft, *others: Mapping[str, str]) -> str:
