@@ -352,8 +352,13 @@ EXPECTED = "expected a file with a header and rows"
 CUT = "expected a whole file, found one that is cut off, damaged or unreadable."
 TOO_LONG = "expected rows that fit into the memory of this machine, found longer ones."
 FORMATS = "CSV (also gzip), Parquet, Feather, Stata, SAS, SPSS, a DuckDB or an SQLite database"
+_SAVE = " (in Excel: save the sheet as 'CSV UTF-8')"
+_CODEBOOK = (
+    " (of a DDI codebook: convert its fixed-width data to CSV, with the columns at the positions that the codebook gives)"
+)
 OTHER_FORMATS = {
-    b"PK\x03\x04": "a zip or Excel file", b"\xd0\xcf\x11\xe0": "an Excel file", b"PARE": "an encrypted Parquet file",
+    b"PK\x03\x04": f"a zip or Excel file{_SAVE}", b"\xd0\xcf\x11\xe0": f"an Excel file{_SAVE}",
+    b"<?xml": f"an XML file{_CODEBOOK}", b"PARE": "an encrypted Parquet file",
     b"FEA1": "a Feather file of version 1", b"BZh": "a bzip2 file", b"\xfd7zXZ": "an xz file",
     b"\x28\xb5\x2f\xfd": "a zstd file",
 }  # fmt: skip

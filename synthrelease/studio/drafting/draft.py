@@ -903,6 +903,10 @@ def draft(
     if len(columns) < 2 and (linked is None or not columns):
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         told = f" ({reasons})" if reasons else ""
+        if len(file.columns) == 1 and linked is None:  # perhaps no table at all: its first line may be a row, and is not shown
+            told = (
+                " in lines that no comma, semicolon, tab or bar divides. Convert a fixed-width file to CSV with a header first"
+            )
         raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)}{told}.")
     if len(columns) > MOST_COLUMNS:
         progress("choosing among the columns")

@@ -15,8 +15,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from synthrelease.criteria.facts import budget
+from synthrelease.data.layout import Layout
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, SynthreleaseError
+from synthrelease.generators.measurements import read_terms
 from synthrelease.releasing.release import read_private
 from synthrelease.settings.columns import ColumnTable, RuleTable
 from synthrelease.settings.tables import ReleaseFile
@@ -361,7 +363,9 @@ def test_pairs_with_an_important_column_are_measured_and_get_a_criterion(tmp_pat
     path = written(frame.astype(str) + "x", tmp_path)
     found = draft("marks", path, promise=Promise(important=("out come",)))
     (generator,) = tomllib.loads(found.configuration)["generators"]
-    assert "all 2-way with out_come" in generator["tables"]
+    layout = Layout(columns=("one", "two", "three", "out_come"), sizes=(6, 6, 6, 2))
+    measured = {table for term in read_terms(generator["tables"]) for table in term.sets(layout)}
+    assert {(0, 3), (1, 3), (2, 3)} <= measured
     (promised,) = [each for each in tomllib.loads(found.acceptance)["criteria"] if each["name"] == "pairs with out_come"]
     assert promised["tables"] == ["all 2-way with out_come"]
     with pytest.raises(InputError, match=r"--important: expected columns of the file .*, found 'outcome'"):

@@ -15,7 +15,7 @@ import pytest
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.drafting.draft import write_draft
+from synthrelease.studio.drafting.draft import draft, write_draft
 from synthrelease.studio.drafting.public_file import read_public_file
 from tests.conftest import ROOT
 
@@ -250,3 +250,13 @@ def test_two_rows_are_too_few_for_criteria(tmp_path: Path) -> None:
     path.write_text("a,b\n1,2\n2,1\n")
     with pytest.raises(InputError, match=r"no criterion could be drafted from 2 rows\. Take a public file with more rows"):
         write_draft("tiny", path, tmp_path)
+
+
+@pytest.mark.parametrize("codebook", ["", '<?xml version="1.0"?>\n<codeBook><dataDscr/></codeBook>\n'])
+def test_what_is_no_table_is_refused_with_the_way_and_without_a_row(codebook: str, tmp_path: Path) -> None:
+    """A fixed-width file has no header, so that its first line is a person."""
+    path = tmp_path / "public.dat"
+    path.write_text(codebook or "".join(f"Anna Schmidt {number:03d}\n" for number in range(300)), encoding="utf-8")
+    with pytest.raises(InputError, match="fixed-width") as refused:
+        draft("people", path)
+    assert "Schmidt" not in str(refused.value)
