@@ -9,33 +9,18 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from synthrelease.bundle.card.numbers import (
-    address,
-    description,
-    identifier,
-    keywords,
-    labelled,
-    labelled_title,
-    licence_address,
-    part,
-    provenance,
-)
-from synthrelease.bundle.metadata import describe_file, media_type, slug
+from synthrelease.bundle.card.numbers import labelled
+from synthrelease.bundle.dataset import DataFile, Dataset, DataTable, Field
 from synthrelease.data.weights import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import NOTICE, ReleasedTable, TableFile
 from synthrelease.resources import library
-from synthrelease.settings.card import LICENCES, is_email
-from synthrelease.settings.tables import SYNTHETIC
+from synthrelease.settings.card import is_email
 
 
-def catalogue_entries(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int]) -> dict[str, bytes]:
+def catalogue_entries(document: ReleaseDocument, table: ReleasedTable, dataset: Dataset) -> dict[str, bytes]:
     """Return the descriptions that [bundle] catalogues asks for, by the names of the files.
-
-    Parameters
-    ----------
-    sizes : lengths of the data files in bytes.
 
     Raises
     ------
@@ -43,12 +28,12 @@ def catalogue_entries(document: ReleaseDocument, table: ReleasedTable, sizes: Ma
     """
     chosen, files = document.bundle.catalogues, dict[str, bytes]()
     if "dcat" in chosen:
-        files["dcat.jsonld"] = jsonld_bytes(document, sizes)
+        files["dcat.jsonld"] = jsonld_bytes(document, dataset)
         files["dcat.ttl"] = turtle_bytes(files["dcat.jsonld"])
     if "croissant" in chosen:
-        files["croissant.json"] = croissant_bytes(document, sizes)
+        files["croissant.json"] = croissant_bytes(dataset)
     if "ddi" in chosen:
-        files["ddi.xml"] = ddi_bytes(document, table, sizes)
+        files["ddi.xml"] = ddi_bytes(document, table, dataset)
     return files
 
 
@@ -87,9 +72,9 @@ _LANGUAGES = {"en": "ENG", "he": "HEB"}
 _FORMATS = {"csv": "CSV", "parquet": "PARQUET", "json": "JSON"}
 
 
-def jsonld_bytes(document: ReleaseDocument, sizes: Mapping[str, int]) -> bytes:
-    """dcat.jsonld. `sizes` are the lengths of the data files in bytes."""
-    graph = {"@context": _DCAT, "@graph": list(_nodes(document, sizes))}
+def jsonld_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
+    """Return dcat.jsonld."""
+    graph = {"@context": _DCAT, "@graph": list(_nodes(document, dataset))}
     return (json.dumps(graph, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
@@ -108,28 +93,28 @@ def turtle_bytes(jsonld: bytes) -> bytes:
     return f"# {NOTICE}\n{graph.serialize(format='turtle')}".encode()
 
 
-def _nodes(document: ReleaseDocument, sizes: Mapping[str, int]) -> Iterator[Node]:
-    yield _without_nothing(_dataset(document))
-    for name in sorted(document.files):
-        yield _without_nothing(_distribution(document, name, sizes[name]))
+def _nodes(document: ReleaseDocument, dataset: Dataset) -> Iterator[Node]:
+    yield _without_nothing(_dataset(document, dataset))
+    for file in dataset.files:
+        yield _without_nothing(_distribution(dataset, file))
         yield {
-            "@id": part(document, f"sha256-{name}"),
+            "@id": dataset.part(f"sha256-{file.name}"),
             "@type": "spdx:Checksum",
             "spdx:algorithm": {"@id": "spdx:checksumAlgorithm_sha256"},
-            "spdx:checksumValue": {"@value": document.files[name], "@type": "xsd:hexBinary"},
+            "spdx:checksumValue": {"@value": file.sha256, "@type": "xsd:hexBinary"},
         }
     yield {"@id": "spdx:checksumAlgorithm_sha256", "@type": "spdx:ChecksumAlgorithm"}
-    yield from _agents(document)
+    yield from _agents(dataset)
     yield {
-        "@id": part(document, "provenance"),
+        "@id": dataset.part("provenance"),
         "@type": "dct:ProvenanceStatement",
-        "rdfs:label": _said(document, provenance(document)),
+        "rdfs:label": _said(dataset, dataset.provenance),
     }
-    yield from _terms(document)
+    yield from _terms(dataset)
 
 
-def _dataset(document: ReleaseDocument) -> Node:
-    card, stated = document.card, document.card.catalogue
+def _dataset(document: ReleaseDocument, dataset: Dataset) -> Node:
+    card, stated = dataset.card, dataset.card.catalogue
     languages = [(language, card.texts(language)) for language in card.languages]
     titles = [
         {"@value": labelled((texts.title if texts else "") or document.title), "@language": language}
@@ -139,130 +124,129 @@ def _dataset(document: ReleaseDocument) -> Node:
         {"@value": texts.summary, "@language": language} for language, texts in languages if texts is not None and texts.summary
     ]
     return {
-        "@id": address(document),
+        "@id": dataset.address,
         "@type": "dcat:Dataset",
         "dct:title": titles,
-        "dct:description": summaries or _said(document, description(document)),
-        "dct:identifier": identifier(document),
+        "dct:description": summaries or _said(dataset, dataset.description),
+        "dct:identifier": dataset.identifier,
         "dct:type": {"@id": f"{_EU}/dataset-type/SYNTHETIC_DATA"},
-        "dct:publisher": _named(document, "publisher") if card.organisation else None,
-        "dcat:contactPoint": _named(document, "contact") if card.contact else None,
-        "dct:issued": {"@value": card.published.isoformat(), "@type": "xsd:date"},
+        "dct:publisher": _named(dataset, "publisher") if card.organisation else None,
+        "dcat:contactPoint": _named(dataset, "contact") if card.contact else None,
+        "dct:issued": {"@value": dataset.day, "@type": "xsd:date"},
         "dcat:version": card.version,
-        "dcat:keyword": [_said(document, word) for word in keywords(document)],
-        "dcat:theme": [{"@id": theme} for theme in stated.themes or (_theme(document),)],
+        "dcat:keyword": [_said(dataset, word) for word in dataset.keywords],
+        "dcat:theme": [{"@id": theme} for theme in stated.themes or (_theme(dataset),)],
         "dct:accessRights": {"@id": f"{_EU}/access-right/{stated.access.upper()}"},
         "dct:language": {"@id": f"{_EU}/language/{_LANGUAGES[card.language]}"},
         "dcat:landingPage": {"@id": card.url} if card.url else None,
         "dct:spatial": [{"@id": place} for place in stated.places],
-        "dct:temporal": _named(document, "period") if stated.start or stated.end else None,
-        "dct:provenance": _named(document, "provenance"),
+        "dct:temporal": _named(dataset, "period") if stated.start or stated.end else None,
+        "dct:provenance": _named(dataset, "provenance"),
         "dcatap:applicableLegislation": [{"@id": law} for law in stated.legislation],
         "healthdcatap:healthCategory": [{"@id": category} for category in stated.health_categories],
         "healthdcatap:healthTheme": [{"@id": theme} for theme in stated.health_themes],
         "healthdcatap:hasCodingSystem": [{"@id": system} for system in stated.coding_systems],
-        "healthdcatap:hdab": _named(document, "access-body") if stated.access_body else None,
+        "healthdcatap:hdab": _named(dataset, "access-body") if stated.access_body else None,
         "healthdcatap:numberOfRecords": _count(document.n_rows),
         "healthdcatap:numberOfUniqueIndividuals": _count(stated.individuals),
         "healthdcatap:minTypicalAge": _count(stated.minimum_age),
         "healthdcatap:maxTypicalAge": _count(stated.maximum_age),
-        "healthdcatap:populationCoverage": _said(document, stated.population) if stated.population else None,
-        "dcat:distribution": [_named(document, name) for name in sorted(document.files)],
+        "healthdcatap:populationCoverage": _said(dataset, stated.population) if stated.population else None,
+        "dcat:distribution": [_named(dataset, file.name) for file in dataset.files],
     }
 
 
-def _distribution(document: ReleaseDocument, name: str, size: int) -> Node:
-    licence = licence_address(document)
-    ending = name.rpartition(".")[2]
+def _distribution(dataset: Dataset, file: DataFile) -> Node:
+    licence = dataset.licence.address
     return {
-        "@id": part(document, name),
+        "@id": dataset.part(file.name),
         "@type": "dcat:Distribution",
-        "dct:title": {"@value": f"{labelled_title(document)}: {name}", "@language": document.card.language},
-        "dct:description": {"@value": describe_file(name), "@language": "en"},
-        "dcat:accessURL": {"@id": address(document)},
-        "dcat:mediaType": {"@id": f"https://www.iana.org/assignments/media-types/{media_type(name)}"},
-        "dct:format": {"@id": f"{_EU}/file-type/{_FORMATS[ending]}"} if ending in _FORMATS else None,
-        "dcat:byteSize": _count(size),
+        "dct:title": {"@value": f"{dataset.title}: {file.name}", "@language": dataset.card.language},
+        "dct:description": {"@value": file.description, "@language": "en"},
+        "dcat:accessURL": {"@id": dataset.address},
+        "dcat:mediaType": {"@id": f"https://www.iana.org/assignments/media-types/{file.media_type}"},
+        "dct:format": {"@id": f"{_EU}/file-type/{_FORMATS[file.ending]}"} if file.ending in _FORMATS else None,
+        "dcat:byteSize": _count(file.size),
         "dct:license": {"@id": licence} if licence else None,
-        "dcatap:applicableLegislation": [{"@id": law} for law in document.card.catalogue.legislation],
-        "spdx:checksum": _named(document, f"sha256-{name}"),
+        "dcatap:applicableLegislation": [{"@id": law} for law in dataset.card.catalogue.legislation],
+        "spdx:checksum": _named(dataset, f"sha256-{file.name}"),
     }
 
 
-def _agents(document: ReleaseDocument) -> Iterator[Node]:
-    card, stated = document.card, document.card.catalogue
+def _agents(dataset: Dataset) -> Iterator[Node]:
+    card, stated = dataset.card, dataset.card.catalogue
     if card.organisation:
         yield _without_nothing(
             {
-                "@id": part(document, "publisher"),
+                "@id": dataset.part("publisher"),
                 "@type": "foaf:Agent",
-                "foaf:name": _said(document, card.organisation),
-                "dcat:contactPoint": _named(document, "contact") if card.contact else None,
+                "foaf:name": _said(dataset, card.organisation),
+                "dcat:contactPoint": _named(dataset, "contact") if card.contact else None,
             }
         )
     if card.contact:
         reached = {"vcard:hasEmail": f"mailto:{card.contact}"} if is_email(card.contact) else {"vcard:hasURL": card.contact}
         yield {
-            "@id": part(document, "contact"),
+            "@id": dataset.part("contact"),
             "@type": "vcard:Kind",
             "vcard:fn": card.organisation or card.contact,
             **{name: {"@id": value} for name, value in reached.items()},
         }
     if stated.access_body:
         yield {
-            "@id": part(document, "access-body"),
+            "@id": dataset.part("access-body"),
             "@type": "foaf:Agent",
-            "foaf:name": _said(document, stated.access_body),
-            "dcat:contactPoint": _named(document, "access-body-contact"),
+            "foaf:name": _said(dataset, stated.access_body),
+            "dcat:contactPoint": _named(dataset, "access-body-contact"),
         }
         yield {
-            "@id": part(document, "access-body-contact"),
+            "@id": dataset.part("access-body-contact"),
             "@type": "vcard:Kind",
             "vcard:fn": stated.access_body,
             "vcard:hasURL": {"@id": stated.access_body_contact},
         }
 
 
-def _terms(document: ReleaseDocument) -> Iterator[Node]:
+def _terms(dataset: Dataset) -> Iterator[Node]:
     """What the terms of vocabularies are: who reads this file alone must not guess."""
-    card, stated = document.card, document.card.catalogue
+    card, stated = dataset.card, dataset.card.catalogue
     kind = {"@value": "Synthetic data", "@language": "en"}
     yield {"@id": f"{_EU}/dataset-type/SYNTHETIC_DATA", "@type": "skos:Concept", "skos:prefLabel": kind}
     yield {"@id": f"{_EU}/access-right/{stated.access.upper()}", "@type": "dct:RightsStatement"}
     yield {"@id": f"{_EU}/language/{_LANGUAGES[card.language]}", "@type": "dct:LinguisticSystem"}
     if not stated.themes:
         label = _THEMES[card.sector][1]
-        yield {"@id": _theme(document), "@type": "skos:Concept", "skos:prefLabel": {"@value": label, "@language": "en"}}
+        yield {"@id": _theme(dataset), "@type": "skos:Concept", "skos:prefLabel": {"@value": label, "@language": "en"}}
     if stated.start or stated.end:
         days = {"dcat:startDate": stated.start, "dcat:endDate": stated.end}
         yield {
-            "@id": part(document, "period"),
+            "@id": dataset.part("period"),
             "@type": "dct:PeriodOfTime",
             **{name: {"@value": day.isoformat(), "@type": "xsd:date"} for name, day in days.items() if day},
         }
-    if licence_address(document):
-        yield {"@id": licence_address(document), "@type": "dct:LicenseDocument"}
-    yield {"@id": address(document), "@type": ["foaf:Document", "rdfs:Resource"]}
+    if dataset.licence.address:
+        yield {"@id": dataset.licence.address, "@type": "dct:LicenseDocument"}
+    yield {"@id": dataset.address, "@type": ["foaf:Document", "rdfs:Resource"]}
     for law in stated.legislation:
         yield {"@id": law, "@type": "eli:LegalResource"}
     for place in stated.places:
         yield {"@id": place, "@type": "dct:Location"}
-    for name in dict.fromkeys(media_type(name) for name in sorted(document.files)):
+    for name in dict.fromkeys(file.media_type for file in dataset.files):
         yield {"@id": f"https://www.iana.org/assignments/media-types/{name}", "@type": "dct:MediaType"}
-    for ending in sorted({name.rpartition(".")[2] for name in document.files} & set(_FORMATS)):
+    for ending in sorted({file.ending for file in dataset.files} & set(_FORMATS)):
         yield {"@id": f"{_EU}/file-type/{_FORMATS[ending]}", "@type": "dct:MediaTypeOrExtent"}
 
 
-def _theme(document: ReleaseDocument) -> str:
-    return f"{_EU}/data-theme/{_THEMES[document.card.sector][0]}"
+def _theme(dataset: Dataset) -> str:
+    return f"{_EU}/data-theme/{_THEMES[dataset.card.sector][0]}"
 
 
-def _named(document: ReleaseDocument, name: str) -> Node:
-    return {"@id": part(document, name)}
+def _named(dataset: Dataset, name: str) -> Node:
+    return {"@id": dataset.part(name)}
 
 
-def _said(document: ReleaseDocument, text: str) -> Node:
-    return {"@value": text, "@language": document.card.language}
+def _said(dataset: Dataset, text: str) -> Node:
+    return {"@value": text, "@language": dataset.card.language}
 
 
 def _count(number: int | None) -> Node | None:
@@ -316,83 +300,92 @@ _CROISSANT: dict[str, Any] = {
 """The context that the format's tools expect."""
 
 
-def croissant_bytes(document: ReleaseDocument, sizes: Mapping[str, int]) -> bytes:
-    """croissant.json. `sizes` are the lengths of the data files in bytes."""
-    card = document.card
+def croissant_bytes(dataset: Dataset) -> bytes:
+    """Return croissant.json."""
+    organisation = {"@type": "Organization", "name": dataset.card.organisation} if dataset.card.organisation else ""
     found = {
         "@context": _CROISSANT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": slug(document),
-        "alternateName": labelled_title(document),
-        "description": f"{description(document)}\n\n{provenance(document)}",
-        "url": address(document),
-        "version": card.version,
-        "datePublished": card.published.isoformat(),
-        "license": licence_address(document) or card.licence,
-        "keywords": keywords(document),
-        "creator": {"@type": "Organization", "name": card.organisation} if card.organisation else "",
-        "publisher": {"@type": "Organization", "name": card.organisation} if card.organisation else "",
-        "citeAs": _citation(document),
+        "name": dataset.slug,
+        "alternateName": dataset.title,
+        "description": f"{dataset.description}\n\n{dataset.provenance}",
+        "url": dataset.address,
+        "version": dataset.card.version,
+        "datePublished": dataset.day,
+        "license": dataset.licence.address or dataset.licence.title,
+        "keywords": dataset.keywords,
+        "creator": organisation,
+        "publisher": organisation,
+        "citeAs": _citation(dataset),
         "isLiveDataset": False,
-        "distribution": [_file_object(document, name, sizes[name]) for name in sorted(document.files)],
+        "distribution": [_file_object(file) for file in dataset.files],
         "recordSet": [
-            *(_rows(document, file) for file in document.table_files),
-            *(_bins(column, file) for file in document.table_files for column in file.columns),
+            *map(_rows, dataset.tables),
+            *(_bins(column, table.file) for table in dataset.tables for column in table.file.columns),
         ],
     }
     kept = {name: value for name, value in found.items() if value != ""}
     return (json.dumps(kept, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
-def _citation(document: ReleaseDocument) -> str:
+def _citation(dataset: Dataset) -> str:
     """A BibTeX entry, which is how the format wants to be cited."""
-    card = document.card
     entries = {
-        "title": f"{labelled_title(document)}, version {card.version}",
-        "author": f"{{{card.organisation}}}" if card.organisation else "",
-        "year": str(card.published.year),
-        "url": card.url,
+        "title": f"{dataset.title}, version {dataset.card.version}",
+        "author": f"{{{dataset.card.organisation}}}" if dataset.card.organisation else "",
+        "year": str(dataset.card.published.year),
+        "url": dataset.card.url,
     }
     inner = ", ".join(f"{name} = {{{_bibtex(value)}}}" for name, value in entries.items() if value)
-    return f"@misc{{{slug(document)}, {inner}}}"
+    return f"@misc{{{dataset.slug}, {inner}}}"
 
 
 def _bibtex(text: str) -> str:
     return re.sub(r"([&%$#_])", r"\\\1", " ".join(text.split()))
 
 
-def _file_object(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]:
+def _file_object(file: DataFile) -> dict[str, Any]:
     return {
         "@type": "cr:FileObject",
-        "@id": name,
-        "name": name,
-        "description": describe_file(name),
-        "contentUrl": name,
-        "contentSize": f"{size} B",
-        "encodingFormat": media_type(name),
-        "sha256": document.files[name],
+        "@id": file.name,
+        "name": file.name,
+        "description": file.description,
+        "contentUrl": file.name,
+        "contentSize": f"{file.size} B",
+        "encodingFormat": file.media_type,
+        "sha256": file.sha256,
     }
 
 
-def _rows(document: ReleaseDocument, file: TableFile) -> dict[str, Any]:
+def _rows(table: DataTable) -> dict[str, Any]:
     """A table. Each column names its bins in words alone: of a reference mlcroissant makes a join, which fails where labels
     look like numbers.
     """
-    rows, csv = _name(file), file.named("csv")
-    fields = []
-    if file.key:
-        said = "The number of the root that this member belongs to." if file.of_members else "The number of this root."
-        fields.append(_field(rows, csv, file.key, "sc:Integer", said))
-    for column in file.columns:
-        described = f"{_described(column)} Bins: {_of_bins(column, file)}."
-        fields.append(_field(rows, csv, column.name, "sc:Text", described))
-    if document.weighted and not file.of_members:
-        fields.append(_field(rows, csv, WEIGHT, "sc:Float", "For how many a row stands."))
-    if document.bundle.synthetic_column:
-        fields.append(_field(rows, csv, SYNTHETIC, "sc:Integer", "1 in every row: the row is synthetic."))
-    said = "The synthetic members, by the number of their root." if file.of_members else "The synthetic rows."
+    rows = _name(table.file)
+    said = "The synthetic members, by the number of their root." if table.file.of_members else "The synthetic rows."
+    fields = [_field(field, table.file) for field in table.fields]
     return {"@type": "cr:RecordSet", "@id": rows, "name": rows, "description": said, "field": fields}
+
+
+def _field(field: Field, file: TableFile) -> dict[str, Any]:
+    of_root = "The number of the root that this member belongs to." if file.of_members else "The number of this root."
+    kind, described = {
+        "key": ("sc:Integer", of_root),
+        "bins": ("sc:Text", ""),
+        "weight": ("sc:Float", f"{field.label}."),
+        "mark": ("sc:Integer", "1 in every row: the row is synthetic."),
+    }[field.kind]
+    if field.column is not None:
+        described = f"{_described(field.column)} Bins: {_of_bins(field.column, file)}."
+    return {
+        "@type": "cr:Field",
+        "@id": f"{_name(file)}/{field.name}",
+        "name": field.name,
+        "description": described,
+        "dataType": kind,
+        "source": {"fileObject": {"@id": file.named("csv")}, "extract": {"column": field.name}},
+    }
 
 
 def _name(file: TableFile) -> str:
@@ -402,17 +395,6 @@ def _name(file: TableFile) -> str:
 def _of_bins(column: ColumnPart, file: TableFile) -> str:
     """The name of the bins of a column."""
     return f"{'member_' if file.of_members else ''}{column.name}_bins"
-
-
-def _field(rows: str, csv: str, name: str, kind: str, description: str) -> dict[str, Any]:
-    return {
-        "@type": "cr:Field",
-        "@id": f"{rows}/{name}",
-        "name": name,
-        "description": description,
-        "dataType": kind,
-        "source": {"fileObject": {"@id": csv}, "extract": {"column": name}},
-    }
 
 
 def _bins(column: ColumnPart, file: TableFile) -> dict[str, Any]:
@@ -449,28 +431,22 @@ def _described(column: ColumnPart) -> str:
 _NAMESPACE = "ddi:codebook:2_5"
 
 
-def ddi_bytes(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int]) -> bytes:
-    """ddi.xml. `sizes` are the lengths of the data files in bytes."""
+def ddi_bytes(document: ReleaseDocument, table: ReleasedTable, dataset: Dataset) -> bytes:
+    """Return ddi.xml."""
     root = Element("codeBook", {"version": "2.5", "xmlns": _NAMESPACE})
-    _document(root, document)
-    _study(root, document)
-    parts = list(zip(document.table_files, filter(None, (table.of_roots(), table.of_members())), strict=True))
-    rows = {file.stem: rows_of_file.counts.total for file, rows_of_file in parts}
-    for number, (name, file) in enumerate(_tables(document), start=1):
-        _file_text(root, document, f"F{number}", name, sizes[name], file, rows[file.stem])
+    _codebook(root, document, dataset)
+    _study(root, document, dataset)
+    rows = list(filter(None, (table.of_roots(), table.of_members())))
+    files = [(file, held, of) for held, of in zip(dataset.tables, rows, strict=True) for file in held.files]
+    for number, (file, held, of) in enumerate(files, start=1):
+        _file_text(root, f"F{number}", file, held, of.counts.total)
     described = SubElement(root, "dataDscr")
-    for file, rows_of_file in parts:
-        _variables(described, document, rows_of_file, file)
+    for held, of in zip(dataset.tables, rows, strict=True):
+        numbers = " ".join(f"F{number}" for number, (_, other, _) in enumerate(files, start=1) if other is held)
+        _variables(described, held, of, numbers)
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- {NOTICE} -->\n{text}\n'.encode()
-
-
-def _tables(document: ReleaseDocument) -> list[tuple[str, TableFile]]:
-    """The files that hold the released rows, each with its table."""
-    return [
-        (name, file) for file in document.table_files for name in sorted(document.files) if name.startswith(f"{file.stem}.")
-    ]
 
 
 def _text(parent: Element, tag: str, text: str, attributes: Mapping[str, str] | None = None) -> Element:
@@ -479,19 +455,19 @@ def _text(parent: Element, tag: str, text: str, attributes: Mapping[str, str] | 
     return found
 
 
-def _document(root: Element, document: ReleaseDocument) -> None:
+def _codebook(root: Element, document: ReleaseDocument, dataset: Dataset) -> None:
     citation = SubElement(SubElement(root, "docDscr"), "citation")
     titles = SubElement(citation, "titlStmt")
-    _text(titles, "titl", f"Codebook of {labelled_title(document)}")
+    _text(titles, "titl", f"Codebook of {dataset.title}")
     _text(SubElement(citation, "prodStmt"), "software", f"synthrelease {document.written_by}", {"version": document.written_by})
 
 
-def _study(root: Element, document: ReleaseDocument) -> None:
-    card, study = document.card, SubElement(root, "stdyDscr")
+def _study(root: Element, document: ReleaseDocument, dataset: Dataset) -> None:
+    card, study = dataset.card, SubElement(root, "stdyDscr")
     citation = SubElement(study, "citation")
     titles = SubElement(citation, "titlStmt")
-    _text(titles, "titl", labelled_title(document))
-    _text(titles, "IDNo", identifier(document), {"agency": "RFC 6920"})
+    _text(titles, "titl", dataset.title)
+    _text(titles, "IDNo", dataset.identifier, {"agency": "RFC 6920"})
     if card.organisation:
         _text(SubElement(citation, "rspStmt"), "AuthEnty", card.organisation)
         _text(SubElement(citation, "prodStmt"), "producer", card.organisation)
@@ -499,20 +475,20 @@ def _study(root: Element, document: ReleaseDocument) -> None:
     if card.organisation:
         _text(distributed, "distrbtr", card.organisation, {"URI": card.url} if card.url else {})
     if card.contact:
-        _text(distributed, "contact", card.contact, {"email" if is_email(card.contact) else "URI": card.contact})
-    _text(distributed, "distDate", card.published.isoformat(), {"date": card.published.isoformat()})
-    _text(SubElement(citation, "verStmt"), "version", card.version, {"date": card.published.isoformat()})
-    _information(SubElement(study, "stdyInfo"), document)
-    _method(SubElement(study, "method"), document)
-    _access(study, document)
+        _text(distributed, "contact", card.contact, dataset.reached("email", "URI"))
+    _text(distributed, "distDate", dataset.day, {"date": dataset.day})
+    _text(SubElement(citation, "verStmt"), "version", card.version, {"date": dataset.day})
+    _information(SubElement(study, "stdyInfo"), document, dataset)
+    _method(SubElement(study, "method"), document, dataset)
+    _access(study, dataset)
 
 
-def _information(parent: Element, document: ReleaseDocument) -> None:
+def _information(parent: Element, document: ReleaseDocument, dataset: Dataset) -> None:
     stated = document.card.catalogue
     subject = SubElement(parent, "subject")
-    for word in keywords(document):
+    for word in dataset.keywords:
         _text(subject, "keyword", word)
-    _text(parent, "abstract", description(document))
+    _text(parent, "abstract", dataset.description)
     summary = SubElement(parent, "sumDscr")
     for event, day in (("start", stated.start), ("end", stated.end)):
         if day is not None:
@@ -524,7 +500,7 @@ def _information(parent: Element, document: ReleaseDocument) -> None:
     _text(summary, "dataKind", "Synthetic microdata")
 
 
-def _method(parent: Element, document: ReleaseDocument) -> None:
+def _method(parent: Element, document: ReleaseDocument, dataset: Dataset) -> None:
     collected = SubElement(parent, "dataColl")
     if document.card.source:
         sources = SubElement(collected, "sources")
@@ -533,7 +509,7 @@ def _method(parent: Element, document: ReleaseDocument) -> None:
     if document.calibration is not None and document.weighted:
         source = document.calibration.source
         _text(collected, "weight", f"The variable {WEIGHT} says for how many a row stands. Raked to: {source}")
-    _text(parent, "notes", provenance(document))
+    _text(parent, "notes", dataset.provenance)
     appraised = SubElement(parent, "anlyInfo")
     for one in document.criteria:
         interval = one.interval
@@ -542,8 +518,8 @@ def _method(parent: Element, document: ReleaseDocument) -> None:
         _text(appraised, "dataAppr", f"{one.name}: released figure {one.value:g}, threshold {one.threshold:g}{between}")
 
 
-def _access(study: Element, document: ReleaseDocument) -> None:
-    card, stated = document.card, document.card.catalogue
+def _access(study: Element, dataset: Dataset) -> None:
+    card, stated = dataset.card, dataset.card.catalogue
     parent = SubElement(study, "dataAccs")
     if card.url:
         _text(SubElement(parent, "setAvail"), "accsPlac", card.url, {"URI": card.url})
@@ -551,62 +527,57 @@ def _access(study: Element, document: ReleaseDocument) -> None:
     _text(uses, "restrctn", "Public" if stated.access == "public" else "Restricted")
     if card.contact:
         _text(uses, "contact", card.contact)
-    if card.licence:
-        title, address = LICENCES.get(card.licence, (card.licence, card.licence_url))
-        _text(uses, "conditions", f"{title} {address}".strip())
+    if dataset.licence.title:
+        _text(uses, "conditions", f"{dataset.licence.title} {dataset.licence.address}".strip())
     if card.unsuitable:
         _text(uses, "disclaimer", f"Not fit for: {'; '.join(card.unsuitable)}")
 
 
-def _file_text(root: Element, document: ReleaseDocument, number: str, name: str, size: int, file: TableFile, rows: int) -> None:
+def _file_text(root: Element, number: str, file: DataFile, table: DataTable, rows: int) -> None:
     text = SubElement(SubElement(root, "fileDscr", {"ID": number}), "fileTxt")
-    _text(text, "fileName", name)
-    _text(text, "fileCont", f"{describe_file(name)}. {NOTICE} {size} bytes, SHA-256 {document.files[name]}")
+    _text(text, "fileName", file.name)
+    _text(text, "fileCont", f"{file.description}. {NOTICE} {file.size} bytes, SHA-256 {file.sha256}")
     dimensions = SubElement(text, "dimensns")
     _text(dimensions, "caseQnty", str(rows))
-    further = len([name for name, _ in _further(document, file)])
-    _text(dimensions, "varQnty", str(len(file.columns) + bool(file.key) + further))
-    _text(text, "fileType", media_type(name))
+    _text(dimensions, "varQnty", str(len(table.fields)))
+    _text(text, "fileType", file.media_type)
 
 
-def _variables(parent: Element, document: ReleaseDocument, table: ReleasedTable, file: TableFile) -> None:
-    """Those of one table; a member has those of its root's number before them, under the same name."""
-    weight = {"wgt-var": "weight"} if document.weighted and not file.of_members else {}
-    files = " ".join(f"F{number}" for number, (_, one) in enumerate(_tables(document), start=1) if one == file)
-    letter, rows = ("M" if file.of_members else "V"), table.counts.total
-    if file.key:
-        inner = SubElement(parent, "var", {"ID": f"{letter}0", "name": file.key, "files": files, "intrvl": "discrete"})
-        _text(inner, "labl", "Number of the root, by which both tables are joined")
-        SubElement(inner, "varFormat", {"type": "numeric"})
-    for place, column in enumerate(file.columns):
-        measure = "ordinal" if column.ordered else "nominal"
-        known = {"ID": f"{letter}{place + 1}", "name": column.name, "files": files, "intrvl": "discrete", "nature": measure}
-        inner = SubElement(parent, "var", known | weight)
-        _text(inner, "labl", document.card.columns.get(column.name) or column.description or column.name)
-        counts = table.one_way(place).tolist()
-        missing = sum(count for one, count in zip(column.bins, counts, strict=True) if one.missing)
-        _text(inner, "universe", "All members" if file.of_members else "All rows")
-        _text(inner, "sumStat", str(rows - missing), {"type": "vald"})
-        _text(inner, "sumStat", str(missing), {"type": "invd"})
-        if column.description or column.unit:
-            _text(
-                inner, "txt", " ".join(part for part in (column.description, column.unit and f"Unit: {column.unit}.") if part)
-            )
-        for category in _categories(column, counts, rows):
-            inner.append(category)
-        SubElement(inner, "varFormat", {"type": "character", "formatname": "text"})
-    for name, label in _further(document, file):
-        ends = {"wgt": "wgt", "ID": "weight"} if name == WEIGHT else {"ID": "mark_of_members" if file.of_members else "mark"}
-        inner = SubElement(parent, "var", {"name": name, "files": files, **ends})
-        _text(inner, "labl", label)
+def _variables(parent: Element, table: DataTable, rows: ReleasedTable, files: str) -> None:
+    """The variables of one table; a member has the number of its root before its own, under the same name."""
+    of_members, place = table.file.of_members, 0
+    weighted = {"wgt-var": "weight"} if any(field.kind == "weight" for field in table.fields) else {}
+    letter = "M" if of_members else "V"
+    for field in table.fields:
+        if field.column is not None:
+            measure = "ordinal" if field.column.ordered else "nominal"
+            known = {"ID": f"{letter}{place + 1}", "name": field.name, "files": files, "intrvl": "discrete", "nature": measure}
+            _with_bins(SubElement(parent, "var", known | weighted), field.label, field.column, rows, place, of_members)
+            place += 1
+            continue
+        ends = {
+            "key": {"ID": f"{letter}0", "name": field.name, "files": files, "intrvl": "discrete"},
+            "weight": {"name": field.name, "files": files, "wgt": "wgt", "ID": "weight"},
+            "mark": {"name": field.name, "files": files, "ID": "mark_of_members" if of_members else "mark"},
+        }[field.kind]
+        inner = SubElement(parent, "var", ends)
+        _text(inner, "labl", field.label)
         SubElement(inner, "varFormat", {"type": "numeric"})
 
 
-def _further(document: ReleaseDocument, file: TableFile) -> Iterator[tuple[str, str]]:
-    if document.weighted and not file.of_members:
-        yield WEIGHT, "For how many a row stands"
-    if document.bundle.synthetic_column:
-        yield SYNTHETIC, "Synthetic data: 1 in every row"
+def _with_bins(inner: Element, label: str, column: ColumnPart, table: ReleasedTable, place: int, of_members: bool) -> None:
+    """A variable with bins: how often each has a row."""
+    rows, counts = table.counts.total, table.one_way(place).tolist()
+    missing = sum(count for one, count in zip(column.bins, counts, strict=True) if one.missing)
+    _text(inner, "labl", label)
+    _text(inner, "universe", "All members" if of_members else "All rows")
+    _text(inner, "sumStat", str(rows - missing), {"type": "vald"})
+    _text(inner, "sumStat", str(missing), {"type": "invd"})
+    if column.description or column.unit:
+        _text(inner, "txt", " ".join(part for part in (column.description, column.unit and f"Unit: {column.unit}.") if part))
+    for category in _categories(column, counts, rows):
+        inner.append(category)
+    SubElement(inner, "varFormat", {"type": "character", "formatname": "text"})
 
 
 def _categories(column: ColumnPart, counts: list[int], n_rows: int) -> Iterator[Element]:

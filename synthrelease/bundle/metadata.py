@@ -1,4 +1,4 @@
-"""deployment.yaml: an entry for OpenDP's registry of deployments of differential privacy, with all fields of its tier 3.
+"""CITATION.cff, datapackage.json, and deployment.yaml, an entry for OpenDP's registry of deployments with all fields of tier 3.
 
 What the publisher has to say comes from [card]; everything else from the release itself.
 """
@@ -6,13 +6,11 @@ What the publisher has to say comes from [card]; everything else from the releas
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
-from synthrelease.bundle.card.numbers import cost, labelled_title
+from synthrelease.bundle.card.numbers import cost
 from synthrelease.bundle.card.sections import (
     criterion_unit,
     domain_text,
@@ -22,70 +20,16 @@ from synthrelease.bundle.card.sections import (
     parameter_texts,
     person_text,
 )
+from synthrelease.bundle.dataset import KEYWORDS, DataFile, Dataset, DataTable, Field, Licence, plain_name
 from synthrelease.bundle.options import about_figures
 from synthrelease.criteria.facts import figure
-from synthrelease.data.weights import WEIGHT
 from synthrelease.privacy.charges import SELECTION
-from synthrelease.published import associations, measurements
-from synthrelease.published import base as checksums
-from synthrelease.published import base as signatures
 from synthrelease.published.charges import ChargePart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.names import documents, kind_of, namings
 from synthrelease.published.options import IMPUTED
 from synthrelease.published.table import NOTICE, TableFile
-from synthrelease.settings.card import LICENCES, is_email
 from synthrelease.settings.tables import SYNTHETIC
-from synthrelease.spec import canonical
-
-# The files of a bundle and what each is for.
-
-FILES = {
-    "data.csv": "the released rows: bin labels, UTF-8, one header line",
-    "data.parquet": "the same rows for programs: every column a dictionary of all its labels, ordered where the bins are",
-    "members.csv": "the members of the rows, with the key of their root: bin labels, UTF-8, one header line",
-    "members.parquet": "the same members for programs, as the rows",
-    measurements.NAME: "the noisy marginals that the rows were made from, with their noise, where they are published",
-    IMPUTED: "complete copies of the rows (.imp), by the row of the table (.id), with the columns that were filled in",
-    "estimates.csv": "shares, means, counts and intended questions with intervals, from the published noisy marginals",
-    associations.NAME: "which pairs of columns, and which three columns at once, the rows carry the association of, and why",
-    "release.json": "the guarantee, the charges, every released figure, the schema, the rules and the publisher's texts",
-    canonical.NAME: "what was fixed before the private file was read: the text whose digest is that of the specification",
-    "datapackage.json": "the same schema as a Frictionless data package",
-    "deployment.yaml": "an entry for OpenDP's registry of deployments",
-    "CITATION.cff": "how to cite the data",
-    "QUESTIONS.md": "questions in R, Python and, where names allow it, Stata: code for these files, with intervals",
-    "SIGN.md": "the claim in a sentence and eight checks with commands and what to expect, for whoever signs the release off",
-    "README.html": "this card as a page",
-    "README.md": "this card as plain text",
-    checksums.NAME: "the SHA-256 checksum of every file",
-    signatures.SIGNATURE: "the publisher's signature of the checksums, where the bundle is signed",
-    signatures.PUBLIC_KEY: "the key that checks the signature, where the bundle is signed",
-}
-
-
-def data_files(document: ReleaseDocument) -> list[str]:
-    """The files whose checksums stand in release.json: the table, and whatever else was released."""
-    return sorted(document.files)
-
-
-def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:
-    """Every file that a bundle can have, with what it is for."""
-    signed = [checksums.NAME, signatures.SIGNATURE, signatures.PUBLIC_KEY]
-    return [
-        (name, describe_file(name))
-        for name in [*data_files(document), "release.json", canonical.NAME, *documents(document), *signed]
-    ]
-
-
-def describe_file(name: str) -> str:
-    """What a file is for, in a line."""
-    if name.startswith("README.") and name not in FILES:
-        return "the part of this card for everyone, in another language"
-    further = {one: words for naming in namings().values() for one, words in naming.words.items()}
-    return {**FILES, **further}.get(name.removeprefix("synthetic-"), "a further file of this release")
-
 
 # Tables as YAML: keys in their order, texts of several lines as blocks.
 
@@ -113,102 +57,79 @@ def yaml_bytes(tables: dict[str, Any]) -> bytes:
 # CITATION.cff: how to cite the data, in the Citation File Format 1.2.
 
 
-def citation_bytes(document: ReleaseDocument) -> bytes:
-    """CITATION.cff, with what the publisher has stated."""
-    card = document.card
-    author = {"name": card.organisation or "The publisher of this release"}
-    if card.contact:
-        author["email" if is_email(card.contact) else "website"] = card.contact
+def citation_bytes(dataset: Dataset) -> bytes:
+    """Return CITATION.cff, with what the publisher has stated."""
+    author = {"name": dataset.card.organisation or "The publisher of this release", **dataset.reached("email", "website")}
     tables: dict[str, Any] = {
         "cff-version": "1.2.0",
         "message": "If you use these synthetic data, please cite them as below.",
         "type": "dataset",
-        "title": labelled_title(document),
+        "title": dataset.title,
         "authors": [author],
-        "version": card.version,
-        "date-released": card.published.isoformat(),
-        "abstract": card.summary or document.description,
-        "keywords": ["synthetic data", "differential privacy"],
+        "version": dataset.card.version,
+        "date-released": dataset.day,
+        "abstract": dataset.summary,
+        "keywords": list(KEYWORDS),
+        "license": dataset.licence.name,
+        "license-url": "" if dataset.licence.name else dataset.licence.address,
+        "url": dataset.card.url,
     }
-    if card.licence in LICENCES:
-        tables["license"] = card.licence
-    elif card.licence_url:
-        tables["license-url"] = card.licence_url
-    if card.url:
-        tables["url"] = card.url
     return yaml_bytes({name: value for name, value in tables.items() if value != ""})
 
 
 # datapackage.json: the schema for tools that read Frictionless data packages (version 1; valid as version 2 as well).
 
-MEDIA_TYPES = {
-    "csv": "text/csv",
-    "parquet": "application/vnd.apache.parquet",
-    "json": "application/json",
-}
-"""By the ending of a file; options have further ones."""
 
-
-def datapackage_bytes(document: ReleaseDocument, sizes: Mapping[str, int]) -> bytes:
-    """datapackage.json. `sizes` are the lengths of the data files in bytes."""
-    card = document.card
+def datapackage_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
+    """Return datapackage.json."""
+    source = dataset.card.source
     package: dict[str, Any] = {
-        "name": slug(document),
-        "title": labelled_title(document),
-        "description": card.summary or document.description,
-        "version": card.version,
-        "created": f"{card.published.isoformat()}T00:00:00Z",
-        "licenses": _licences(document),
-        "contributors": _contributors(document),
-        "sources": [{"title": "Original records, not published", "description": card.source}] if card.source else [],
-        "homepage": card.url,
-        "resources": [_resource(document, name, sizes[name]) for name in sorted(document.files)],
+        "name": dataset.slug,
+        "title": dataset.title,
+        "description": dataset.summary,
+        "version": dataset.card.version,
+        "created": f"{dataset.day}T00:00:00Z",
+        "licenses": _licences(dataset.licence),
+        "contributors": _contributors(dataset),
+        "sources": [{"title": "Original records, not published", "description": source}] if source else [],
+        "homepage": dataset.card.url,
+        "resources": [_resource(document, dataset, file) for file in dataset.files],
     }
     kept = {name: value for name, value in package.items() if value not in ("", [])}
     return (json.dumps(kept, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
-def slug(document: ReleaseDocument) -> str:
-    """A name out of small letters, digits and hyphens."""
-    name = re.sub(r"[^a-z0-9]+", "-", (document.card.title or document.title).lower()).strip("-")
-    return f"{name or 'release'}-{re.sub('[^a-z0-9]+', '-', document.card.version.lower()).strip('-') or '1'}"
+def _licences(licence: Licence) -> list[dict[str, str]]:
+    stated = {"name": licence.name, "title": licence.title, "path": licence.address}
+    return [{name: text for name, text in stated.items() if text}] if licence.title and licence.address else []
 
 
-def _licences(document: ReleaseDocument) -> list[dict[str, str]]:
-    card = document.card
-    if card.licence in LICENCES:
-        title, address = LICENCES[card.licence]
-        return [{"name": card.licence, "title": title, "path": address}]
-    return [{"title": card.licence, "path": card.licence_url}] if card.licence and card.licence_url else []
+def _contributors(dataset: Dataset) -> list[dict[str, str]]:
+    contributor = {"title": dataset.card.organisation, "role": "publisher", **dataset.reached("email", "path")}
+    return [contributor] if dataset.card.organisation else []
 
 
-def _contributors(document: ReleaseDocument) -> list[dict[str, str]]:
-    card = document.card
-    if not card.organisation:
-        return []
-    reached = {} if not card.contact else {"email" if is_email(card.contact) else "path": card.contact}
-    return [{"title": card.organisation, "role": "publisher", **reached}]
-
-
-def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]:
-    ending = name.rpartition(".")[2]
+def _resource(document: ReleaseDocument, dataset: Dataset, file: DataFile) -> dict[str, Any]:
     resource: dict[str, Any] = {
-        "name": re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-"),
-        "path": name,
-        "description": describe_file(name),
-        "format": ending if (kind := kind_of(name)) is None else kind.format,
-        "mediatype": media_type(name),
-        "hash": f"sha256:{document.files[name]}",
+        "name": plain_name(file.name),
+        "path": file.name,
+        "description": file.description,
+        "format": file.format,
+        "mediatype": file.media_type,
+        "hash": f"sha256:{file.sha256}",
     }
-    table = next((one for one in document.table_files if name in (one.named("csv"), one.named("parquet"))), None)
+    held = (table for table in dataset.tables if file in table.files and file.ending in ("csv", "parquet"))
+    table = next(held, None)
     schema = None if table is None else _schema(document, table)
-    if name == document.bundle.named(IMPUTED):
-        schema = {"fields": [*_FIELDS_OF_COPIES, *map(_field, document.columns), *_marks(document)], "missingValues": []}
+    if file.name == document.bundle.named(IMPUTED):
+        marks = [_MARK] if document.bundle.synthetic_column else []
+        schema = {"fields": [*_FIELDS_OF_COPIES, *map(_field_of_bins, document.columns), *marks], "missingValues": []}
     if schema is not None:  # without one a reader would guess it from the first rows
         resource |= {"profile": "tabular-data-resource", "schema": schema}
-    if schema is not None and name.endswith(".csv"):
+    if schema is not None and file.ending == "csv":
         resource |= {
-            "bytes": size,  # frictionless 5.21 takes it for a mistake elsewhere: it does not count the bytes of Parquet files
+            # frictionless 5.21 takes it for a mistake elsewhere: it does not count the bytes of Parquet files
+            "bytes": file.size,
             "encoding": "utf-8",
             "dialect": {"delimiter": ",", "lineTerminator": "\n", "header": True},
         }
@@ -228,50 +149,33 @@ _MARK = {
 }
 
 
-def media_type(name: str) -> str:
-    """The media type of a file of a bundle."""
-    kind = kind_of(name)
-    return MEDIA_TYPES.get(name.rpartition(".")[2], "application/octet-stream") if kind is None else kind.media_type
-
-
-def _marks(document: ReleaseDocument) -> list[dict[str, Any]]:
-    return [_MARK] if document.bundle.synthetic_column else []
-
-
-def _schema(document: ReleaseDocument, table: TableFile) -> dict[str, Any]:
+def _schema(document: ReleaseDocument, table: DataTable) -> dict[str, Any]:
     """Fields and keys: each member has the key of its root."""
-    schema: dict[str, Any] = {"fields": _fields(document, table), "missingValues": []}
-    if table.of_members:
-        roots = re.sub(r"[^a-z0-9]+", "-", document.csv.lower()).strip("-")
-        schema["foreignKeys"] = [{"fields": [table.key], "reference": {"resource": roots, "fields": [table.key]}}]
-    elif table.key:
-        schema["primaryKey"] = [table.key]
+    key = table.file.key
+    schema: dict[str, Any] = {"fields": [_field(document, table.file, field) for field in table.fields], "missingValues": []}
+    if table.file.of_members:
+        schema["foreignKeys"] = [{"fields": [key], "reference": {"resource": plain_name(document.csv), "fields": [key]}}]
+    elif key:
+        schema["primaryKey"] = [key]
     return schema
 
 
-def _fields(document: ReleaseDocument, table: TableFile) -> list[dict[str, Any]]:
-    fields = [_field(column) for column in table.columns]
-    if table.key:
-        said = "the row that this member belongs to" if table.of_members else "this row, from 1; it is in no other file"
-        constraints = {"required": True, "minimum": 1} | ({} if table.of_members else {"unique": True})
-        fields = [
-            {"name": table.key, "type": "integer", "description": f"Number of {said}.", "constraints": constraints},
-            *fields,
-        ]
-    mark = _marks(document)
+def _field(document: ReleaseDocument, file: TableFile, field: Field) -> dict[str, Any]:
+    if field.column is not None:
+        return _field_of_bins(field.column)
+    if field.kind == "key":
+        said = "the row that this member belongs to" if file.of_members else "this row, from 1; it is in no other file"
+        constraints = {"required": True, "minimum": 1} | ({} if file.of_members else {"unique": True})
+        return {"name": field.name, "type": "integer", "description": f"Number of {said}.", "constraints": constraints}
     calibration = document.calibration
-    if calibration is None or calibration.weights is None or table.of_members:
-        return fields + mark
-    limits = {"minimum": calibration.weights.smallest, "maximum": calibration.weights.largest}
-    described = f"For how many a row stands. Raked to: {calibration.source}"
-    return [
-        *fields,
-        {"name": WEIGHT, "type": "number", "description": described, "constraints": {"required": True, **limits}},
-        *mark,
-    ]
+    if field.kind == "weight" and calibration is not None and calibration.weights is not None:
+        limits = {"required": True, "minimum": calibration.weights.smallest, "maximum": calibration.weights.largest}
+        described = f"{field.label}. Raked to: {calibration.source}"
+        return {"name": field.name, "type": "number", "description": described, "constraints": limits}
+    return _MARK
 
 
-def _field(column: ColumnPart) -> dict[str, Any]:
+def _field_of_bins(column: ColumnPart) -> dict[str, Any]:
     described = f"{column.description} Unit: {column.unit}." if column.unit else column.description
     missing = [one.label for one in column.bins if one.missing]
     described += "".join(f" {label!r} stands for a missing value." for label in missing)
@@ -290,35 +194,35 @@ def _field(column: ColumnPart) -> dict[str, Any]:
 NOT_STATED = "Not stated by the publisher."
 
 
-def deployment_bytes(document: ReleaseDocument) -> bytes:
+def deployment_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
     """deployment.yaml, in the layout of the registry's schema of 2026."""
     return yaml_bytes(
         {
-            "url_slug": slug(document),
+            "url_slug": dataset.slug,
             "deployment": {
-                "basic": _basic(document),
+                "basic": _basic(dataset),
                 "dp_variant": _variant(document),
                 "privacy_loss": _privacy_loss(document),
                 "deployment_model": _model(document),
                 "implementation": _implementation(document),
-                "administrative": _administrative(document),
+                "administrative": _administrative(dataset),
             },
         }
     )
 
 
-def _basic(document: ReleaseDocument) -> dict[str, Any]:
-    card = document.card
+def _basic(dataset: Dataset) -> dict[str, Any]:
+    card = dataset.card
     curator = {"data_curator_name": card.organisation or NOT_STATED, "data_curator_type": card.organisation_type}
     return {
-        "name": labelled_title(document),
+        "name": dataset.title,
         "data_curators": [curator],
-        "description": card.summary or document.description or NOT_STATED,
+        "description": dataset.summary or NOT_STATED,
         "intended_use": _listed(card.uses) if card.uses else NOT_STATED,
         "data_product_type": "Synthetic data",
         "data_product_region": card.region or NOT_STATED,
         "data_product_sector": card.sector,
-        "publication_date": card.published.isoformat(),
+        "publication_date": dataset.day,
     }
 
 
@@ -426,9 +330,9 @@ def _weights(document: ReleaseDocument) -> str:
     return f" A column of weights was raked from the released rows to published totals (source: {source})."
 
 
-def _administrative(document: ReleaseDocument) -> dict[str, Any]:
-    card = document.card
-    source = {"title": labelled_title(document), "year": str(card.published.year)}
+def _administrative(dataset: Dataset) -> dict[str, Any]:
+    card = dataset.card
+    source = {"title": dataset.title, "year": str(dataset.card.published.year)}
     source |= {"author": card.organisation} if card.organisation else {}
     source |= {"url": card.url} if card.url else {}
     return {

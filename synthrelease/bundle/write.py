@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from synthrelease.bundle.card.page import markdown_bytes, page_bytes
 from synthrelease.bundle.catalogues import catalogue_entries
+from synthrelease.bundle.dataset import Dataset
 from synthrelease.bundle.document import (
     column_parts,
     measurements_bytes,
@@ -169,13 +170,14 @@ def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str,
     ----------
     sizes : lengths of the data files in bytes.
     """
+    dataset = Dataset.of(document, sizes)
     pages = {page_name(document, language): page_bytes(document, table, language) for language in document.card.languages}
     return {
-        "datapackage.json": datapackage_bytes(document, sizes),
+        "datapackage.json": datapackage_bytes(document, dataset),
         **scripts(document),
-        **catalogue_entries(document, table, sizes),
-        "deployment.yaml": deployment_bytes(document),
-        "CITATION.cff": citation_bytes(document),
+        **catalogue_entries(document, table, dataset),
+        "deployment.yaml": deployment_bytes(document, dataset),
+        "CITATION.cff": citation_bytes(dataset),
         **pages,
         **associations_files(document),
         **questions_files(document),

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from synthrelease.bundle.dataset import Dataset, slug
 from synthrelease.bundle.document import release_document
-from synthrelease.bundle.metadata import citation_bytes, datapackage_bytes, deployment_bytes, slug
+from synthrelease.bundle.metadata import citation_bytes, datapackage_bytes, deployment_bytes
 from synthrelease.bundle.write import write_bundle, written
 from synthrelease.published.charges import JointTestPart
 from synthrelease.published.document import ReleaseDocument
@@ -124,13 +125,13 @@ def test_the_citation_passes_the_schema_of_its_format() -> None:
 
 @pytest.mark.parametrize("licence", sorted(LICENCES))
 def test_every_licence_that_has_a_name_here_has_one_in_the_citation_format(licence: str) -> None:
-    assert cff_problems(citation_bytes(with_card(CardTable(licence=licence)))) == []
+    assert cff_problems(citation_bytes(Dataset.of(with_card(CardTable(licence=licence))))) == []
 
 
 def test_a_citation_without_anything_stated_passes_too() -> None:
-    assert cff_problems(citation_bytes(with_card(CardTable()))) == []
+    assert cff_problems(citation_bytes(Dataset.of(with_card(CardTable())))) == []
     own = CardTable(licence="House rules", licence_url="https://example.org/rules", contact="https://example.org")
-    assert cff_problems(citation_bytes(with_card(own))) == []
+    assert cff_problems(citation_bytes(Dataset.of(with_card(own)))) == []
 
 
 def test_the_schema_of_the_citation_format_does_find_mistakes() -> None:
@@ -184,8 +185,10 @@ def test_the_deployment_record_says_by_which_test_rounds_end() -> None:
     found = release_document(rich_release(), {})
     test = JointTestPart(epsilon_exact="1", false_acceptance="1/50", margin=4)
     joint = found.model_copy(update={"selection": found.selection.model_copy(update={"joint_test": test})})
-    assert b"until one meets all criteria" in b" ".join(deployment_bytes(found).split())
-    assert b"until one passes one noisy test of all criteria together" in b" ".join(deployment_bytes(joint).split())
+    assert b"until one meets all criteria" in b" ".join(deployment_bytes(found, Dataset.of(found)).split())
+    assert b"until one passes one noisy test of all criteria together" in b" ".join(
+        deployment_bytes(joint, Dataset.of(joint)).split()
+    )
 
 
 def test_the_deployment_record_states_what_release_json_states() -> None:
@@ -207,7 +210,7 @@ def test_a_card_without_texts_gives_documents_too() -> None:
     contents = written(found, ReleasedTable.of(rich_release().candidate), {"data.csv": 1})
     record = yaml.safe_load(contents["deployment.yaml"])["deployment"]
     assert record["implementation"]["justification"] == "Not stated by the publisher."
-    assert json.loads(datapackage_bytes(found, {"data.csv": 1}))["title"] == "Coins (synthetic data)"
+    assert json.loads(datapackage_bytes(found, Dataset.of(found, {"data.csv": 1})))["title"] == "Coins (synthetic data)"
 
 
 # --- Markdown

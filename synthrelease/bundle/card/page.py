@@ -25,23 +25,17 @@ from synthrelease.bundle.card import sections as explanations
 from synthrelease.bundle.card import sections as protection
 from synthrelease.bundle.card import sections as questions
 from synthrelease.bundle.card.numbers import (
-    description,
     environment,
     exact_epsilon,
-    identifier,
-    keywords,
     labelled,
-    labelled_title,
-    licence_address,
     link,
-    provenance,
     rounded_up,
     without_exponent,
     worst_factor,
 )
 from synthrelease.bundle.card.sections import Useful, carried_pairs, counts_of, rare_groups, right_guess, rows_left_out
+from synthrelease.bundle.dataset import Dataset, file_lines
 from synthrelease.bundle.limits import LEVEL, band_columns, error_band
-from synthrelease.bundle.metadata import file_lines, media_type
 from synthrelease.bundle.options import about_figures, listed_rules, sections, statements
 from synthrelease.bundle.pictures import FEW_BARS, MOST_BARS
 from synthrelease.criteria.facts import figure, words
@@ -51,64 +45,65 @@ from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import page_name
 from synthrelease.published.table import ReleasedTable
-from synthrelease.settings.card import LICENCES, CardTexts, direction, is_email
+from synthrelease.settings.card import LICENCES, CardTexts, direction
 
 # The card's head for search engines: a schema.org Dataset as JSON-LD.
 
 
-def search_engines(document: ReleaseDocument) -> str:
-    """The text of a script element: no sign in it can end the element."""
-    text = json.dumps(_dataset(document), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+def search_engines(dataset: Dataset) -> str:
+    """Return the text of a script element: no sign in it can end the element."""
+    text = json.dumps(_schema_org(dataset), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _dataset(document: ReleaseDocument) -> dict[str, Any]:
-    card, stated = document.card, document.card.catalogue
+def _schema_org(dataset: Dataset) -> dict[str, Any]:
+    card, stated = dataset.card, dataset.card.catalogue
     days = "/".join("" if day is None else day.isoformat() for day in (stated.start, stated.end))
-    found = {
+    entry = {
         "@context": "https://schema.org/",
         "@type": "Dataset",
-        "name": labelled_title(document),
-        "description": f"{description(document)}\n\n{provenance(document)}",
-        "identifier": identifier(document),
+        "name": dataset.title,
+        "description": f"{dataset.description}\n\n{dataset.provenance}",
+        "identifier": dataset.identifier,
         "url": card.url,
-        "version": card.version,
-        "datePublished": card.published.isoformat(),
+        "version": dataset.card.version,
+        "datePublished": dataset.day,
         "inLanguage": card.language,
-        "license": licence_address(document) or card.licence,
+        "license": dataset.licence.address or dataset.licence.title,
         "isAccessibleForFree": True if stated.access == "public" else None,
-        "keywords": keywords(document),
-        "creator": _organisation(document),
-        "publisher": _organisation(document),
+        "keywords": dataset.keywords,
+        "creator": _organisation(dataset),
+        "publisher": _organisation(dataset),
         "spatialCoverage": list(stated.places),
         "temporalCoverage": days if len(days) > 1 else "",
-        "variableMeasured": [_variable(document, column) for file in document.table_files for column in file.columns],
+        "variableMeasured": [_variable(dataset, column) for table in dataset.tables for column in table.file.columns],
         "distribution": [
-            {"@type": "DataDownload", "name": name, "encodingFormat": media_type(name), "sha256": digest}
+            {"@type": "DataDownload", "name": file.name, "encodingFormat": file.media_type, "sha256": file.sha256}
             | ({"contentUrl": card.url} if card.url else {})
-            for name, digest in sorted(document.files.items())
+            for file in dataset.files
         ],
     }
-    return {name: value for name, value in found.items() if value not in ("", [], {}, None)}
+    return {name: value for name, value in entry.items() if value not in ("", [], {}, None)}
 
 
-def _organisation(document: ReleaseDocument) -> dict[str, Any]:
-    card = document.card
-    if not card.organisation:
+def _organisation(dataset: Dataset) -> dict[str, Any]:
+    if not dataset.card.organisation:
         return {}
-    contact = {"@type": "ContactPoint", "email" if is_email(card.contact) else "url": card.contact}
-    return {"@type": "Organization", "name": card.organisation} | ({"contactPoint": contact} if card.contact else {})
+    contact = {"@type": "ContactPoint", **dataset.reached("email", "url")}
+    return {"@type": "Organization", "name": dataset.card.organisation} | (
+        {"contactPoint": contact} if dataset.card.contact else {}
+    )
 
 
-def _variable(document: ReleaseDocument, column: ColumnPart) -> dict[str, Any]:
-    found = {
+def _variable(dataset: Dataset, column: ColumnPart) -> dict[str, Any]:
+    variable = {
         "@type": "PropertyValue",
         "name": column.name,
-        "alternateName": document.card.columns.get(column.name, ""),
+        "alternateName": dataset.card.columns.get(column.name, ""),
         "description": column.description,
         "unitText": column.unit,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in variable.items() if value}
 
 
 # The words of the public part in one language: the framework's sentences and the publisher's texts.
@@ -267,7 +262,7 @@ def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str) -
             direction=direction(language),
             protection=pictures.protection(variables["wording"].words, direction(language)),
             figures=pictures.figures(document, table) if whole else None,
-            schema_org=Markup(search_engines(document)) if whole else None,
+            schema_org=Markup(search_engines(Dataset.of(document))) if whole else None,
         )
     )
     return (re.sub(r"\n{2,}", "\n", text).strip() + "\n").encode("utf-8")

@@ -1,0 +1,269 @@
+"""One description of a released dataset, from which catalogue entries are written: its publisher, its files and its columns."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from synthrelease.bundle.card.numbers import labelled_title
+from synthrelease.data.weights import WEIGHT
+from synthrelease.published import associations, measurements
+from synthrelease.published import base as sealed
+from synthrelease.published.columns import ColumnPart
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.names import documents, kind_of, namings
+from synthrelease.published.options import IMPUTED
+from synthrelease.published.table import TableFile
+from synthrelease.settings.card import LICENCES, CardTable, is_email
+from synthrelease.settings.tables import SYNTHETIC
+from synthrelease.spec import canonical
+
+KEYWORDS = ("synthetic data", "differential privacy")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Licence:
+    """What the data may be used for.
+
+    Attributes
+    ----------
+    name : its SPDX identifier; empty for a licence that the publisher describes.
+    title, address : empty where nothing is stated.
+    """
+
+    name: str
+    title: str
+    address: str
+
+    @classmethod
+    def of(cls, card: CardTable) -> Licence:
+        """Return the licence that the card states."""
+        if card.licence in LICENCES:
+            title, address = LICENCES[card.licence]
+            return cls(name=card.licence, title=title, address=address)
+        return cls(name="", title=card.licence, address=card.licence_url)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFile:
+    """A file with rows or numbers, whose checksum stands in release.json.
+
+    Attributes
+    ----------
+    format : as datapackage.json calls it.
+    size : in bytes.
+    """
+
+    name: str
+    description: str
+    ending: str
+    format: str
+    media_type: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """A column of a table.
+
+    Attributes
+    ----------
+    kind : "bins" for a column of the schema. The key of a root, the weight of a row and the mark of synthetic rows have none.
+    label : in a few words.
+    column : of the schema; None for another.
+    """
+
+    name: str
+    kind: Literal["key", "bins", "weight", "mark"]
+    label: str
+    column: ColumnPart | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataTable:
+    """A table of the release, of rows or of members.
+
+    Attributes
+    ----------
+    files : that hold it.
+    fields : its columns in their order.
+    """
+
+    file: TableFile
+    files: tuple[DataFile, ...]
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset:
+    """A release as catalogues describe it.
+
+    Attributes
+    ----------
+    title : the publisher's, which says that the data are synthetic.
+    slug : a name out of small letters, digits and hyphens.
+    identifier : the digest of release.json as a name (RFC 6920), the same wherever the release can be had.
+    address : where the release can be had, or its name where nobody says so.
+    summary : the publisher's, or the description of the configuration; may be empty, as `description` is not.
+    provenance : where the original records come from, and what was made of them.
+    card : the further words of the publisher.
+    """
+
+    title: str
+    slug: str
+    identifier: str
+    address: str
+    summary: str
+    description: str
+    provenance: str
+    keywords: tuple[str, ...]
+    licence: Licence
+    card: CardTable
+    files: tuple[DataFile, ...]
+    tables: tuple[DataTable, ...]
+
+    @classmethod
+    def of(cls, document: ReleaseDocument, sizes: Mapping[str, int] | None = None) -> Dataset:
+        """Return the description that follows from release.json.
+
+        Parameters
+        ----------
+        sizes : lengths of the data files in bytes, for those who name them.
+        """
+        card, named = document.card, sorted(document.files.items())
+        files = tuple(_data_file(name, digest, (sizes or {}).get(name, 0)) for name, digest in named)
+        digest = base64.urlsafe_b64encode(hashlib.sha256(document.dumped()).digest()).decode("ascii").rstrip("=")
+        summary = card.summary or document.description
+        return cls(
+            title=labelled_title(document),
+            slug=slug(document),
+            identifier=f"ni:///sha-256;{digest}",
+            address=card.url or f"ni:///sha-256;{digest}",
+            summary=summary,
+            description=summary or document.title,
+            provenance=_provenance(document),
+            keywords=tuple(dict.fromkeys([*card.catalogue.keywords, *KEYWORDS])),
+            licence=Licence.of(card),
+            card=card,
+            files=files,
+            tables=tuple(
+                DataTable(
+                    file=file,
+                    files=tuple(held for held in files if held.name.startswith(f"{file.stem}.")),
+                    fields=tuple(_fields(document, file)),
+                )
+                for file in document.table_files
+            ),
+        )
+
+    @property
+    def day(self) -> str:
+        """The day of publication."""
+        return self.card.published.isoformat()
+
+    def reached(self, by_email: str, otherwise: str) -> dict[str, str]:
+        """Return the contact under the word for an e-mail address or that for another one; nothing where none is stated."""
+        contact = self.card.contact
+        return {by_email if is_email(contact) else otherwise: contact} if contact else {}
+
+    def part(self, name: str) -> str:
+        """Return the address of something that the description speaks of."""
+        return f"{self.address.partition('#')[0]}#{name}"
+
+
+def slug(document: ReleaseDocument) -> str:
+    """Return the title and version out of small letters, digits and hyphens."""
+    name = plain_name(document.card.title or document.title)
+    return f"{name or 'release'}-{plain_name(document.card.version) or '1'}"
+
+
+def plain_name(text: str) -> str:
+    """Return a text out of small letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
+def _provenance(document: ReleaseDocument) -> str:
+    guarantee = document.guarantee
+    delta = "" if guarantee.delta_exact == "0" else f", delta = {guarantee.delta:g}"
+    made = (
+        f"Synthetic rows, made with differential privacy (epsilon = {guarantee.epsilon:g}{delta}, neighbouring files differ in "
+        f"one {guarantee.person.unit} that is replaced) by synthrelease {document.written_by}. No row is a person."
+    )
+    return f"{document.card.source} {made}".strip()
+
+
+def _fields(document: ReleaseDocument, file: TableFile) -> Iterator[Field]:
+    if file.key:
+        yield Field(name=file.key, kind="key", label="Number of the root, by which both tables are joined")
+    for column in file.columns:
+        label = document.card.columns.get(column.name) or column.description or column.name
+        yield Field(name=column.name, kind="bins", label=label, column=column)
+    if document.weighted and not file.of_members:
+        yield Field(name=WEIGHT, kind="weight", label="For how many a row stands")
+    if document.bundle.synthetic_column:
+        yield Field(name=SYNTHETIC, kind="mark", label="Synthetic data: 1 in every row")
+
+
+# The files of a bundle and what each is for.
+
+_MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "json": "application/json"}
+"""By the ending of a file; the formats of [bundle] have further ones."""
+
+
+def _data_file(name: str, sha256: str, size: int) -> DataFile:
+    ending, kind = name.rpartition(".")[2], kind_of(name)
+    return DataFile(
+        name=name,
+        description=describe_file(name),
+        ending=ending,
+        format=ending if kind is None else kind.format,
+        media_type=_MEDIA_TYPES.get(ending, "application/octet-stream") if kind is None else kind.media_type,
+        size=size,
+        sha256=sha256,
+    )
+
+
+FILES = {
+    "data.csv": "the released rows: bin labels, UTF-8, one header line",
+    "data.parquet": "the same rows for programs: every column a dictionary of all its labels, ordered where the bins are",
+    "members.csv": "the members of the rows, with the key of their root: bin labels, UTF-8, one header line",
+    "members.parquet": "the same members for programs, as the rows",
+    measurements.NAME: "the noisy marginals that the rows were made from, with their noise, where they are published",
+    IMPUTED: "complete copies of the rows (.imp), by the row of the table (.id), with the columns that were filled in",
+    "estimates.csv": "shares, means, counts and intended questions with intervals, from the published noisy marginals",
+    associations.NAME: "which pairs of columns, and which three columns at once, the rows carry the association of, and why",
+    "release.json": "the guarantee, the charges, every released figure, the schema, the rules and the publisher's texts",
+    canonical.NAME: "what was fixed before the private file was read: the text whose digest is that of the specification",
+    "datapackage.json": "the same schema as a Frictionless data package",
+    "deployment.yaml": "an entry for OpenDP's registry of deployments",
+    "CITATION.cff": "how to cite the data",
+    "QUESTIONS.md": "questions in R, Python and, where names allow it, Stata: code for these files, with intervals",
+    "SIGN.md": "the claim in a sentence and eight checks with commands and what to expect, for whoever signs the release off",
+    "README.html": "this card as a page",
+    "README.md": "this card as plain text",
+    sealed.NAME: "the SHA-256 checksum of every file",
+    sealed.SIGNATURE: "the publisher's signature of the checksums, where the bundle is signed",
+    sealed.PUBLIC_KEY: "the key that checks the signature, where the bundle is signed",
+}
+
+
+def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:
+    """Every file that a bundle can have, with what it is for."""
+    signed = [sealed.NAME, sealed.SIGNATURE, sealed.PUBLIC_KEY]
+    return [
+        (name, describe_file(name))
+        for name in [*sorted(document.files), "release.json", canonical.NAME, *documents(document), *signed]
+    ]
+
+
+def describe_file(name: str) -> str:
+    """What a file is for, in a line."""
+    if name.startswith("README.") and name not in FILES:
+        return "the part of this card for everyone, in another language"
+    further = {one: words for naming in namings().values() for one, words in naming.words.items()}
+    return {**FILES, **further}.get(name.removeprefix("synthetic-"), "a further file of this release")
