@@ -185,7 +185,7 @@ def init(
     ] = None,
     important: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="Columns of the file whose pairs matter most: measured first, with a criterion."),
+        typer.Option(metavar="A,B,...", help="Measure pairs of these columns first, with a criterion. By default none."),
     ] = None,
     into: Annotated[
         Path, typer.Option("--into", metavar="DIR", help="Write into the folders configs and acceptance of this folder.")
