@@ -266,7 +266,9 @@ class PlanRace:
             if not cheaper.good:
                 break
             best = cheaper
-        return best if best.good else replace(best, adaptive=self._finding_its_own(best.purse))
+        if best.good or self._promise.important:  # a generator that finds its own tables promises none
+            return best
+        return replace(best, adaptive=self._finding_its_own(best.purse))
 
     def keeps(self, total: Fraction, others: Fraction) -> float | None:
         """What a fit keeps at this epsilon of the whole release, as `cheapest` would begin; None where nobody can tell. It is
