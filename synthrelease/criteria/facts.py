@@ -156,6 +156,7 @@ class CriterionDraft:
     Attributes
     ----------
     seen : the figure on the public file: between its halves, in fits, and if columns were independent.
+    about : the size of what its figure is an error of, such as a share or the width of a range; None where the figure says it.
     in_place_of : the name of the criterion that this one stands for where that one could only have a far wider limit, because
         bins are too wide for it; empty where it stands for none.
     asks : "single columns", or "shares of single columns" where its figure is one, which independent columns have right;
@@ -165,6 +166,7 @@ class CriterionDraft:
     settings: Mapping[str, object]
     remark: str
     seen: str = ""
+    about: float | None = None
     in_place_of: str = ""
     asks: Literal["", "single columns", "shares of single columns", "pairs"] = ""
 

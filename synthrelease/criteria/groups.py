@@ -239,6 +239,7 @@ class ConditionalMean(InGroups):
                 },
                 remark="no mean of a group, nor the overall mean, may be off by more than this; values beyond `range` count as "
                 "its ends",
+                about=high - low,
             )
 
     @model_validator(mode="after")

@@ -310,6 +310,7 @@ class DifferenceInProportions(SharesInGroups):
                         "epsilon": Fraction(1, 100),
                     },
                     remark="no group's share of rows with this value, nor the overall share, may be off by more than this",
+                    about=column.category_rows[rarer] / max(1, sum(column.category_rows.values())),
                 )
 
     def sentence(self, facts: PublicFacts) -> str:

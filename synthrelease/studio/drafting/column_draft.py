@@ -259,7 +259,7 @@ class ColumnDraft:
     @property
     def keeps_missing(self) -> bool:
         """Whether missing values are a bin: where there are more than a few, dropping their rows would bias the others."""
-        return self.missing_bin or self.missing_rows > KEEP_MISSING
+        return self.missing_bin or (self.missing_rows > KEEP_MISSING and not self.weight)  # nobody stands for no one
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -274,11 +274,20 @@ _SHORT_YEAR = re.compile(r"\d{1,2}([./-])(\d{1,2}|[A-Za-z]{3})\1\d{2}( .*)?", re
 _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?", re.ASCII)
 _WEIGHT = re.compile(
-    r"(^|[_. ])([a-z]*we?i?g?h?ts?|wt|wgt|fnlwgt|[ph]?wgtp|factor|fac_?exp|fexp|expansion|poids|gewicht|peso_?exp\w*)"
+    r"(^|[_. ])([a-z]*we?i?g?h?ts?|wt|wgt|fnlwgt|[ph]?wgtp|factor|fac_?exp|fexp|expansion|poids|gewicht|peso_?exp\w*"
+    r"|pond\w*|peso|paino|vekt|vikt|vægt|gew|hrf)"
     r"(\d*)($|[_. ])",
     re.IGNORECASE,
 )
-_BARE = re.compile(r"weights?|wt|peso|poids|gewicht", re.IGNORECASE)
+_BARE = re.compile(r"weights?|wt|peso|poids|gewicht|gew|paino|vekt|vikt|vægt", re.IGNORECASE)
+_CLUSTER = re.compile(
+    r"(^|[_. ])(psu|upm|clusters?|klumpen|grappe|conglomerad[oa]|conglomerato|primary_?sampling_?unit|sampling_?point"
+    r"|enumeration_?area)(_?(id|nr|no|num|code))?\d*($|[_. ])",
+    re.IGNORECASE,
+)
+_STRATUM = re.compile(
+    r"(^|[_. ])(strat(a|um)?|estratos?|strates?|strato|schicht(ung)?|stratum_?(id|nr|no|code))\d*($|[_. ])", re.IGNORECASE
+)
 _DESCRIBED_WEIGHT = re.compile(
     r"(survey|sampling|sample|design|person|household|final|respon\w*|expansion|grossing|calibrat\w*|post-?strat\w*)[ -]+weight"
     r"|weighting (factor|variable)|(expansion|grossing|raising) factor|(hoch|auf)rechnungsfaktor|gewichtungs"
@@ -288,6 +297,16 @@ _DESCRIBED_WEIGHT = re.compile(
 )
 """Descriptions of design weights."""
 _AS_WEIGHT = "a weight, in classes; "
+_FEW_CLUSTERS = 10
+"""Groups that are not taken for the clusters of a sample, whatever their name, at most."""
+_AS_CLUSTER = (
+    "it looks like the cluster of a sample: its codes name places or interviewers. No interval of a release knows clusters, so "
+    "they are too narrow where rows of a cluster are alike"
+)
+_AS_STRATUM = (
+    "it looks like the stratum of a sample; is it one? It is released as a category, and no estimate from the release uses "
+    "strata"
+)
 _BODY = re.compile(
     r"birth|body|baby|bab|kg|gram|newborn|born|infant|f[oe]et|geburts|körper|koerper|peso_?nac|gain|loss|lost|change",
     re.IGNORECASE,
@@ -321,6 +340,8 @@ def _draft(answers: Answers, taken: Collection[str], order: Order) -> ColumnDraf
         return LeftOut(source=source, because="nearly all rows have one value")
     if untidy := _untidy(answers):
         return LeftOut(source=source, because=untidy)
+    if _CLUSTER.search(source) and len(texts) > _FEW_CLUSTERS:
+        return LeftOut(source=source, because=_AS_CLUSTER)
     if key := left_out_as_key(answers):
         return key
     if all(NUMBER.fullmatch(text) for text in texts):
@@ -433,7 +454,9 @@ def _is_weight(answers: Answers, values: np.ndarray) -> bool:
     if not _said_to_be_weight(answers) or len(values) <= 20 or values[0] < 0:
         return False
     numbers, rows = _numbers_and_rows(answers.texts)
-    if numbers @ rows < 0.9 * rows.sum():  # scaled weights are 1 in the mean, others more
+    if (
+        numbers @ rows < 0.9 * rows.sum() or answers.missing_rows > 0.1 * answers.rows
+    ):  # scaled weights are 1 in the mean, others more
         return False
     if not _BARE.fullmatch(answers.source) or _DESCRIBED_WEIGHT.search(answers.entry.description):
         return True
@@ -959,7 +982,8 @@ def _homes(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows) -> dict[s
 
 def _questions(column: ColumnDraft, *others: Mapping[str, str]) -> str:
     """What the steward is asked about a column."""
-    return "; ".join(filter(None, [column.doubt, *(questions.get(column.source, "") for questions in others)]))
+    stratum = _AS_STRATUM if _STRATUM.search(column.source) and not column.bins else ""
+    return "; ".join(filter(None, [column.doubt, stratum, *(questions.get(column.source, "") for questions in others)]))
 
 
 def answers_of(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:

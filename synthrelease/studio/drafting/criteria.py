@@ -52,6 +52,8 @@ _SLOW = 10
 """Seconds of a fit after which the next one is told of."""
 _ROOM = 1.25
 """Threshold over the largest figure of those fits and of the file's halves."""
+MOST_OF_FIGURE = 0.25
+"""A threshold over what the figure is an error of, at most: more, and the criterion promises nothing."""
 _MUCH_WIDER = 3
 """A criterion of own values may have so many times the limit of one of bins, because it says more."""
 _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -239,7 +241,7 @@ def settle(
     found = yardsticks(spec, public, spec.space[0], seed)
     margin = spec.joint_test.margin if spec.joint_test else 0.0
     settled: list[CriterionDraft | str | None] = [
-        _settled(
+        with_threshold(
             _measured_in(one, spec),
             found[index],
             [_figure(attempt, index) for attempt in attempts],
@@ -331,9 +333,10 @@ def _sensitivity(attempts: Sequence[AttemptResult], index: int) -> float | None:
     return max((each for each in found if each is not None), default=None)
 
 
-def _settled(
+def with_threshold(
     draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float | None, margin: float
 ) -> CriterionDraft | str:
+    """Give a criterion the threshold and epsilon that the public file shows to be possible; or say why it is not drafted."""
     name = draft.settings["name"]
     if sensitivity is None:
         return draft
@@ -352,6 +355,8 @@ def _settled(
     )
     if yardstick.independent <= threshold and "single columns" not in draft.asks:
         return f"{name}: a table with independent columns would pass"
+    if draft.about is not None and threshold > MOST_OF_FIGURE * draft.about:
+        return f"{name}: no limit below {_shown(threshold)} can be met, which promises little of {_shown(draft.about)}"
     epsilon = budget(NOISE_SHARE * sensitivity / threshold)
     if epsilon > MOST_EPSILON:
         return f"{name}: with so few rows its noise would need a budget of {float(epsilon):g}"
@@ -363,6 +368,8 @@ def _settled(
 
 
 def _shown(value: float) -> str:
+    if value < 0:
+        return "not above 0"
     return figure(value, 2) if math.isfinite(value) else "nothing to compare"
 
 

@@ -59,7 +59,15 @@ from synthrelease.studio.drafting.criteria import (
     ties,
 )
 from synthrelease.studio.drafting.members import AS_KEY_OF_ROOTS, MembersDraft, read_members
-from synthrelease.studio.drafting.options import AS_KEY, AreasDraft, UnitAnswer, draft_marks, ignoring, with_drafted_order
+from synthrelease.studio.drafting.options import (
+    AS_KEY,
+    AreasDraft,
+    UnitAnswer,
+    draft_marks,
+    ignoring,
+    lean_words,
+    with_drafted_order,
+)
 from synthrelease.studio.drafting.public_file import PublicFile, names_of, read_public_file
 from synthrelease.studio.drafting.text import (
     TEST,
@@ -155,7 +163,9 @@ class Tried:
         faint = tuple(pair for pair in kept.lost if not pair.strong)
         acceptance = replace(acceptance, lost=tuple(pair.columns for pair in kept.strong_lost), faint=faint)
         asks = drafting.promise.epsilon is None
-        plan = plan_words(drafting.begun.race, self.raced, kept, self.others, asks=asks)
+        plan = " ".join(
+            filter(None, [plan_words(drafting.begun.race, self.raced, kept, self.others, asks=asks), drafting.lean])
+        )
         return drafting.draft(replace(self.choices, plan=plan), acceptance)
 
 
@@ -177,7 +187,7 @@ class Drafting:
     ):
         self.promise, self.members, self.areas = promise, members, areas
         self.name, self.file, self.columns, self.left_out, self.progress = name, file, columns, left_out, progress
-        self.unit, self.n_kept, self.narrower = unit, 0, narrower
+        self.unit, self.n_kept, self.narrower, self.lean = unit, 0, narrower, ""
 
     def of(
         self,
@@ -227,7 +237,9 @@ class Drafting:
         if left > 0:
             raced = replace(raced, purse=self.promise.purse(left))
             self.progress("fitting one half of the public file, and comparing with the other")
-            standing = replace(standing, kept=race.figure(raced))
+            whole = self._all_rows(spec)
+            standing = replace(standing, kept=race.figure(raced, whole))
+            self.lean = "" if whole is None else lean_words(self.begun.table, whole, self.begun.binnings)
         choices = replace(self._choices_of(choices, raced, raced.purse.cost, race.terms(raced.told)), limit=raced.total)
         return Tried(drafting=self, choices=choices, acceptance=acceptance, standing=standing, raced=raced, others=others)
 
@@ -359,6 +371,13 @@ class Drafting:
 
     def read(self, spec: ReleaseSpec) -> Counts:
         return read_public(self.file.source, spec.schema, spec.input, spec.raw, spec.unit)
+
+    def _all_rows(self, spec: ReleaseSpec) -> Counts | None:
+        """All rows of the public file in the drafted bins, where a release has some of those of a person; None elsewhere."""
+        if self.unit is None or not self.unit.later:
+            return None
+        one = spec.space[0].transformation
+        return read_public(self.file.source, spec.schema, spec.input, spec.raw).merge(one.layout, one.maps)
 
     def _unruled(self) -> list[str]:
         """Columns that plausibility has nothing to say about."""

@@ -20,6 +20,7 @@ import numpy as np
 from synthrelease.criteria.facts import CriterionDraft
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import lattice
+from synthrelease.data.schema import Binning
 from synthrelease.errors import InputError, closest, listing, so_many
 from synthrelease.generators.measured_noise import CountNoise
 from synthrelease.generators.measurements import divided, power_of
@@ -548,6 +549,22 @@ class UnitAnswer:
             without_key=int((~with_key).sum()),
             later=int(np.maximum(of_each - self.records, 0).sum()),
         )
+
+
+def lean_words(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> str:
+    """Say which share of a bin leans most because persons count once, and not with all their rows.
+
+    Parameters
+    ----------
+    table, whole : the rows of persons that are released, and all rows of the public file, in the same bins.
+    """
+    shares = [[rows.marginal([place]) / rows.total for rows in (table, whole)] for place in range(len(binnings))]
+    column, (of_persons, of_all) = max(enumerate(shares), key=lambda each: float(np.abs(each[1][0] - each[1][1]).max()))
+    most = int(np.abs(of_persons - of_all).argmax())
+    return (
+        f"Of all bins {binnings[column].labels[most]!r} of {table.layout.columns[column]!r} leans most: {of_persons[most]:.0%} "
+        f"of the rows that stand for persons, {of_all[most]:.0%} of all rows of the public file."
+    )
 
 
 def with_drafted_order(answer: UnitAnswer | None, sources: Collection[str]) -> UnitAnswer | None:

@@ -688,7 +688,9 @@ MOST_LEFT_OUT = 0.01
 
 def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
     """The columns, of which those with the most gaps get a bin of missing values until few enough rows are left out."""
-    few = sorted((column for column in columns if column.missing_rows and not column.keeps_missing), key=_gaps)
+    few = sorted(
+        (column for column in columns if column.missing_rows and not (column.keeps_missing or column.weight)), key=_gaps
+    )
     left_out, kept = np.zeros(rows.n_rows, dtype=bool), set[str]()
     for column in few:
         together = left_out | rows.without([column.source, *([column.minus] if column.minus else [])])

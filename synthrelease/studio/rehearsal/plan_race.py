@@ -158,6 +158,7 @@ class Kept:
         fits, of independent columns, and of the rows that were fitted.
     strong : how many pairs are associated.
     lost : associated pairs, also in few rows alone, and that most fits lose.
+    beside : the rows that fits are compared with, in words.
     """
 
     every: float | None
@@ -168,6 +169,7 @@ class Kept:
     sample: float
     strong: int
     lost: tuple[Pair, ...]
+    beside: str = "the other half"
 
     @property
     def share(self) -> float | None:
@@ -196,7 +198,7 @@ class Kept:
         lost = len(self.strong_lost)
         found = (
             f"A fit to one half of the public file keeps {shown_share(self.share)} of the pairwise associations in "
-            f"the other half, give or take {self.error:.0%} (100%: a sample of the same population; 0%: independent columns). "
+            f"{self.beside}, give or take {self.error:.0%} (100%: a sample of the same population; 0%: independent columns). "
             f"Of a table of two columns {percent(self.off)} of the rows are in a wrong cell, on average; with independent "
             f"columns {percent(self.independent)} would be, with a sample {percent(self.sample)}. "
             f"Of {self.strong} {strong} {lost or 'none'} {'are' if lost > 1 else 'is'} lost."
@@ -431,9 +433,15 @@ class PlanRace:
         return model.sample(round(table.total), SeededEntropy(self._seed, 13, number).generator())
 
     @one_thread
-    def figure(self, raced: Raced) -> Kept | None:
-        """What a plan keeps, and loses, by several fits; None where a fit fails."""
-        return self._figure(self._generator_of(raced), _charge(raced.purse, self._part), self._halves, self._background)
+    def figure(self, raced: Raced, whole: Counts | None = None) -> Kept | None:
+        """What a plan keeps, and loses, by several fits; None where a fit fails.
+
+        Parameters
+        ----------
+        whole : the rows that a reader compares with, where they are more than those of the other half: all rows of persons of
+            whom a release has some.
+        """
+        return self._figure(self._generator_of(raced), _charge(raced.purse, self._part), self._halves, self._background, whole)
 
     @one_thread
     def tested(self, spec: ReleaseSpec, rows: Counts) -> Kept | None:
@@ -450,7 +458,14 @@ class PlanRace:
         background = Background(plausibility=spec.synthetic.merge(transformation), ordered=transformation.ordered)
         return self._figure(one.generator, one.generator.charge(cost), sides, background)
 
-    def _figure(self, generator: Generator, charge: Charge, sides: Sequence[Counts], background: Background) -> Kept | None:
+    def _figure(
+        self,
+        generator: Generator,
+        charge: Charge,
+        sides: Sequence[Counts],
+        background: Background,
+        whole: Counts | None = None,
+    ) -> Kept | None:
         n_rows = round(self._table.total)
         tied = [pair for pair in self._pairs if pair.strong or pair.faint(n_rows)]
         off, times = list[list[float]](), Counter[tuple[str, str]]()
@@ -458,7 +473,8 @@ class PlanRace:
             drawn = self._drawn(generator, charge, sides[number % 2], background, number)
             if drawn is None:
                 return None
-            off.append([pairs_off(self._halves[1 - number % 2], drawn, each.pairs) for each in self._yardsticks])
+            others = self._halves[1 - number % 2] if whole is None else whole
+            off.append([pairs_off(others, drawn, each.pairs) for each in self._yardsticks])
             now = {pair.columns: pair.cramers_v for pair in strongest_pairs(drawn, missing=self._missing)}
             times.update(pair.columns for pair in tied if now[pair.columns] < _LOST * pair.cramers_v)
         kept = [
@@ -477,6 +493,7 @@ class PlanRace:
             sample=self._yardsticks[0].sample,
             strong=sum(pair.strong for pair in self._pairs),
             lost=tuple(sorted(lost, key=lambda pair: -pair.cramers_v)),
+            beside="the other half" if whole is None else "all its rows, also those of persons that are not released",
         )
 
 

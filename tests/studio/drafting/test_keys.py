@@ -185,6 +185,14 @@ def test_a_row_that_is_left_out_for_its_person_is_not_said_to_lack_a_value(tmp_p
     text = " ".join(found.configuration.replace("\n#", " ").split())
     assert 'key = "patient" first_by = "random"' in text
     assert f"{rows - 400} rows of persons who have more" in text
+    assert "of the pairwise associations in all its rows, also those of persons that are not released" in text
+    leans = re.search(r"leans most: (\d+)% of the rows that stand for persons, (\d+)% of all rows", text)
+    assert leans is not None
+    first, every = (
+        int(leans[1]),
+        int(leans[2]),
+    )  # of a person with k visits the first is drawn with probability 1/k: 46% for 33%
+    assert 7 <= first - every <= 20
     assert f"Rows without points are left out: {blank} of the {rows:,} rows" in text
 
 

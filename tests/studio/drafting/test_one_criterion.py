@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.facts import CriterionDraft
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.criteria import with_threshold
 from synthrelease.studio.drafting.edits import criterion_edits, kinds_asked_for
 from synthrelease.studio.drafting.toml_edit import changed
+from synthrelease.studio.rehearsal.closer_look import Yardstick
 from tests.helpers.tiny import write_config
 
 PAIRS = 'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]'
@@ -64,3 +67,15 @@ def test_other_questions_and_columns_are_refused(tmp_path: Path, what: str, colu
     spec = load_spec(write_config(tmp_path))
     with pytest.raises(ValueError, match="Expected"):
         criterion_edits(spec, {"criteria": []}, what, columns, threshold="1", epsilon="1")
+
+
+@pytest.mark.parametrize(("about", "drafted"), [(0.12, False), (0.3, False), (0.8, True), (None, True)])
+def test_a_threshold_is_a_fraction_of_what_its_figure_is_about(about: float | None, drafted: bool) -> None:
+    """A share of 12% within 15 points promises nothing; of 80% it does. Below zero there is no error to print."""
+    guess = CriterionDraft(settings={"name": "share of ill"}, remark="", about=about)
+    yardstick = Yardstick(perfect=-0.01, projected=0.0, independent=0.5)
+    found = with_threshold(guess, yardstick, [0.11, 0.12], 1e-5, 0.0)
+    assert isinstance(found, CriterionDraft) == drafted
+    assert ("which promises little of" in str(found)) != drafted
+    if isinstance(found, CriterionDraft):
+        assert found.seen.startswith("not above 0 between halves")
