@@ -336,6 +336,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
             claim=claim(document),
             right=protection.right_guess(document, whole_person=document.domain.persons is not None),
             person=protection.person_text(document),
+            protection=protection.data_protection(document),
             statements=statements(document),
             lines=list(charge_lines(document.charges)),
             family=document.configuration["generator"]["family"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from contextlib import redirect_stdout
 from dataclasses import replace
 from decimal import Decimal, localcontext
@@ -13,8 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle.card.numbers import exact_epsilon, worst_factor
-from synthrelease.bundle.card.sections import domain_text, left_out_text, person_text, right_guess, rows_left_out
+from synthrelease.bundle.card.numbers import public_epsilon, worst_factor
+from synthrelease.bundle.card.sections import (
+    BELIEFS,
+    data_protection,
+    domain_text,
+    left_out_text,
+    person_text,
+    right_guess,
+    rows_left_out,
+)
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.write import write_bundle
 from synthrelease.cli.terminal import ROWS_IN_WORDS
@@ -90,7 +99,7 @@ def test_the_public_part_says_what_protects_a_person_with_several_records(made: 
         public = in_words((folder / name).read_text(encoding="utf-8").replace("\\", "").partition(start)[2].partition(end)[0])
         factor, right = worst_factor(2 * TOTAL), right_guess(release_document(made, {}), whole_person=True)
         assert "That of a person with 2 records, at most" in public, name
-        assert f"by a larger epsilon, at most {exact_epsilon(str(2 * TOTAL))}: the factor is {factor}, the guess" in public
+        assert f"by a larger epsilon, at most {public_epsilon(str(2 * TOTAL))}: the factor is {factor}, the guess" in public
         assert f"with a probability of at most {right}, and delta is at most 0." in public
 
 
@@ -270,3 +279,42 @@ def test_the_guarantee_of_a_release_has_its_unit(made: Release) -> None:
     assert made.guarantee.of_a_person == (2 * TOTAL, 0)
     assert replace(made.guarantee, records_per_person=5).of_a_person == (5 * TOTAL, 0)
     assert comb(2, 1) * made.guarantee.epsilon == 2 * TOTAL
+
+
+# --- In the terms of data protection ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", ["1/100", "7/10", "3", "48/5"])
+def test_a_belief_rises_to_what_randomised_response_makes_of_it(document: ReleaseDocument, epsilon: str) -> None:
+    """An answer that is e^eps times as likely for one of two records as for the other moves a belief by Bayes' rule, and none
+    that keeps the guarantee moves it further. The card rounds up, by less than a tenth of a percent."""
+    person = document.guarantee.person.model_copy(update={"epsilon_exact": epsilon, "delta_exact": "0"})
+    heading, text = data_protection(changed(document, guarantee={"person": person}))[0]
+    risen = [float(number) for number in re.findall(r"to at most ([\d.]+)%", text)]
+    likely = exp(Fraction(epsilon)) / (1 + exp(Fraction(epsilon)))
+    for before, said in zip(BELIEFS, risen, strict=True):
+        after = 100 * before * likely / (before * likely + (1 - before) * (1 - likely))
+        assert after <= said <= after + 0.1 + 1e-9
+    assert heading == "Singling out"
+
+
+def test_with_a_delta_only_the_guess_between_equally_likely_files_is_said(document: ReleaseDocument) -> None:
+    """A delta may reveal a record for sure, however seldom: then no belief below a half has a bound."""
+    person = document.guarantee.person.model_copy(update={"epsilon_exact": "1", "delta_exact": "1/1000000000"})
+    with_delta = changed(document, guarantee={"person": person})
+    texts = dict(data_protection(with_delta))
+    assert f"in at most {right_guess(with_delta, whole_person=True)} of cases" in texts["Singling out"]
+    assert "rises" not in texts["Singling out"]
+
+
+def test_where_nothing_is_promised_to_a_person_it_is_said_of_a_record(document: ReleaseDocument) -> None:
+    nothing = document.guarantee.person.model_copy(update={"epsilon_exact": None, "delta_exact": None})
+    texts = dict(data_protection(changed(document, guarantee={"person": nothing})))
+    assert "one record were used" in texts["Singling out"]
+    assert not any("person" in text for text in texts.values())
+
+
+@pytest.mark.parametrize("exact", ["0", "1/1000", "7/10", "33489051/5000000", "1099/1000", "10001/1000", "123456"])
+def test_the_public_reads_an_epsilon_that_is_never_too_small(exact: str) -> None:
+    value, said = Fraction(exact), Fraction(public_epsilon(exact).replace(",", ""))
+    assert value <= said <= value * Fraction(101, 100)

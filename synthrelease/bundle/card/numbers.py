@@ -78,6 +78,13 @@ def exact_epsilon(exact: str) -> str:
     return decimal_text(Fraction(exact))
 
 
+def public_epsilon(exact: str) -> str:
+    """Round an exact epsilon up to three significant digits, as the public reads it: never understated."""
+    value = Fraction(exact)
+    unit = Fraction(10) ** (math.floor(math.log10(value)) - 2) if value else Fraction(1)
+    return decimal_text(math.ceil(value / unit) * unit)
+
+
 def cost(node: ChargePart) -> str:
     """What a node of the charge tree costs: its epsilon, or the curve that bounds its Renyi divergence of order a."""
     if node.renyi is None:

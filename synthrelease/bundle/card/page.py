@@ -26,9 +26,9 @@ from synthrelease.bundle.card import sections as protection
 from synthrelease.bundle.card import sections as questions
 from synthrelease.bundle.card.numbers import (
     environment,
-    exact_epsilon,
     labelled,
     link,
+    public_epsilon,
     rounded_up,
     without_exponent,
     worst_factor,
@@ -139,7 +139,7 @@ class Wording:
             "rows": figure(document.n_rows),
             "columns": str(len(columns)),
             "names": names,
-            "epsilon": exact_epsilon(document.guarantee.epsilon_exact),
+            "epsilon": public_epsilon(document.guarantee.epsilon_exact),
             "factor": worst_factor(Fraction(document.guarantee.epsilon_exact)),
             "delta": without_exponent(document.guarantee.delta),
             "right": right_guess(document),
@@ -170,7 +170,7 @@ def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
     epsilon, delta = person.epsilon_exact, person.delta_exact
     return {
         "person_records": str(person.records),
-        "person_epsilon": exact_epsilon(epsilon) if epsilon else "",
+        "person_epsilon": public_epsilon(epsilon) if epsilon else "",
         "person_delta": without_exponent(float(Fraction(delta))) if delta else "",
         "person_factor": worst_factor(Fraction(epsilon)) if epsilon else "",
         "person_right": right_guess(document, whole_person=True),

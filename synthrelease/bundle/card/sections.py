@@ -676,6 +676,61 @@ def right_guess_text(document: ReleaseDocument) -> str:
     )
 
 
+BELIEFS = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100))
+"""What somebody holds likely before the release, in the half page for data protection."""
+
+
+def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
+    """Say in the terms of data protection what the guarantee bounds (singling out, linking, inference), and what it does not.
+
+    Of a person where the release promises something to a whole person, else of one record. With a delta only the guess between
+    two equally likely files has a bound that holds without exception (theory 1.4, two worlds).
+    """
+    person = document.guarantee.person
+    whole = person.epsilon_exact is not None and person.delta_exact is not None
+    who = "person" if whole else "record"
+    guarantee = person if whole else document.guarantee
+    delta, factor = guarantee.delta_exact, exp_up(Fraction(guarantee.epsilon_exact or 0))
+    if delta == "0":
+        beliefs = ", ".join(f"from {float(100 * before):g}% to at most {_after(before, factor)}" for before in BELIEFS)
+        bound = f"What somebody held likely before the release rises {beliefs}, whatever else they know."
+    else:
+        right = right_guess(document, whole_person=whole)
+        bound = f"Somebody who held both equally likely guesses right in at most {right} of cases, whatever else they know."
+    least = document.minimum_count
+    cells = f"Besides, no combination of values stands in fewer than {least} rows. " if least > 1 else ""
+    return [
+        (
+            "Singling out",
+            f"Can somebody tell whether the records of one {who} were used, and not others in their place? {bound}",
+        ),
+        (
+            "Linking",
+            f"Can somebody connect a {who} of another list with a row of this table? No row belongs to anybody: rows were "
+            "drawn from noisy statistics. A row that agrees with a list agrees by chance, or because many have these "
+            "values; what it tells of one of them is bounded as above. Further releases from the same records add their "
+            "epsilons to this one.",
+        ),
+        (
+            "Inference",
+            f"Can somebody learn a value of one {who}? Beyond what the release would tell without the records of this {who}, "
+            "no more than the same bound allows. What holds of a group is learned of everybody in it, also of those "
+            "whose records were not used: that is what statistics are for, and no method that publishes them prevents it.",
+        ),
+        (
+            "In place of other measures",
+            f"{cells}Minimum counts and suppression alone hide small cells; they put no bound on what several tables tell "
+            "together, or on what somebody knows beforehand. The bounds above hold for all files of this release together.",
+        ),
+    ]
+
+
+def _after(before: Fraction, factor: Fraction) -> str:
+    """The largest probability that a belief rises to when its odds rise by a factor, rounded up to a tenth of a percent."""
+    exact = before * factor / (before * factor + 1 - before)
+    return f"{math.ceil(1000 * exact) / 10:g}%"
+
+
 # The rare groups of a release: bins of which only the number of rows was measured.
 
 
