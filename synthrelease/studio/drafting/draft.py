@@ -238,8 +238,9 @@ class Drafting:
             raced = replace(raced, purse=self.promise.purse(left))
             self.progress("fitting one half of the public file, and comparing with the other")
             whole = self._all_rows(spec)
-            standing = replace(standing, kept=race.figure(raced, whole))
-            self.lean = "" if whole is None else lean_words(self.begun.table, whole, self.begun.binnings)
+            standing = replace(standing, kept=race.figure(raced))
+            if whole is not None and (beside := race.figure(raced, whole)) is not None:
+                self.lean = f"{beside.words} {lean_words(self.begun.table, whole, self.begun.binnings)}"
         choices = replace(self._choices_of(choices, raced, raced.purse.cost, race.terms(raced.told)), limit=raced.total)
         return Tried(drafting=self, choices=choices, acceptance=acceptance, standing=standing, raced=raced, others=others)
 

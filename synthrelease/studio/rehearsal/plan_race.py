@@ -142,6 +142,9 @@ class Raced:
         return self.adaptive is not None and self.kept is not None and self.adaptive >= self.kept + _BETTER
 
 
+OTHER_HALF = "the other half"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Kept:
     """What a release keeps of the associations, as a reader finds it who has other rows.
@@ -169,7 +172,7 @@ class Kept:
     sample: float
     strong: int
     lost: tuple[Pair, ...]
-    beside: str = "the other half"
+    beside: str = OTHER_HALF
 
     @property
     def share(self) -> float | None:
@@ -192,6 +195,16 @@ class Kept:
     @property
     def words(self) -> str:
         """The figure in sentences."""
+        if self.beside != OTHER_HALF:  # what leans is no loss of a fit
+            more = (
+                " That is more than independent columns have beside rows that are released."
+                if self.off > self.independent
+                else ""
+            )
+            return (
+                f"Beside {self.beside}, {percent(self.off)} of the rows of a table of two columns are in a wrong cell, on "
+                f"average.{more} The release describes persons, each with as many rows as are released, and not all rows."
+            )
         if self.share is None:
             return "On so few rows nobody can tell how much of the dependence between columns its fits keep."
         strong = "pair of columns that are associated" if self.strong == 1 else "pairs of associated columns"
@@ -493,7 +506,7 @@ class PlanRace:
             sample=self._yardsticks[0].sample,
             strong=sum(pair.strong for pair in self._pairs),
             lost=tuple(sorted(lost, key=lambda pair: -pair.cramers_v)),
-            beside="the other half" if whole is None else "all its rows, also those of persons that are not released",
+            beside=OTHER_HALF if whole is None else "all rows of the public file, also those that are not released of a person",
         )
 
 
