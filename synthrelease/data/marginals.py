@@ -25,6 +25,8 @@ from synthrelease.data.counts import (
 )
 from synthrelease.data.layout import Columns, Layout
 
+_CELLS_A_ROW = 16
+"""Cells of a table for each of its different rows, above which pairs are counted from the rows."""
 KEPT_TABLES, KEPT_CELLS = 1024, 2 * DENSE_LIMIT
 """Sub-tables that a lattice keeps to sum others from, and the numbers in them (64 MiB), beside the whole table."""
 
@@ -267,9 +269,11 @@ def with_pairs(table: Counts) -> Lattice:
     """The marginals of a table of which nearly all pairs of columns will be asked for: these are counted at once.
 
     One by one, the pairs of 200 columns with 2 bins take six times as long. Pairs that need more room than is kept, and those
-    of a full array, are counted when they are asked for.
+    of a full array, are counted when they are asked for. Of few rows there is no full array: to sum it takes as long as it has
+    cells.
     """
-    whole, sizes = lattice(table), table.layout.sizes
+    sizes, few = table.layout.sizes, table.layout.n_cells > _CELLS_A_ROW * len(table)
+    whole = Lattice(table.layout, None, Sparse(table.bins, table.counts)) if few else lattice(table)
     cells = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
     if whole.whole is None and cells <= KEPT_CELLS:
         for columns, values in sub_tables(whole, 2):

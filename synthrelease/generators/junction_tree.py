@@ -189,9 +189,28 @@ def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
     return linked
 
 
-def largest_clique(sizes: Sequence[int], sets: Iterable[Columns]) -> int:
-    """Cells of the largest clique of `JunctionTree.of`, without the tree."""
-    return max(math.prod(sizes[column] for column in clique) for clique in _eliminated(sizes, sets))
+def largest_clique(sizes: Sequence[int], sets: Iterable[Columns], most: float = math.inf) -> float:
+    """Cells of the largest clique of `JunctionTree.of`, without the tree; where one has more than `most`, of the first such.
+
+    Columns whose neighbours are joined already stay so while others are eliminated, and their cliques are no larger afterwards:
+    all of them go at once. A column v is one of them where each two of its d closed neighbours are joined: where the row of v
+    in (A A) * A has the sum d^2, with A the links and ones in its diagonal.
+    """
+    linked = np.eye(len(sizes), dtype=np.float32)
+    places = {(one, other) for columns in sets for one in columns for other in columns}
+    if places:
+        linked[tuple(zip(*places, strict=True))] = 1
+    cells, largest = np.array(sizes, dtype=float), 1.0
+    while len(cells) and largest <= most:
+        of_clique = np.where(linked > 0, cells, 1.0).prod(axis=1)
+        gone = ((linked @ linked) * linked).sum(axis=1) == linked.sum(axis=1) ** 2
+        if not gone.any():
+            gone[of_clique.argmin()] = True
+            near = linked[gone][0]
+            linked = np.maximum(linked, np.outer(near, near))
+        largest = max(largest, float(of_clique[gone].max()))
+        linked, cells = linked[~gone][:, ~gone], cells[~gone]
+    return largest
 
 
 def _eliminated(sizes: Sequence[int], sets: Iterable[Columns]) -> Iterator[Columns]:

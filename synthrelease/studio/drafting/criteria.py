@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -48,8 +47,6 @@ LEAST_KEPT, LEAST_OF_STRONGEST = 0.25, 0.4
 are independent, what all have is chance above all."""
 ATTEMPTS = 6
 """Noisy fits that a threshold has to leave room for."""
-_SLOW = 10
-"""Seconds of a fit after which the next one is told of."""
 _ROOM = 1.25
 """Threshold over the largest figure of those fits and of the file's halves."""
 MOST_OF_FIGURE = 0.25
@@ -271,10 +268,8 @@ def _fits(spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str]
     """One by one, so that nobody waits minutes for a word."""
     fits: list[AttemptResult] = []
     while len(fits) < ATTEMPTS:
-        start = time.perf_counter()
+        progress(f"fit {len(fits) + 1} of {ATTEMPTS}")
         fits += run_attempts(spec, PrivateCounts(public, Meter(())), {}, seed, [(0, len(fits))], spec.generation_budget)
-        if len(fits) < ATTEMPTS and (seconds := time.perf_counter() - start) > _SLOW:
-            progress(f"fit {len(fits) + 1} of {ATTEMPTS}; the last one took {seconds:.0f} seconds")
     return fits
 
 

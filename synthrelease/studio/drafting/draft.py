@@ -10,6 +10,7 @@ import math
 import os
 import re
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -94,6 +95,9 @@ FIGURES = Fraction(2, 5)
 
 ANY = Promise()
 
+_PATIENCE = 4
+"""Seconds without a word, after which the next step is told of."""
+
 Progress = Callable[[str], None]
 """Told what is being done."""
 
@@ -146,7 +150,7 @@ class Tried:
         """The same plan with further columns, tables and criteria, tried as a whole."""
         spec = self.drafting.loaded(choices, first)
         rows = self.drafting.read(spec)
-        acceptance, standing = settle(first, spec, rows, SEED, self.drafting.progress)
+        acceptance, standing = settle(first, spec, rows, SEED, self.drafting.patient)
         others = choices.rows + TEST + acceptance.epsilon
         if choices.limit > others:
             choices = replace(choices, generation=self.drafting.promise.purse(choices.limit - others).cost)
@@ -186,7 +190,8 @@ class Drafting:
         narrower: Drafting | None = None,
     ):
         self.promise, self.members, self.areas = promise, members, areas
-        self.name, self.file, self.columns, self.left_out, self.progress = name, file, columns, left_out, progress
+        self.name, self.file, self.columns, self.left_out, self._progress = name, file, columns, left_out, progress
+        self._said = time.monotonic()
         self.unit, self.n_kept, self.narrower, self.lean = unit, 0, narrower, ""
 
     def of(
@@ -197,10 +202,20 @@ class Drafting:
         narrower: Drafting | None = None,
     ) -> Drafting:
         """The same draft of other columns, without areas; or of the same columns in wider bins than those of another draft."""
-        progress = progress or self.progress
+        progress = progress or self._progress
         return Drafting(
             self.name, self.file, columns, left_out, progress, self.unit, self.promise, self.members, narrower=narrower
         )
+
+    def progress(self, doing: str) -> None:
+        """Say what is being done."""
+        self._said = time.monotonic()
+        self._progress(doing)
+
+    def patient(self, doing: str) -> None:
+        """Say what is being done, where nothing was said for some seconds."""
+        if time.monotonic() - self._said > _PATIENCE:
+            self.progress(doing)
 
     @property
     def wide(self) -> list[ColumnDraft]:
@@ -221,22 +236,23 @@ class Drafting:
         """
         choices, race = self.begun.choices, self.begun.race
         first, figures, rows = self._criteria(), min(FIGURES, most / 5), None
+        others = choices.rows + TEST + figures
+        raced = race.cheapest(most, others, above, only_pairs=only_pairs)
         while True:
-            others = choices.rows + TEST + figures
-            raced = race.cheapest(most, others, above, only_pairs=only_pairs)
             choices = self._choices_of(choices, raced, raced.purse.cost, race.terms(raced.told))
             self.progress(f"trying the draft on the public file at epsilon {float(raced.total):g}")
             spec = self.loaded(choices, first)
             rows = rows or self.read(spec)  # read again: criteria use the rows' own values
-            acceptance, standing = settle(first, spec, rows, SEED, self.progress)
+            acceptance, standing = settle(first, spec, rows, SEED, self.patient)
             if acceptance.epsilon <= figures or raced.total <= others:
                 break
             figures = acceptance.epsilon + FIGURES / 4
+            others = choices.rows + TEST + figures
+            raced = race.paid(raced, others)
         others = choices.rows + TEST + acceptance.epsilon
         left = raced.total - others
         if left > 0:
             raced = replace(raced, purse=self.promise.purse(left))
-            self.progress("fitting one half of the public file, and comparing with the other")
             whole = self._all_rows(spec)
             standing = replace(standing, kept=race.figure(raced))
             if whole is not None and (beside := race.figure(raced, whole)) is not None:
@@ -299,7 +315,7 @@ class Drafting:
                 )
             ]
             narrower = before.race, maps
-        race = PlanRace(table, plausible, pairs, transformation.ordered, gaps, self.promise, SEED, narrower)
+        race = PlanRace(table, plausible, pairs, transformation.ordered, gaps, self.promise, SEED, narrower, self.patient)
         return Ground(choices=choices, race=race, table=table, pairs=tuple(pairs), binnings=tuple(transformation.binnings))
 
     def _choices_of(self, choices: Choices, raced: Raced, cost: Fraction, tables: tuple[str, ...]) -> Choices:
@@ -807,7 +823,7 @@ def smaller_draft(drafting: Drafting, whole: Tried) -> Tried:
         drafting.progress(f"too many columns for so few rows: trying {kept} of {len(columns)} columns")
         stay, gone = fewer(drafted, order, kept)
         left_out = [*whole.drafting.left_out, *gone]
-        one = drafting.of(stay, left_out, lambda doing: None).tried(most, above=most, only_pairs=True)
+        one = drafting.of(stay, left_out).tried(most, above=most, only_pairs=True)
         stays = what_stays(len(one.drafting.columns), len(columns), how)
         reached = f" In fits to it {_off(one.standing.kept)}." if one.standing.kept and one.standing.tells else ""
         smaller = f"{why} So this draft has {stays}.{reached}"

@@ -6,9 +6,10 @@ Everything here looks at exact counts: of public data alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -177,7 +178,12 @@ class Purse:
 
     def rows_of_noise(self, tables: _Sharing) -> float:
         """Expected, in all cells of tables that share it by their weights."""
-        return self.kind.of_table(self.cost).mean_size * tables.weight**self._power * tables.cells
+        return self._whole * tables.weight**self._power * tables.cells
+
+    @cached_property
+    def _whole(self) -> float:
+        """Expected noise of a cell of a table that gets all of it."""
+        return self.kind.of_table(self.cost).mean_size
 
     def sharing(self, tables: Iterable[tuple[int, Fraction]]) -> _Sharing:
         """Of tables, each with its cells and its weight."""
@@ -232,6 +238,7 @@ def telling_tables(
     first: Sequence[Columns] = (),
     *,
     only_pairs: bool = False,
+    progress: Callable[[str], None] = lambda doing: None,
 ) -> TellingTables:
     """Sub-tables of two or three columns that a model of maximum entropy should be told, when telling costs accuracy.
 
@@ -248,6 +255,7 @@ def telling_tables(
     missing : columns whose last bin is no value.
     first : tables that come before all others, as far as a model can hold them.
     only_pairs : whether tables of three columns are left out, and few rounds made: where rows are few, noise hides the rest.
+    progress : told of every round.
     """
     search, lost, faint = _Search(table, plausibility, purse, first), list[tuple[str, str]](), list[Pair]()
     pairs = _pairs(table)
@@ -255,6 +263,7 @@ def telling_tables(
     try:
         worst = math.inf
         for number in range(FEW_ROUNDS if only_pairs else MOST_ROUNDS):
+            progress(f"looking for tables of two columns: round {number + 1} of {MOST_ROUNDS} at most")
             errors = search.errors_of(search.modelled(seed + number), pairs)
             if search.add_best(pairs, errors):
                 continue
@@ -264,9 +273,11 @@ def telling_tables(
             worst = errors[blocked[0]]
             search.put_first(blocked[: max(2, len(table.layout.sizes) // 4)])
         for number in range(0 if only_pairs else FEW_ROUNDS):
+            progress(f"looking for tables of three columns: round {number + 1} of {FEW_ROUNDS} at most")
             candidates = [*pairs, *search.triples()]
             if not search.add_best(candidates, search.errors_of(search.modelled(seed + MOST_ROUNDS + number), candidates)):
                 break
+        progress("looking for pairs of columns that would be lost")
         losing = search.lost(search.modelled(seed), missing)
         search.add(pair for pair in tied_pairs(losing) if search.shows(pair))
         losing = [pair for pair in losing if not search.knows(pair)]
@@ -299,6 +310,8 @@ class _Search:
         self.exact = with_pairs(table)
         self.chosen: list[Columns] = []
         self.rules = [mask.columns for mask in plausibility.masks]
+        self._shares: dict[Columns, _Sharing] = {}
+        self._refused = set[Columns]()
         self.put_first(())
 
     def errors_of_independence(self) -> dict[Columns, float]:
@@ -381,7 +394,7 @@ class _Search:
 
     def put_first(self, tables: Iterable[Columns]) -> None:
         """Choose these, and of those chosen before what a model can hold beside them, in the order in which it was chosen."""
-        before, self.chosen = self.chosen, []
+        before, self.chosen, self._refused = self.chosen, [], set()
         self._choose([*self.first, *tables, *before])
 
     def add(self, pairs: Iterable[Pair]) -> None:
@@ -397,8 +410,13 @@ class _Search:
         return any(set(columns) <= set(other) for other in self.chosen)
 
     def _fits(self, columns: Columns) -> bool:
-        """Whether a model can hold this table beside those that were chosen."""
-        return largest_clique(self.sizes, [*self.chosen, *self.rules, columns]) <= MODEL_CELLS
+        """Whether a model can hold this table beside those that were chosen; once it cannot, it cannot beside more."""
+        if columns in self._refused:
+            return False
+        fits = largest_clique(self.sizes, [*self.chosen, *self.rules, columns], MODEL_CELLS) <= MODEL_CELLS
+        if not fits:
+            self._refused.add(columns)
+        return fits
 
     def add_best(self, candidates: Iterable[Columns], errors: dict[Columns, float]) -> int:
         """Add tables, the most wrong for their price first, while they are worth it and a model can hold them; how many."""
@@ -436,7 +454,11 @@ class _Search:
         return self._sharing([*self.chosen, *alone])
 
     def _sharing(self, tables: Sequence[Columns]) -> _Sharing:
-        return self.purse.sharing((self._cells([columns]), weight_of(columns, self.sizes)) for columns in tables)
+        for columns in tables:
+            if columns not in self._shares:
+                self._shares[columns] = self.purse.sharing([(self._cells([columns]), weight_of(columns, self.sizes))])
+        shares = [self._shares[columns] for columns in tables]
+        return _Sharing(weight=sum(share.weight for share in shares), cells=sum(share.cells for share in shares))
 
     def _cells(self, tables: Iterable[Columns]) -> int:
         return sum(math.prod(self.sizes[column] for column in columns) for columns in tables)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -235,6 +235,7 @@ class PlanRace:
     ordered : of the columns (`Background.ordered`).
     missing : columns whose last bin is no value.
     narrower : the race in the bins that these are made up of, and for every column the bin that each of those is in.
+    progress : told of every fit.
     """
 
     def __init__(
@@ -247,7 +248,9 @@ class PlanRace:
         promise: Promise,
         seed: int,
         narrower: tuple[PlanRace, Sequence[np.ndarray]] | None = None,
+        progress: Callable[[str], None] = lambda doing: None,
     ):
+        self._progress = progress
         self._table, self._pairs, self._missing, self._promise, self._seed = table, pairs, missing, promise, seed
         self._background = Background(plausibility=plausibility, ordered=ordered)
         self._found: dict[tuple[Fraction, Fraction, int | None, bool], Raced] = {}
@@ -281,9 +284,14 @@ class PlanRace:
             if not cheaper.good:
                 break
             best = cheaper
-        if best.good or self._promise.important:  # a generator that finds its own tables promises none
+        aims = best.kept is not None and best.kept >= PROMISED
+        if best.good or aims or self._promise.important:  # a generator that finds its own tables promises none
             return best
         return replace(best, adaptive=self._finding_its_own(best.purse))
+
+    def paid(self, raced: Raced, others: Fraction) -> Raced:
+        """The same plan, once it is known what everything beside the tables costs."""
+        return replace(raced, purse=self._purse(raced.total, others))
 
     def keeps(self, total: Fraction, others: Fraction) -> float | None:
         """What a fit keeps at this epsilon of the whole release, as `cheapest` would begin; None where nobody can tell. It is
@@ -373,7 +381,14 @@ class PlanRace:
             purse = self._purse(total, others)
             plausibility = self._background.plausibility
             told = telling_tables(
-                self._table, plausibility, purse, self._seed, self._missing, self._important(), only_pairs=only_pairs
+                self._table,
+                plausibility,
+                purse,
+                self._seed,
+                self._missing,
+                self._important(),
+                only_pairs=only_pairs,
+                progress=self._progress,
             )
             self._found[asked] = self._fitted(total, others, told, weight)
         return self._found[asked]
@@ -438,6 +453,7 @@ class PlanRace:
 
     def _drawn(self, generator: Generator, charge: Charge, table: Counts, background: Background, number: int) -> Counts | None:
         """Rows of a fit; None where the fit fails."""
+        self._progress("fitting one half of the public file, to compare it with the other")
         private = PrivateCounts(table, Meter([charge])).rehearsed(SeededEntropy(self._seed, 12, number))
         try:
             model = generator.fit(private, charge, background)

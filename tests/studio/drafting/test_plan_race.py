@@ -257,6 +257,7 @@ def test_a_generator_that_finds_its_own_tables_is_drafted_where_it_is_better(
 ) -> None:
     monkeypatch.setattr(plan_race, "_BETTER", -10)
     monkeypatch.setattr(plan_race, "ENOUGH", 2.0)
+    monkeypatch.setattr(plan_race, "PROMISED", 2.0)
     spec = load_spec(drafted("own", Promise(epsilon=Fraction(2))))
     assert [each.family for each in spec.space.generators] == ["adaptive"]
     assert not spec.publish_measurements

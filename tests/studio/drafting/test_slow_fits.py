@@ -1,33 +1,59 @@
-"""While slow fits of a draft are made something is said."""
+"""While a draft is made something is said, at least every few seconds."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.generators.measured_noise import DiscreteLaplace
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.drafting import criteria
+from synthrelease.studio.drafting import draft as drafts
+from synthrelease.studio.rehearsal.dependence import Purse, telling_tables
 
 
-def test_slow_fits_are_told_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six fits of a hundred columns took minutes without a word. The last one needs none: what follows is told anyway."""
-    clock = iter([0, 3, 3, 20, 20, 50, 50, 51, 51, 90, 90, 200])
+def test_every_fit_of_a_draft_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six fits of a hundred columns took minutes without a word."""
     asked: list[list[tuple[int, int]]] = []
-    monkeypatch.setattr(criteria.time, "perf_counter", lambda: next(clock))
     monkeypatch.setattr(criteria, "run_attempts", lambda *given: asked.append(given[4]) or [given[4][0][1]])
     spec = SimpleNamespace(generation_budget=Fraction(1))
     told: list[str] = []
     counts = Counts(Layout(columns=("a",), sizes=(2,)), np.array([0]))
     assert criteria._fits(cast(ReleaseSpec, spec), counts, 7, told.append) == list(range(6))
     assert asked == [[(0, number)] for number in range(6)]
-    assert told == [
-        "fit 3 of 6; the last one took 17 seconds",
-        "fit 4 of 6; the last one took 30 seconds",
-        "fit 6 of 6; the last one took 39 seconds",
-    ]
+    assert told == [f"fit {number} of 6" for number in range(1, 7)]
+
+
+def test_a_step_is_told_where_nothing_was_said_for_some_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(drafts.time, "monotonic", lambda: now[0])
+    told: list[tuple[float, str]] = []
+    drafting = drafts.Drafting("x", cast(Any, None), [], [], lambda doing: told.append((now[0], doing)))
+    drafting.progress("begin")
+    for second in range(1, 31):
+        now[0] = float(second)
+        drafting.patient(f"step {second}")
+    times = [at for at, _ in told]
+    assert told[0] == (0.0, "begin")
+    assert max(np.diff(times)) < 10
+    assert min(np.diff(times)) > 3  # and no more often: a quick draft says its stages alone
+
+
+def test_every_round_of_the_search_for_tables_is_told() -> None:
+    random = np.random.default_rng(1)
+    one = random.integers(0, 3, 2_000)
+    columns = [np.where(random.random(2_000) < 0.8, one, random.integers(0, 3, 2_000)) for _ in range(4)]
+    table = Counts.of(Layout(columns=tuple("abcd"), sizes=(3,) * 4), columns)
+    told: list[str] = []
+    purse = Purse(kind=DiscreteLaplace, cost=Fraction(4))
+    telling_tables(table, Plausibility(layout=table.layout, masks=()), purse, progress=told.append)
+    assert told[0].startswith("looking for tables of two columns: round 1 of")
+    assert told[-1] == "looking for pairs of columns that would be lost"
+    assert any("three columns" in each for each in told)
