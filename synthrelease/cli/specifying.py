@@ -303,7 +303,9 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
 
 
 def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:
-    """Which pairs of columns the rows will carry, line by line."""
+    """What fits to public data keep, and which pairs of columns the rows will carry, line by line."""
+    if spec.not_promised.kept:
+        out.print(spec.not_promised.kept, markup=False, highlight=False)
     for line in carried_lines(spec, rows):
         out.print(line, markup=False, highlight=False)
 

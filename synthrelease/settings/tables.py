@@ -261,11 +261,14 @@ class NotPromisedTable(SpecTable):
     dependence : true where the release may be no better than a table with independent columns: then nothing is promised about
         the association of any two columns. Example: `dependence = true`, `why = "Only single columns are used"`.
     why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.
+    kept : what fits to public data keep of how columns hang together, in words, for the plan and the card.
+        Example: `kept = "A fit to one half of the public file keeps 84% in the other half."`.
     """
 
     pairs: tuple[Pair, ...] = Field(default=(), max_length=MOST_PAIRS)
     dependence: bool = False
     why: Reason = ""
+    kept: Annotated[Line, Field(max_length=1000)] = ""
 
     @model_validator(mode="after")
     def _says_why(self) -> NotPromisedTable:

@@ -493,8 +493,10 @@ def test_groups_of_which_only_the_number_was_measured_stand_among_what_may_not_b
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_is_not_promised_stands_among_what_may_not_be_concluded(language: str) -> None:
     words = sentences(language)
-    table = NotPromisedTable(pairs=("face:year",), why="The mint <knows> & accepts it")
+    kept = "A fit to one half keeps 84% in the other half."
+    table = NotPromisedTable(pairs=("face:year",), why="The mint <knows> & accepts it", kept=kept)
     told = changed(language, not_promised=table)
+    assert kept in told
     assert f"{words['not_promised_pairs']} face × year." in told
     unchecked = {"en": "nothing checked", "he": "דבר לא בדק"}  # criteria look at such pairs, too: with a wide threshold
     assert unchecked[language] not in words["not_promised_pairs"]
@@ -513,6 +515,7 @@ def test_what_is_not_promised_comes_from_the_acceptance_file_and_stands_in_the_p
         "pairs": ["face:year"],
         "dependence": False,
         "why": "It is not needed",
+        "kept": "",
     }
     assert "not_promised" not in json.loads(release_document(release, {}).dumped())
     plain = markdown_bytes(document, ReleasedTable.of(release.candidate)).decode()

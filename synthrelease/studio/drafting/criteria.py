@@ -64,6 +64,7 @@ class AcceptanceDraft:
     ----------
     lost : pairs of associated columns and that fits of the draft lose.
     faint : the same of pairs that are associated in few rows alone.
+    kept : what fits keep of the associations of columns, in words, for the plan and the card.
     """
 
     criteria: tuple[CriterionDraft, ...]
@@ -71,6 +72,7 @@ class AcceptanceDraft:
     left_out: tuple[str, ...]
     lost: tuple[tuple[str, str], ...] = ()
     faint: tuple[Pair, ...] = ()
+    kept: str = ""
 
     @property
     def epsilon(self) -> Fraction:

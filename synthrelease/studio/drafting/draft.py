@@ -165,7 +165,8 @@ class Tried:
         if kept is None:
             return drafting.draft(self.choices, acceptance)
         faint = tuple(pair for pair in kept.lost if not pair.strong)
-        acceptance = replace(acceptance, lost=tuple(pair.columns for pair in kept.strong_lost), faint=faint)
+        lost = tuple(pair.columns for pair in kept.strong_lost)
+        acceptance = replace(acceptance, lost=lost, faint=faint, kept=kept.words)
         asks = drafting.promise.epsilon is None
         plan = " ".join(
             filter(None, [plan_words(drafting.begun.race, self.raced, kept, self.others, asks=asks), drafting.lean])

@@ -248,7 +248,10 @@ def test_a_draft_costs_what_it_says_and_gives_the_tables_all_that_is_left(
     assert spec.limit * Fraction(9, 10) < spec.plan.total.epsilon <= spec.limit
     assert spec.rounds is not None  # one round, whose price is that of its test
     assert spec.plan.total.parts[-2].epsilon == spec.joint_test.charge.epsilon  # type: ignore[union-attr]
-    assert f"The plan costs at most epsilon {float(spec.limit):g}" in configuration.read_text()
+    text = " ".join(configuration.read_text().replace("\n#", "").split())
+    assert f"The plan costs at most epsilon {float(spec.limit):g}, delta {'0' if promise.pure else '1e-9'}. " in text
+    assert spec.not_promised.kept in text  # the figure of the plan and of the card is that of `init`
+    assert re.search(r"keeps \d+% of how columns .* would be, with a sample .* lost\.", spec.not_promised.kept)
 
 
 @pytest.mark.slow
