@@ -326,7 +326,7 @@ class PlanRace:
 
         Small files need little of it: a hundred records of the uniform table draw the rows of a thousand towards it.
         """
-        if not self._telling:
+        if not self._telling or (best.kept or 0.0) >= PROMISED:
             return best
         usual = best.prior_weight
         kept = {usual: [self._kept_with(best, usual, 1)]}
@@ -497,26 +497,26 @@ class PlanRace:
     ) -> Kept | None:
         n_rows = round(self._table.total)
         tied = [pair for pair in self._pairs if pair.strong or pair.faint(n_rows)]
-        off, times = list[list[float]](), Counter[tuple[str, str]]()
-        for number in range(_FITS):
+        off, kept, times = list[list[float]](), list[list[float]](), Counter[tuple[str, str]]()
+        while len(off) < _FITS and (len(off) < 2 or _apart(kept[0], kept[-1]) > _CLEARLY):
+            number = len(off)
             drawn = self._drawn(generator, charge, sides[number % 2], background, number)
             if drawn is None:
                 return None
             others = self._halves[1 - number % 2] if whole is None else whole
             off.append([pairs_off(others, drawn, each.pairs) for each in self._yardsticks])
+            kept.append(
+                [each.kept(value) if each.tells else math.nan for each, value in zip(self._yardsticks, off[-1], strict=True)]
+            )
             now = {pair.columns: pair.cramers_v for pair in strongest_pairs(drawn, missing=self._missing)}
             times.update(pair.columns for pair in tied if now[pair.columns] < _LOST * pair.cramers_v)
-        kept = [
-            np.array([each.kept(value) for value in values]) if each.tells else None
-            for each, values in zip(self._yardsticks, zip(*off, strict=True), strict=True)
-        ]
-        every, strongest = (None if each is None else float(each.mean()) for each in kept)
-        told = next((each for each in kept if each is not None), np.zeros(2))
-        lost = (pair for pair in tied if 2 * times[pair.columns] > _FITS)
+        every, strongest = (None if math.isnan(share) else float(share) for share in np.mean(kept, axis=0))
+        told = np.array(kept)[:, 0 if every is not None else 1]
+        lost = (pair for pair in tied if 2 * times[pair.columns] > len(off))
         return Kept(
             every=every,
             strongest=strongest,
-            error=float(told.std(ddof=1)),
+            error=0.0 if np.isnan(told).any() else float(told.std(ddof=1)),
             off=float(np.mean([first for first, _ in off])),
             independent=self._yardsticks[0].independent,
             sample=self._yardsticks[0].sample,
@@ -529,6 +529,11 @@ class PlanRace:
 def _gain(kept: Mapping[int, Sequence[Sequence[float]]], weight: int, usual: int) -> float:
     """How much more fits at a prior weight keep than at the usual one, the less of all pairs and of the strongest."""
     return float((np.mean(kept[weight], axis=0) - np.mean(kept[usual], axis=0)).min())
+
+
+def _apart(one: Sequence[float], other: Sequence[float]) -> float:
+    """The largest difference of two lists, of what can be told."""
+    return max((abs(a - b) for a, b in zip(one, other, strict=True) if not math.isnan(a + b)), default=0.0)
 
 
 def _spread(margin: np.ndarray, places: np.ndarray) -> np.ndarray:
@@ -573,7 +578,8 @@ PRIOR_WEIGHT = {True: 100, False: 30}
 PRIOR_WEIGHTS = (1, 5, 300)
 """That are raced against it."""
 _FITS, _LOST = 4, 0.5
-"""That a figure rests on, two to each half; a pair of which a fit keeps a smaller part of Cramer's V is lost in it."""
+"""Fits that a figure rests on, at most: the third and fourth only where the first two differ. A pair of which a fit keeps a
+smaller part of Cramer's V is lost in it."""
 _CLEARLY = 0.02
 """So much more has to be kept: by less, single fits differ by their noise."""
 
