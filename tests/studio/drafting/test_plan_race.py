@@ -251,7 +251,7 @@ def test_a_draft_costs_what_it_says_and_gives_the_tables_all_that_is_left(
     text = " ".join(configuration.read_text().replace("\n#", "").split())
     assert f"The plan costs at most epsilon {float(spec.limit):g}, delta {'0' if promise.pure else '1e-9'}. " in text
     assert spec.not_promised.kept in text  # the figure of the plan and of the card is that of `init`
-    assert re.search(r"keeps \d+% of how columns .* would be, with a sample .* lost\.", spec.not_promised.kept)
+    assert re.search(r"keeps \d+% of the pairwise associations .* would be, with a sample .* lost\.", spec.not_promised.kept)
 
 
 @pytest.mark.slow
