@@ -181,7 +181,7 @@ class Kept:
 
     @property
     def strong_lost(self) -> tuple[Pair, ...]:
-        """The lost pairs that do not are associated in few rows alone."""
+        """The lost pairs that are not associated in few rows alone."""
         return tuple(pair for pair in self.lost if pair.strong)
 
     def better(self, other: Kept) -> bool:
