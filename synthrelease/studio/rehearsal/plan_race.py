@@ -326,7 +326,7 @@ class PlanRace:
 
         Small files need little of it: a hundred records of the uniform table draw the rows of a thousand towards it.
         """
-        if not self._telling or (best.kept or 0.0) >= PROMISED:
+        if not self._telling or ((best.kept or 0.0) >= PROMISED and self._table.total >= _MANY_ROWS):
             return best
         usual = best.prior_weight
         kept = {usual: [self._kept_with(best, usual, 1)]}
@@ -577,6 +577,8 @@ PRIOR_WEIGHT = {True: 100, False: 30}
 """Where a race begins, by whether the noise is pure: that of Gaussian noise is smaller, and bears less of a prior."""
 PRIOR_WEIGHTS = (1, 5, 300)
 """That are raced against it."""
+_MANY_ROWS = 20_000
+"""From which on prior weights are not raced where enough is kept."""
 _FITS, _LOST = 4, 0.5
 """Fits that a figure rests on, at most: the third and fourth only where the first two differ. A pair of which a fit keeps a
 smaller part of Cramer's V is lost in it."""
