@@ -32,7 +32,7 @@ def test_all_three_ways_to_print_have_the_same_numbers(folder: Path) -> None:
     table = list(csv.DictReader(in_csv.splitlines()))
     assert [term["group"] for term in terms] == [row["group"] for row in table] == ["1-2", "3-4", "5-6"]
     assert [term["estimate"] for term in terms] == [float(row["estimate"]) for row in table]
-    shown = [line.split() for line in text.splitlines()[2:5]]
+    shown = [line.split() for line in text.splitlines()[3:6]]
     assert [line[0] for line in shown] == ["1-2", "3-4", "5-6"]
     assert [float(line[1].rstrip("%")) / 100 for line in shown] == pytest.approx([t["estimate"] for t in terms], abs=0.001)
 

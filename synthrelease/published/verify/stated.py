@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -216,9 +217,19 @@ def _criteria_problems(found: Sequence[CriterionPart], stated: Sequence[Mapping[
         return
     for part, table in zip(found, stated, strict=True):
         own = {"kind": part.kind, "threshold": part.threshold, "epsilon": part.epsilon_exact, **part.parameters}
-        wrong = [name for name, value in table.items() if name not in ("name", "reason") and not _same(value, own.get(name))]
+        said = table | ({"tables": _each_table(table["tables"])} if isinstance(table.get("tables"), list) else {})
+        wrong = [name for name, value in said.items() if name not in ("name", "reason") and not _same(value, own.get(name))]
         if wrong:
             yield f"criterion {part.name!r}: {', '.join(wrong)}: expected what the specification says, found something else"
+
+
+def _each_table(tables: Sequence[Any]) -> list[Any]:
+    """Return the tables one by one: `age:(sex + region)` stands for `age:sex` and `age:region`."""
+    single = []
+    for text in tables:
+        folded = re.fullmatch(r"\s*(.*?)\s*:\s*\((.*)\)\s*", text) if isinstance(text, str) else None
+        single += [f"{folded[1]}:{other.strip()}" for other in folded[2].split("+")] if folded else [text]
+    return single
 
 
 def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
