@@ -261,7 +261,7 @@ class NotPromisedTable(SpecTable):
     dependence : true where the release may be no better than a table with independent columns: then nothing is promised about
         the association of any two columns. Example: `dependence = true`, `why = "Only single columns are used"`.
     why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.
-    kept : what fits to public data keep of how columns hang together, in words, for the plan and the card.
+    kept : what fits to public data keep of the associations, in words, for the plan and the card.
         Example: `kept = "A fit to one half of the public file keeps 84% in the other half."`.
     """
 
