@@ -204,17 +204,22 @@ def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple
     unknown = [label for label in labels if label not in nearest.labels]
     if column.kind not in ("integer", "real"):
         _not_known(column, labels, nearest, unknown)
-    intervals = parse_bins(labels, whole_numbers=column.kind == "integer")
+    whole, missing = column.kind == "integer", [] if column.atoms.missing is None else [column.missing_label]
+    bins = [label for label in labels if label not in missing]
+    intervals = parse_bins(bins, whole_numbers=whole)
     low, high = column.bounds or (-math.inf, math.inf)
-    whole = column.kind == "integer"
-    if len(intervals) != len(labels) or intervals[0].lower > low or intervals[-1].upper < high + (1 if whole else 0):
+    if len(intervals) != len(bins) or intervals[0].lower > low or intervals[-1].upper < high + (1 if whole else 0):
         raise Unexpected(f"a total for each bin from {low:g} to {high:g} of {column.name!r}", f"totals of {listing(labels)}")
     for interval in intervals[1:]:
         if interval.lower not in column.edges:
             raise Unexpected(
                 f"bins of {column.name!r} that are made up of its bins ({listing(nearest.labels)})", repr(interval.label)
             )
-    return group_binning(column, labels).of_atom
+    if missing and len(bins) == len(labels):
+        expected = f"a total for missing values of {column.name!r} ({missing[0]!r}), too, 0 where there are none"
+        raise Unexpected(expected, "none")
+    groups = [labels.index(label) for label in (*bins, *missing)]
+    return tuple(groups[group] for group in group_binning(column, bins).of_atom)
 
 
 def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown: Sequence[str]) -> None:

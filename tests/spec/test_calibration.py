@@ -51,6 +51,20 @@ def test_groups_are_bins_of_an_alternative_or_coarser_ones_and_fit_every_alterna
         assert released.into == (tuple(int(label == "55-74") for label in labels),)
 
 
+MISSING = {"bounds = [15, 74]": 'bounds = [15, 74]\nmissing = "bin"\nmissing_label = "unknown"'}
+
+
+def test_missing_values_of_a_number_are_a_group_with_a_total_of_its_own(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"margins\[0\].totals: expected a total for missing values of 'age' \('unknown'\).*none"):
+        load(tmp_path / "without", margin('["age"]', '{ "15-54" = 70, "55-74" = 30 }'), **MISSING)
+    calibration = load(
+        tmp_path / "with", margin('["age"]', '{ unknown = 5, "15-54" = 70, "55-74" = 30 }'), **MISSING
+    ).options.calibration
+    assert calibration is not None
+    (ages,) = calibration.margins
+    assert [ages.labels[0][group] for group in ages.into[0]] == ["15-54"] * 40 + ["55-74"] * 20 + ["unknown"]
+
+
 def test_totals_from_a_file_are_those_that_could_stand_in_the_table(tmp_path: Path) -> None:
     (tmp_path / "totals.csv").write_text(
         "\ufeffage,total,sex,education\n"
