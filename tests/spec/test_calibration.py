@@ -55,7 +55,9 @@ MISSING = {"bounds = [15, 74]": 'bounds = [15, 74]\nmissing = "bin"\nmissing_lab
 
 
 def test_missing_values_of_a_number_are_a_group_with_a_total_of_its_own(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match=r"margins\[0\].totals: expected a total for missing values of 'age' \('unknown'\).*none"):
+    with pytest.raises(
+        SpecError, match=r"margins\[0\].totals: expected a total for missing values of 'age' \('unknown'\).*none"
+    ):
         load(tmp_path / "without", margin('["age"]', '{ "15-54" = 70, "55-74" = 30 }'), **MISSING)
     calibration = load(
         tmp_path / "with", margin('["age"]', '{ unknown = 5, "15-54" = 70, "55-74" = 30 }'), **MISSING
