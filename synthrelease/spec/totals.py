@@ -218,8 +218,8 @@ def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple
     if missing and len(bins) == len(labels):
         expected = f"a total for missing values of {column.name!r} ({missing[0]!r}), too, 0 where there are none"
         raise Unexpected(expected, "none")
-    groups = [labels.index(label) for label in (*bins, *missing)]
-    return tuple(groups[group] for group in group_binning(column, bins).of_atom)
+    places = [labels.index(label) for label in (*bins, *missing)]
+    return tuple(places[group] for group in group_binning(column, bins).of_atom)
 
 
 def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown: Sequence[str]) -> None:
