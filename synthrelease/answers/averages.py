@@ -20,7 +20,7 @@ import numpy as np
 from synthrelease.answers.questions import Question, limits_of, numbers_of, over_cells, tells_values
 from synthrelease.answers.tables import NoisyTables
 from synthrelease.answers.words import Term
-from synthrelease.data.axes import spread_out
+from synthrelease.data.marginals import spread_out
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.generators.measured_noise import Noises, half_width

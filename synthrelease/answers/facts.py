@@ -17,7 +17,7 @@ import numpy as np
 from synthrelease.answers.limits import RISK, KeptRows, MeasuredLimits, check_confidence, divided_risk, limits
 from synthrelease.answers.questions import excluded
 from synthrelease.criteria.facts import CellError, KnownError, MeanError, RatioError, SumError, SumErrors, Unmatched
-from synthrelease.data.axes import with_merged_bins
+from synthrelease.data.marginals import with_merged_bins
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from synthrelease.published.folder import criterion_of, public_facts

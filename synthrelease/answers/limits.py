@@ -32,7 +32,7 @@ import numpy as np
 
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.facts import Score, SumError
-from synthrelease.data.axes import added_up
+from synthrelease.data.marginals import added_up
 from synthrelease.data.schema import in_steps
 from synthrelease.errors import InputError
 from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace

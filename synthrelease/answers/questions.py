@@ -12,8 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from synthrelease.data.axes import spread_out
 from synthrelease.data.linked import NAME_OR_TEXT, Linked, in_slot, slot_name
+from synthrelease.data.marginals import spread_out
 from synthrelease.data.questions import Kind, QuestionWords, split_question
 from synthrelease.data.rules import (
     HOLDS,

@@ -17,7 +17,7 @@ import numpy as np
 
 from synthrelease.answers.limits import KeptRows
 from synthrelease.answers.questions import excluded
-from synthrelease.data.axes import added_up, spread_out
+from synthrelease.data.marginals import added_up, spread_out
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, listing
 from synthrelease.generators.measured_noise import DiscreteLaplace, Noises

@@ -327,7 +327,7 @@ def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
 
 def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
     """How long `differences` takes for two tables of so many rows each, about, on one core (docs/appendix/benchmarks.md)."""
-    from synthrelease.data.axes import column_groups
+    from synthrelease.data.marginals import column_groups
 
     largest = min(largest, len(layout.sizes))
     if has_full_array(layout):

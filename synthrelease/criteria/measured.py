@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from synthrelease.criteria.facts import PublicFacts
-from synthrelease.data.axes import added_up, spread_out
+from synthrelease.data.marginals import added_up, spread_out
 from synthrelease.generators.measured_noise import CountNoise
 from synthrelease.generators.measurements import Parts, noise_limit
 

@@ -17,10 +17,9 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from synthrelease.data.axes import column_groups
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
-from synthrelease.data.marginals import KEPT_CELLS, lattice
+from synthrelease.data.marginals import KEPT_CELLS, column_groups, lattice
 from synthrelease.errors import BudgetError
 from synthrelease.generators.adaptive_asked import Asked
 from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise, DiscreteLaplace, RoundedGaussian

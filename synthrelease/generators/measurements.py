@@ -14,8 +14,8 @@ from typing import Annotated, TypeVar
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from synthrelease.data.axes import with_merged_bins
 from synthrelease.data.layout import Layout
+from synthrelease.data.marginals import with_merged_bins
 from synthrelease.data.plausibility import Mask
 from synthrelease.errors import Unexpected, closest, listing, percent
 from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace, cube_sd, entry_limit

@@ -18,8 +18,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from synthrelease.data.axes import with_merged_bins
 from synthrelease.data.layout import Layout
+from synthrelease.data.marginals import with_merged_bins
 from synthrelease.data.schema import STEPS, OwnValue, Transformation
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.generators.measured_noise import MOST_NUMBERS

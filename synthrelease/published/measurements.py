@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
-from synthrelease.data.axes import with_merged_bins
+from synthrelease.data.marginals import with_merged_bins
 from synthrelease.errors import Unexpected
 from synthrelease.published.base import ExactText, Number, Part, check_format
 from synthrelease.settings.reading import dotted

@@ -32,7 +32,7 @@ import numpy as np
 from synthrelease.answers.estimates import estimate
 from synthrelease.answers.questions import Question, parse_question
 from synthrelease.answers.words import Term
-from synthrelease.data.axes import added_up
+from synthrelease.data.marginals import added_up
 from synthrelease.data.plausibility import FillerRows
 from synthrelease.data.schema import Column, Transformation
 from synthrelease.enclave.door import PrivateCounts

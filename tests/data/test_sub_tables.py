@@ -13,14 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.criteria.marginals_mechanism import largest_difference
-from synthrelease.data import axes as summing_up
 from synthrelease.data import counts as counts_module
 from synthrelease.data import marginals as lattice_module
 from synthrelease.data import marginals as module
-from synthrelease.data.axes import column_groups
+from synthrelease.data import marginals as summing_up
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
-from synthrelease.data.marginals import differences, lattice, with_pairs
+from synthrelease.data.marginals import column_groups, differences, lattice, with_pairs
 from tests.helpers.small import layout_of
 
 LIMITS = st.sampled_from([1, 6, 20, 10**6])

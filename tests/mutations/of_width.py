@@ -162,7 +162,7 @@ OF_WIDTH = (
     Mutation(
         name="sub-tables: a branch is left out",
         breaks="a figure that is too small: its sensitivity is no longer of what is claimed",
-        place="data.axes:_steps",
+        place="data.marginals:_steps",
         old="min(len(left) - 1, largest) + 1",
         new="min(len(left) - 1, largest)",
         tests=(DIFFERENCES,),

@@ -20,7 +20,7 @@ from synthrelease.resources import resource
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.tried import SHIPPED, beside, digests, leave, rows_tried, tried, whole_digest
 from synthrelease.studio.desk.files import Rehearsals
-from synthrelease.studio.desk.screens.signoff import gathered
+from synthrelease.studio.desk.screens import signoff_screen
 from synthrelease.studio.drafting.draft import write_draft
 from tests.conftest import CONFIGURATIONS, ROOT
 from tests.helpers.command_line import run
@@ -214,7 +214,7 @@ def test_the_desk_says_at_the_sign_off_that_files_were_changed(tmp_path: Path) -
     config = write_config(tmp_path)
     leave(load_spec(config), "draft")
     edited(tmp_path, EDITS["budget"])
-    page = gathered(load_spec(config), config, Rehearsals(config, None, None), None)
+    page = signoff_screen(load_spec(config), config, Rehearsals(config, None, None), None)
     words = "The two files were changed since a draft tried them: budget. Run a rehearsal of the files as they are now."
     assert words in page["open"]
     assert not [each for each in page["open"] if "--" in each or "(top level)" in each]

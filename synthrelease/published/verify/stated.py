@@ -217,7 +217,9 @@ def _criteria_problems(found: Sequence[CriterionPart], stated: Sequence[Mapping[
         return
     for part, table in zip(found, stated, strict=True):
         own = {"kind": part.kind, "threshold": part.threshold, "epsilon": part.epsilon_exact, **part.parameters}
-        said = table | ({"tables": _each_table(table["tables"])} if isinstance(table.get("tables"), list) else {})
+        said: dict[str, Any] = {**table} | (
+            {"tables": _each_table(table["tables"])} if isinstance(table.get("tables"), list) else {}
+        )
         wrong = [name for name, value in said.items() if name not in ("name", "reason") and not _same(value, own.get(name))]
         if wrong:
             yield f"criterion {part.name!r}: {', '.join(wrong)}: expected what the specification says, found something else"

@@ -21,7 +21,6 @@ from synthrelease.privacy.noise import SYSTEM
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.releasing.selection import select
 from synthrelease.studio.audit.cases import Case, lower_bounds
-from synthrelease.studio.audit.choice_cases import SENSITIVITY, choice_case, choice_cases
 from synthrelease.studio.audit.enumeration import (
     MOST_RECORDS,
     NUMBER_OF_ROWS,
@@ -38,8 +37,11 @@ from synthrelease.studio.audit.examples import enumerated_as
 from synthrelease.studio.audit.losses import LossFinding, audit_losses, faulty_losses, loss_cases
 from synthrelease.studio.audit.model_sensitivity import enumerate_models
 from synthrelease.studio.audit.noise_cases import (
+    SENSITIVITY,
     asked_case,
     biased_case,
+    choice_case,
+    choice_cases,
     even_draws,
     figure_case,
     fit_case,

@@ -30,6 +30,7 @@ from synthrelease.privacy.noise import SYSTEM
 from synthrelease.resources import templates
 from synthrelease.settings.tables import RANDOM
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.desk import screens as folder_screen
 from synthrelease.studio.desk.files import (
     BothTexts,
     Changes,
@@ -42,8 +43,15 @@ from synthrelease.studio.desk.files import (
     number,
     table_of,
 )
-from synthrelease.studio.desk.screens import budget, columns, people, questions, rehearsal, signoff
-from synthrelease.studio.desk.screens import folder as folder_screen
+from synthrelease.studio.desk.screens import (
+    Account,
+    budget_screen,
+    columns_screen,
+    people_screen,
+    questions_screen,
+    rehearsal_screen,
+    signoff_screen,
+)
 from synthrelease.studio.desk.strips import Strips
 from synthrelease.studio.drafting.edits import Guesses, Kind, LeftOutOf, adopt_listed, bring_back, column_as, leave_out
 from synthrelease.studio.drafting.public_file import PublicFile
@@ -384,13 +392,13 @@ class Desk:
         shown |= self._around(texts, spec) | {"last": self.files.last_change(texts), "typed": asked}
         opened, rehearsals = self.opened, self.rehearsals
         gathered: dict[str, Callable[[], dict[str, Any]]] = {
-            "people": lambda: people.gathered(spec, opened.public, opened.guesses),
-            "columns": lambda: columns.gathered(spec, texts.file, self._strips, opened.guesses, asked.get("filter", "")[:100]),
-            "questions": lambda: questions.gathered(spec, texts.file, rehearsals.found(spec)),
-            "budget": lambda: budget.gathered(spec, self._strips, _statement(opened.ledger), rehearsals.found(spec), asked),
-            "rehearsal": lambda: rehearsal.gathered(spec, rehearsals),
-            "signoff": lambda: signoff.gathered(spec, self.files.path, rehearsals, opened.ledger),
-            "folder": lambda: folder_screen.gathered(opened.folder, asked),
+            "people": lambda: people_screen(spec, opened.public, opened.guesses),
+            "columns": lambda: columns_screen(spec, texts.file, self._strips, opened.guesses, asked.get("filter", "")[:100]),
+            "questions": lambda: questions_screen(spec, texts.file, rehearsals.found(spec)),
+            "budget": lambda: budget_screen(spec, self._strips, _statement(opened.ledger), rehearsals.found(spec), asked),
+            "rehearsal": lambda: rehearsal_screen(spec, rehearsals),
+            "signoff": lambda: signoff_screen(spec, self.files.path, rehearsals, opened.ledger),
+            "folder": lambda: folder_screen.folder_screen(opened.folder, asked),
         }
         template = self._pages.get_template(f"{name}.html")
         try:
@@ -522,14 +530,14 @@ def _framed(folder: Path | None, name: str, missing: str) -> Response:
     return PlainTextResponse(missing, 404)
 
 
-def _statement(ledger: Path | None) -> budget.Account:
+def _statement(ledger: Path | None) -> Account:
     """What a ledger says, or why it says nothing."""
     if ledger is None:
-        return budget.Account()
+        return Account()
     try:
-        return budget.Account(statement=Ledger(path=ledger.absolute()).statement())
+        return Account(statement=Ledger(path=ledger.absolute()).statement())
     except SynthreleaseError as error:
-        return budget.Account(why=str(error))
+        return Account(why=str(error))
 
 
 def _in_words(error: Exception) -> str:

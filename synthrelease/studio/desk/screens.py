@@ -1,0 +1,578 @@
+"""The plan as bars beside what the ledger has left, noise in rows, and how likely it buys nothing."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from synthrelease.bundle.write import commitment
+from synthrelease.criteria.base import Criterion
+from synthrelease.data.schema import Column
+from synthrelease.data.texts import program, quoted_path
+from synthrelease.errors import InputError, SpecError, SynthreleaseError, percent
+from synthrelease.privacy.charges import Charge, decimal_text, epsilon_at
+from synthrelease.privacy.ledger_file import Statement
+from synthrelease.privacy.selection import nothing_where
+from synthrelease.settings.reading import ConfigurationFile
+from synthrelease.spec.members import IN_WORDS
+from synthrelease.spec.record import QUESTION, guarantee_in_words
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import cheaper_plan, narrowed
+from synthrelease.spec.tried import Changed, standing
+from synthrelease.studio.desk.files import CARD_LISTS, CARD_TEXTS, Rehearsals, Rehearsed, Running
+from synthrelease.studio.desk.strips import Strips, heat_map, marks
+from synthrelease.studio.drafting.edits import Guesses, kinds_asked_for, limits_of, table_of
+from synthrelease.studio.drafting.public_file import GroupingError, PublicBins, PublicFile
+from synthrelease.studio.drafting.toml_edit import Path_
+from synthrelease.studio.rehearsal.expected_noise import (
+    accuracies,
+    cheapest_for,
+    expected_answers,
+    measured_tables,
+    off_by_column,
+)
+
+# One line for each column, with what the public file has in its bins, and the columns that are not released.
+
+FREQUENT = 3
+
+
+def columns_screen(spec: ReleaseSpec, file: ConfigurationFile, strips: Strips, guesses: Guesses, wanted: str) -> dict[str, Any]:
+    """One line for each column whose name or description holds the text; the columns of members once."""
+    low, lines = wanted.lower(), {}
+    for column in spec.schema.columns:
+        table = table_of(spec, column.name)
+        if low in f"{column.name} {column.description}".lower() and table not in lines:
+            lines[table] = _line(spec, column, table, file, strips, guesses)
+    return {
+        "lines": list(lines.values()),
+        "of": len({table_of(spec, column.name) for column in spec.schema.columns}),
+        "wanted": wanted,
+        "public": strips.public is not None,
+        "base": file.base.name if file.base is not None and "columns" in file.inherited else "",
+        "left_out": _not_released(spec, strips.public, guesses),
+        "readable": strips.public.columns if strips.public is not None else {},
+        "dates": guesses.dates,
+        "key": spec.unit.key if spec.schema.linked is None else spec.schema.linked.key,
+    }
+
+
+def _line(
+    spec: ReleaseSpec, column: Column, table: Path_, file: ConfigurationFile, strips: Strips, guesses: Guesses
+) -> dict[str, Any]:
+    found, pictures = strips.of(column, spec.input, spec.schema.linked)
+    name = str(table[-1])
+    return {
+        "name": column.name,
+        "title": name,
+        "of_members": table[0] == "members",
+        "written": name in file.tables.get("members", {}).get("columns", {})
+        if table[0] == "members"
+        else name in file.tables["columns"],
+        "source": column.source,
+        "is": _kind(column),
+        "description": column.description,
+        "bounds": None if column.bounds is None else [f"{bound:.15g}" for bound in column.bounds],
+        "bounds_by": column.bounds_by,
+        "ways": [
+            {
+                "name": key,
+                "bins": len(column.alternatives[key]),
+                "picture": pictures[key],
+                "limits": ", ".join(f"{each:.12g}" for each in limits_of(column).get(key, ())),
+            }
+            for number, key in enumerate(column.alternatives)
+            if number == 0 or column.bounds is not None
+        ],
+        "frequent": _frequent(strips.texts(column, spec.schema.linked)),
+        "gaps": _gaps(column, found),
+        "grouping": None if found is None or found.grouping is None else _off(found.grouping),
+        "because": guesses.because.get(column.source, ""),
+        "doubtful": guesses.doubtful.get(column.source, ""),
+        "date": column.source in guesses.dates,
+        "stand_ins": _stand_ins(column),
+    }
+
+
+def _gaps(column: Column, found: PublicBins | None) -> list[str]:
+    """What becomes of the public rows without a value, and of those beyond the bounds or categories."""
+    if found is None:
+        return []
+    rows = found.total + found.gaps + found.others
+    kept = f"a bin of their own, {column.missing_label!r}" if column.missing == "bin" else "excluded"
+    told = [f"{found.gaps / rows:.1%} of the public rows have no value: {kept}."] if found.gaps else []
+    beyond = "beyond the limits" if column.bounds is not None else "in no category"
+    return told + ([f"{found.others / rows:.1%} are {beyond}: excluded."] if found.others else [])
+
+
+def _off(grouping: GroupingError) -> str:
+    """What the numbers of bins do to the column, in words."""
+    moved = f"{grouping.mean_moved:+.2g}" if grouping.mean_moved else "0"
+    return (
+        f"a value is {grouping.off:.2g} from the number of its bin on average (standard deviation of the column: "
+        f"{grouping.spread:.3g}); the mean of all moves by {moved}"
+    )
+
+
+def _not_released(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> list[tuple[str, str]]:
+    """The columns of the public file that no released column is read from, and why a draft leaves them out."""
+    read = {source for column in spec.schema.columns for source in column.sources}
+    because = {each.source: each.because for each in guesses.left_out}
+    names = dict.fromkeys([*(public.columns if public is not None else ()), *because])
+    return [(name, because.get(name, "the configuration does not name it")) for name in names if name not in read]
+
+
+def _kind(column: Column) -> str:
+    if column.part is not None or column.minus is not None:
+        return "date"
+    return "number" if column.bounds is not None else "name"
+
+
+def _frequent(texts: Mapping[str | None, int]) -> str:
+    """The most frequent public values, with their shares."""
+    total = sum(texts.values())
+    ordered = sorted(texts.items(), key=lambda item: -item[1])[:FREQUENT]
+    return ", ".join(f"{'(empty)' if not text else text[:40]} ({times / total:.0%})" for text, times in ordered)
+
+
+def _stand_ins(column: Column) -> str:
+    """The numbers that stand for the first bins of a column of numbers."""
+    binning = next(iter(column.alternatives.values()))
+    known = [(label, number) for label, number in zip(binning.labels, binning.numbers, strict=True) if number is not None]
+    told = ", ".join(f"{label}: {number:.6g}" for label, number in known[:4])
+    return told + (", …" if len(known) > 4 else "") if column.bounds is not None else ""
+
+
+# A published folder: what `verify` says of it, its card, and an answer with its bound and estimate.
+
+
+def folder_screen(folder: Path | None, asked: Mapping[str, str]) -> dict[str, Any]:
+    """What `verify` says of a published folder, and an answer with its bound and estimate."""
+    if folder is None:
+        return {"folder": None}
+    from synthrelease.bundle.verify import verify_bundle
+
+    found: dict[str, Any] = {
+        "folder": folder.name,
+        "report": None,
+        "query": asked.get("query", ""),
+        "wrong": "",
+        "narrow": asked.get("width") == "phone",
+    }
+    try:
+        if asked.get("verify"):
+            found["report"] = verify_bundle(folder)
+        if found["query"]:
+            found |= _answers(folder, found["query"])
+    except InputError as error:
+        found["wrong"] = str(error)
+    return found
+
+
+def _answers(folder: Path, query: str) -> dict[str, Any]:
+    from synthrelease.answers.bounds import bound
+    from synthrelease.answers.estimates import estimate
+    from synthrelease.published import load
+
+    release = load(folder)
+    bounded = bound(release, query)
+    try:
+        estimated = str(estimate(release, bounded.question if query == bounded.question else f"share {query}"))
+    except InputError as error:
+        estimated = f"None: {error}"
+    return {"naive": f"{bounded.answer:,.6g}", "bounded": str(bounded), "estimated": estimated}
+
+
+# Whom the guarantee protects, and how many rows a person has.
+
+
+def people_screen(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> dict[str, Any]:
+    """Whom the guarantee protects, in the words of the plan. Members have a key of their own, and then [unit] has none."""
+    unit, linked = spec.unit, spec.schema.linked
+    words = guarantee_in_words(unit, spec.plan.total)
+    if linked is not None:
+        words.append(IN_WORDS)
+    repeated = [each for each in guesses.left_out if each.rows_of_one > 1]
+    key = public.columns.get(unit.key) if public is not None and unit.key else None
+    return {
+        "unit": unit,
+        "records": str(unit.records) if unit.answered else "",
+        "question": "" if unit.answered or unit.key else QUESTION,
+        "words": words,
+        "members": linked,
+        "keys": [] if unit.key else [(each.source, each.rows_of_one) for each in repeated],
+        "sources": [] if public is None or unit.key else list(public.columns),
+        "most": max(key.values(), default=0) if key else None,
+        "public_rows": spec.rows.way in ("exact", "whole"),
+    }
+
+
+# The questions that the release is meant to answer, and every criterion with its threshold and its three marks.
+
+KINDS = ("halves", "fit", "alone")
+"""The marks, by the names that the style sheet has for them."""
+
+
+def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehearsed | None) -> dict[str, Any]:
+    """The questions that the release is meant to answer, and every criterion with its threshold and its three marks."""
+    look = None if rehearsed is None else rehearsed.document["look"]
+    looks = {each["name"]: each for each in (look["criteria"] if look else ())}
+    facts = spec.setting.facts(spec.space[0].transformation)
+    return {
+        "asked": expected_answers(spec),
+        "examples": _examples(spec),
+        "inherited": file.base.name if file.base is not None and "acceptance" in file.inherited else "",
+        "kinds": kinds_asked_for(),
+        "columns": list(spec.schema.names),
+        "rehearsed": rehearsed,
+        "today": datetime.date.today().isoformat(),
+        "criteria": [
+            {
+                "place": place,
+                "name": each.name,
+                "threshold": f"{each.threshold:.15g}",
+                "unit": each.figure_unit(facts),
+                "sentence": each.sentence(facts),
+                "reason": each.reason,
+                "agreed": each.agreed,
+                **_marked(each, looks.get(each.name)),
+            }
+            for place, each in enumerate(spec.criteria)
+        ],
+    }
+
+
+def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]:
+    """The picture of the marks, and the marks in words."""
+    if look is None or not criterion.compares:
+        return {"marks": "", "told": [], "says_nothing": False}
+    known = {
+        "the two halves of the public file": look["halves"],
+        "this draft": look["typical_figure"],
+        "independent columns": look["independent_columns"],
+    }
+    alone = look["independent_columns"]
+    nothing = alone is not None and alone <= criterion.threshold and not criterion.asks_single_columns
+    return {
+        "marks": marks(criterion.threshold, *known.values(), bad=nothing),
+        "told": [
+            (kind, name, f"{value:.3g}") for kind, (name, value) in zip(KINDS, known.items(), strict=True) if value is not None
+        ],
+        "says_nothing": nothing,
+    }
+
+
+def _examples(spec: ReleaseSpec) -> list[str]:
+    """Questions as they can be asked of these columns."""
+    numbers = [each for each in spec.schema.columns if each.bounds is not None and each.dates is None]
+    names = [column for column in spec.schema.columns if column.bounds is None]
+    found = []
+    conditions = [f"{column.name} == '{column.atoms.labels[0]}'" for column in names if "'" not in column.atoms.labels[0]]
+    for column in numbers[:1]:
+        limits = next(iter(limits_of(column).values()))
+        conditions.insert(0, f"{column.name} >= {limits[len(limits) // 2]:.12g}")
+    found += [conditions[0]] if conditions else []
+    found += [f"share {conditions[0]} where {conditions[1]}"] if len(conditions) > 1 else []
+    found += [f"mean {numbers[-1].name} where {conditions[0]}"] if len(numbers) > 1 and conditions else []
+    return found
+
+
+# What the screen of the rehearsal shows, from the documents that a rehearsal leaves.
+
+AGAIN = 5
+"""Seconds after which a page is loaded again while a rehearsal runs."""
+MAPS = {"public": "The public file", "candidate": "A candidate of this draft", "independent": "Independent columns"}
+
+
+def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any]:
+    """Progress, results, and what can be adopted."""
+    running, found = rehearsals.running(), rehearsals.found(spec)
+    shown: dict[str, Any] = {
+        "running": running,
+        "progress": "" if running is None else progress_words(running),
+        "share": _share(running),
+        "data": rehearsals.data,
+        "begun": rehearsals.folder(spec).is_dir(),
+        "lines": rehearsals.last_lines(),
+        "found": found,
+        "refresh": AGAIN if running is not None else 0,
+        "look": None,
+        "cheaper": None,
+    }
+    if found is None:
+        return shown
+    document = found.document
+    shown |= {"document": document, "words": document["words"], "look": document["look"], "cheaper": cheaper(spec, found)}
+    shown["shortlisted"] = [each for each in document.get("configurations", []) if each.get("shortlisted")]
+    if document["look"] is not None:
+        shown |= _of_look(document["look"])
+    return shown
+
+
+def cheaper(spec: ReleaseSpec, found: Rehearsed | None) -> dict[str, Any] | None:
+    """The plan that a rehearsal of these files confirmed, where it costs less; None where there is none."""
+    shortlist = None if found is None else found.folder / "shortlist.toml"
+    try:
+        plan = cheaper_plan(spec, shortlist) if shortlist is not None and shortlist.is_file() else None
+    except SynthreleaseError:
+        plan = None
+    if plan is None or plan.nothing_high is None:
+        return None
+    return {"epsilon": decimal_text(plan.epsilon), "nothing": percent(plan.nothing), "lines": plan.lines}
+
+
+def progress_words(running: Running) -> str:
+    """How far a rehearsal is."""
+    known = running.standing
+    if known is None or not known.phase:
+        return "It reads the public file."
+    counted = f": {known.done} of {known.total}" if known.total else ""
+    return f"Now: {known.phase}{counted}. {known.attempts} attempts are kept so far."
+
+
+def _share(running: Running | None) -> int | None:
+    known = None if running is None else running.standing
+    return None if known is None or not known.total else round(100 * known.done / known.total)
+
+
+def _of_look(look: dict[str, Any]) -> dict[str, Any]:
+    pairs, rows = look["pair_map"], look["rows"]
+    names = pairs["columns"]
+    return {
+        "maps": [
+            (title, heat_map(names, pairs[name], pairs["unseen"] if name == "public" else (), title))
+            for name, title in MAPS.items()
+            if pairs[name]
+        ],
+        "strongest": _strongest(pairs),
+        "names": names,
+        "rows": [
+            (name, [row[place] for row in rows["public"]], [row[place] for row in rows["candidate"]])
+            for place, name in enumerate(rows["columns"])
+        ],
+        "errors": [each for each in look["criteria"] if each["largest_error"]],
+    }
+
+
+def _strongest(pairs: dict[str, Any]) -> list[dict[str, Any]]:
+    """The ten pairs with the strongest associations, for those who cannot see the map."""
+    names, unseen = pairs["columns"], {tuple(pair) for pair in pairs["unseen"]}
+    places = [(first, second) for first in range(len(names)) for second in range(first + 1, len(names))]
+    order = sorted(range(len(places)), key=lambda place: -pairs["public"][place])[:10]
+    return [
+        {
+            "first": names[places[place][0]],
+            "second": names[places[place][1]],
+            "public": pairs["public"][place],
+            "candidate": pairs["candidate"][place] if pairs["candidate"] else None,
+            "independent": pairs["independent"][place],
+            "unseen": places[place] in unseen,
+        }
+        for place in order
+    ]
+
+
+# What two people sign: the claim, what is missing, the digest that can be published before, and the command.
+
+LABELS = {
+    "description": "What one row is, and where the data come from",
+    "card:contact": "How to reach the publisher",
+    "card:licence": "Licence, such as CC-BY-4.0",
+    "card:licence_url": "Where the licence can be read",
+    "card:region": "Whom or what place the data are about",
+    "card:url": "Where the release can be had",
+    "card:version": "Version of this release",
+    "card:justification": "How epsilon, thresholds and bins were chosen",
+    "card:tuning": "What was done with data before the release",
+    "card:access": "Who can reach the private data",
+    "card:organisation": "Who publishes",
+    "card:source": "Where the original records come from",
+    "card:purpose": "Why the data are released",
+    "card:funding": "With whose means",
+    "card:ethics": "Review and consent",
+    "card:maintenance": "Updates and errata",
+    "card:feedback": "What readers should tell the publisher",
+    "card:uses": "What the data are meant for, one a line",
+    "card:unsuitable": "What the data are not fit for, one a line",
+    "card:registry_authors": "Who answers for the entry in registries, one a line",
+}
+
+
+def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger: Path | None) -> dict[str, Any]:
+    """What two people sign: the claim, what is missing, the digest that can be published before, and the command.
+
+    The commands work in the folder in which the desk was started: `path` and `ledger` are as they were typed there.
+    """
+    found: dict[str, Any] = {"words": guarantee_in_words(spec.unit, spec.plan.total), "digest": "", "open": []}
+    unstated = spec.unstated
+    for check in (
+        spec.check_unit_answered,
+        spec.check_can_fail,
+        spec.check_limit,
+    ):
+        try:
+            check()
+        except SynthreleaseError as error:
+            found["open"].append(str(error))
+    found["open"] += _untried(spec)
+    if not found["open"]:
+        found["digest"] = commitment(spec).digest
+    rehearsed = rehearsals.found(spec)
+    listed, refused = _shortlist(spec, rehearsed)
+    card, config = spec.card, quoted_path(path)
+    charged = f"--ledger {'LEDGER' if ledger is None else quoted_path(ledger)}"
+    private = "--data PRIVATE" if spec.schema.linked is None else "--data PRIVATE --members PRIVATE_MEMBERS"
+    own = {name: getattr(card, name) for name in CARD_TEXTS} | {
+        name: "\n".join(getattr(card, name)) for name in CARD_LISTS if name != "signed_by"
+    }
+    fields = [("description", spec.description.strip()), *((f"card:{name}", text) for name, text in own.items())]
+    missing = {each.replace("card.", "card:", 1) for each in unstated}
+    return found | {
+        "epsilon": decimal_text(spec.plan.total.epsilon),
+        "delta": f"{float(spec.plan.total.delta):g}",
+        "commit": f"{program()} commit {config} --out commitment.json",
+        "command": f"{program()} release {config} {private} --out FOLDER {charged}{listed}",
+        "refused": refused,
+        "warnings": rehearsed.document["words"]["warnings"] if rehearsed is not None and rehearsed.stands else [],
+        "rehearsed": rehearsed,
+        "gaps": [each for each in fields if each[0] in missing],
+        "stated": [each for each in fields if each[0] not in missing],
+        "others": [each for each in unstated if each.replace("card.", "card:", 1) not in dict(fields)],
+        "labels": LABELS,
+        "lists": {f"card:{name}" for name in CARD_LISTS},
+        "program": card.program,
+        "signed": (*card.signed_by, "", "")[:2],
+    }
+
+
+def _untried(spec: ReleaseSpec) -> list[str]:
+    """What was changed since the two files were tried, in the words of a page: the desk has no options to say."""
+    try:
+        found = standing(spec)
+    except SpecError as error:
+        return [f"{each.file}: expected {each.expected}. Run a rehearsal, which writes it anew." for each in error.problems]
+    if not isinstance(found, Changed):
+        return []
+    return [f"The two files were changed since {found.by}: {found.parts}. Run a rehearsal of the files as they are now."]
+
+
+def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str]:
+    """The option that names the shortlist of a rehearsal of these files, and why `release` would refuse it."""
+    path = None if rehearsed is None or not rehearsed.stands else rehearsed.folder / "shortlist.toml"
+    if path is None or not path.is_file():
+        return "", ""
+    try:
+        narrowed(spec, path)
+    except SpecError as error:
+        return "", "\n".join(f"Expected {each.expected}; found {each.found}." for each in error.problems)
+    return f" --shortlist {quoted_path(path)}", ""
+
+
+PASSING = (2, 3, 5, 10)
+"""Of how many rounds one is accepted, where the chance of finding no table is told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """What a ledger says, or why it says nothing; neither where none was given."""
+
+    statement: Statement | None = None
+    why: str = ""
+
+
+def budget_screen(
+    spec: ReleaseSpec, strips: Strips, account: Account, rehearsed: Rehearsed | None, asked: Mapping[str, str]
+) -> dict[str, Any]:
+    """The plan as bars beside what the ledger has left, noise in persons, and how likely it buys nothing."""
+    total, law = spec.plan.total, spec.selection_rule.law
+    parts = list(_parts(total, 0))
+    costs = [float(each.epsilon if each.renyi is None else epsilon_at(each, total.delta)) for each, _ in parts]
+    most = max(costs, default=0.0) or 1.0
+    off = off_by_column(measured_tables(spec))
+    return {
+        "epsilon": decimal_text(total.epsilon),
+        "delta": f"{float(total.delta):g}",
+        "limit": None if spec.limit is None else decimal_text(spec.limit),
+        "generation": decimal_text(spec.generation_budget),
+        "unit": spec.generation_unit,
+        "refused": spec.limit is not None and total.epsilon > spec.limit,
+        "bars": [
+            {
+                "name": each.name,
+                "epsilon": decimal_text(each.epsilon) if each.renyi is None else f"{cost:.4g} alone, at this delta",
+                "because": each.because,
+                "depth": depth,
+                "width": f"{max(200 * cost / most, 1.0 if cost else 0.0):.1f}",
+            }
+            for (each, depth), cost in zip(parts, costs, strict=True)
+        ],
+        "nothing": None if law is None else nothing_where(law, PASSING),
+        "noise": [_noise(spec, column, off[column.name], strips) for column in spec.schema.columns if column.name in off],
+        "person": spec.unit.name,
+        "account": _accounted(account, total),
+        "accuracy": _accuracy(spec, asked),
+        "cheaper": cheaper(spec, rehearsed),
+    }
+
+
+def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dict[str, Any]:
+    """What noise does to the bins of a column, beside how many public rows are in them."""
+    linked = spec.schema.linked
+    of_one_member = linked is not None and linked.place_of(column.name) is not None
+    held = None if of_one_member else strips.of(column, spec.input, linked)[0]  # the file has those of all members together
+    found: dict[str, Any] = {"name": column.name, "off": f"{math.ceil(off):,}", "bins": None, "beyond": 0, "smallest": ""}
+    if held is None:
+        return found
+    return found | {"bins": len(held.rows), "beyond": held.smaller_than(off), "smallest": f"{min(held.rows):,}"}
+
+
+def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:
+    """The ledger as a bar: spent, this release, left."""
+    if account.statement is None:
+        return {"why": account.why} if account.why else None
+    found = account.statement
+    limit, spent = found.epsilon_limit, found.epsilon
+    shown = {"why": "", "dataset": found.dataset, "limit": decimal_text(limit), "spent": decimal_text(spent)}
+    if found.horizon is not None or found.split is not None:
+        return shown | {"left": None}  # what a release then costs depends on its year or piece
+    after = found.with_charge(started="", what="", epsilon=total.epsilon, delta=total.delta)
+    left, scale = limit - after.epsilon, 500 / float(max(limit, after.epsilon) or 1)
+    return shown | {
+        "left": decimal_text(max(left, 0 * left)),
+        "enough": left >= 0,
+        "delta_enough": after.delta <= found.delta_limit,
+        "widths": [f"{float(part) * scale:.1f}" for part in (spent, total.epsilon)],
+        "end": f"{float(limit) * scale:.1f}",
+    }
+
+
+def _accuracy(spec: ReleaseSpec, asked: Mapping[str, str]) -> dict[str, Any] | None:
+    """Which budget makes a count so accurate, of a question or of a bin; None where nothing is measured in every fit."""
+    off = accuracies(spec)
+    if not off:
+        return None
+    name, rows = asked.get("count", ""), asked.get("rows", "")
+    counts = [
+        (each, f"one bin of {each}" if each in spec.schema.by_name else each, f"{math.ceil(off[each]):,}") for each in off
+    ]
+    found: dict[str, Any] = {"counts": counts, "count": name, "rows": rows, "needed": None, "wrong": ""}
+    if not rows:
+        return found
+    if name not in off or not (rows.isascii() and rows.isdigit() and 0 < int(rows) < 10**9):
+        return found | {"wrong": f"Expected a count of the list and a whole number of rows, such as 50, found {rows[:40]!r}."}
+    needed = cheapest_for(spec, name, float(rows))
+    if needed is None:
+        return found | {"wrong": "No budget makes it so accurate."}
+    cost = needed.plan.total.epsilon
+    beyond = spec.limit is not None and cost > spec.limit
+    epsilon = decimal_text(cost)
+    return found | {"needed": {"generation": decimal_text(needed.generation_budget), "epsilon": epsilon, "beyond": beyond}}
+
+
+def _parts(charge: Charge, depth: int) -> list[tuple[Charge, int]]:
+    """All that a charge is made of, each part before its own, with how deep it stands."""
+    return [pair for part in charge.parts for pair in ((part, depth), *_parts(part, depth + 1))]
