@@ -411,7 +411,7 @@ class BoundsPart(Part):
 
 
 class SelectionPart(Part):
-    """How configurations were drawn, what decided a round, and when the search would have found no table.
+    """How configurations were drawn, what decided a round, and when the search would have ended without a table.
 
     `joint_test` is null where every criterion was decided by its own figure. `shape` is that of a truncated negative binomial
     number of rounds, null with other laws. `rounds` is the law of a hidden number of rounds with finitely many values, each

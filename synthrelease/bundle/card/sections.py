@@ -506,7 +506,7 @@ _SCOPES = {"raw": "original records", "synthetic": "released rows"}
 
 
 def ending_text(document: ReleaseDocument) -> str:
-    """When the search would have found no table."""
+    """When the search would have ended without a table."""
     selection = document.selection
     if selection.rounds is not None:
         law = ", ".join(f"{rounds} with probability {probability(share)}" for rounds, share in selection.rounds.items())
