@@ -179,7 +179,11 @@ class MarginalCriterion(Criterion):
     @classmethod
     def _unfolded(cls, tables: Any) -> Any:
         texts = isinstance(tables, list | tuple) and all(isinstance(text, str) for text in tables)
-        return [term.strip() for text in tables for term in unfolded(text).split("+")] if texts else tables
+        return (
+            [term.strip() for text in tables for term in (unfolded(text).split("+") if "(" in text else [text])]
+            if texts
+            else tables
+        )
 
     @field_validator("tables")
     @classmethod

@@ -101,7 +101,7 @@ def test_the_card_and_the_loaded_release_say_the_same(tmp_path: Path) -> None:
         IntendedQueryTable(query="year < 4"),
         IntendedQueryTable(mean="year", query="face == 'head'", minus="face == 'tail'"),
     )
-    table, document, data = release_files(replace(release, spec=replace(release.spec, lists={"intended_queries": asked})))
+    table, document, data = release_files(replace(release, spec=replace(release.spec, questions=asked)))
     documents = written(document, table, {name: len(content) for name, content in data.items()})
     files = _sealed(data | {"release.json": document.dumped()} | documents, None)
     assert all(check.passed for check in verify_files(files).checks)

@@ -137,7 +137,7 @@ def test_a_draft_says_what_its_numbers_are(tmp_path: Path) -> None:
     spec_of(skewed(), tmp_path)
     text = (tmp_path / "configs" / "x.toml").read_text(encoding="utf-8")
     comment = " ".join(text.replace("#", "").split())
-    assert "Never take them from the private file" in comment
+    assert "Nothing here may be learned from the private file" in comment
     assert tomllib.loads(text)["columns"]["fee"]["numbers"]
 
 
