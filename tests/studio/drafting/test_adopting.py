@@ -184,7 +184,7 @@ def test_a_rehearsal_that_was_stopped_adopts_nothing(tmp_path: Path) -> None:
     config, data = write_config(tmp_path), write_data(tmp_path)
     before = config.read_text()
     found = run(
-        "rehearse", config, "--data", data, "--out", tmp_path / "trial", "--minutes", "0.01", "--copies", "0", "--adopt"
+        "rehearse", config, "--data", data, "--out", tmp_path / "trial", "--minutes", "0.0001", "--copies", "0", "--adopt"
     )
     assert found.returncode in (1, 3)
     assert "Nothing was adopted" in words(found.stdout)
