@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from dataclasses import replace
 from fractions import Fraction
@@ -18,6 +19,7 @@ from synthrelease.spec.shortlist import PlanTable, judged_digest, rounds_words, 
 from synthrelease.studio.drafting.edits import adopt
 from synthrelease.studio.rehearsal.advice import Offer, with_law
 from tests.cli.test_cli import run, words
+from tests.conftest import ROOT
 from tests.helpers.tiny import NOT_PROMISED, write_config, write_data
 
 LAW = FiniteLaw.of({1: Fraction("0.25"), 7: Fraction("0.75")})
@@ -181,10 +183,13 @@ def test_from_a_rehearsal_to_the_release_that_costs_what_was_found(tmp_path: Pat
 
 @pytest.mark.slow
 def test_a_rehearsal_that_was_stopped_adopts_nothing(tmp_path: Path) -> None:
-    config, data = write_config(tmp_path), write_data(tmp_path)
+    """Of the births, whose attempts take longer than the shortest time that can be given."""
+    for folder in ("configs", "acceptance"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    config, data = tmp_path / "configs" / "births.toml", ROOT / "public_data" / "births_surrogate.csv.gz"
     before = config.read_text()
     found = run(
-        "rehearse", config, "--data", data, "--out", tmp_path / "trial", "--minutes", "0.0001", "--copies", "0", "--adopt"
+        "rehearse", config, "--data", data, "--out", tmp_path / "trial", "--minutes", "0.01", "--copies", "0", "--adopt"
     )
     assert found.returncode in (1, 3)
     assert "Nothing was adopted" in words(found.stdout)
