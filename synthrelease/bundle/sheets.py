@@ -11,9 +11,8 @@ from fractions import Fraction
 
 from synthrelease.answers.listed import MOST_CELLS, NAMES, NUMBERS, pairs
 from synthrelease.bundle.card import numbers
-from synthrelease.bundle.card import sections as protection
 from synthrelease.bundle.card.numbers import environment, labelled_title, program
-from synthrelease.bundle.card.sections import Useful, carried_pairs, counts_of
+from synthrelease.bundle.card.sections import Useful, carried_pairs, counts_of, data_protection, person_text, right_guess
 from synthrelease.bundle.estimates import CSV
 from synthrelease.bundle.formats import STATA_WORDS
 from synthrelease.bundle.options import statements
@@ -334,9 +333,9 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
             document=document,
             title=labelled_title(document),
             claim=claim(document),
-            right=protection.right_guess(document, whole_person=document.domain.persons is not None),
-            person=protection.person_text(document),
-            protection=protection.data_protection(document),
+            right=right_guess(document, whole_person=document.domain.persons is not None),
+            person=person_text(document),
+            protection=data_protection(document),
             statements=statements(document),
             lines=list(charge_lines(document.charges)),
             family=document.configuration["generator"]["family"],

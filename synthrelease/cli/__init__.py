@@ -18,7 +18,7 @@ import typer
 from synthrelease import __version__
 from synthrelease.cli.late import LateCommands
 from synthrelease.cli.quiet import be_quiet
-from synthrelease.cli.terminal import STOPPED, err, out
+from synthrelease.cli.terminal import STOPPED, err, screen
 from synthrelease.errors import SynthreleaseError, failure_of
 from synthrelease.sources.paths import without_secrets
 
@@ -26,7 +26,7 @@ from synthrelease.sources.paths import without_secrets
 def _print_version(asked: bool) -> None:
     """The number that stands in every document that it writes."""
     if asked:
-        out.print(f"synthrelease {__version__}", highlight=False)
+        screen.print(f"synthrelease {__version__}", highlight=False)
         raise typer.Exit
 
 

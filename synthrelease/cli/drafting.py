@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from synthrelease.cli.specifying import carried_lines
-from synthrelease.cli.terminal import Config, TableName, progress_bars
-from synthrelease.cli.terminal import out as terminal
+from synthrelease.cli.terminal import Config, TableName, progress_bars, screen
 from synthrelease.data.texts import quoted_path, visible
 from synthrelease.errors import InputError, listing, so_many
 from synthrelease.privacy.plan import loss_text
@@ -222,30 +221,30 @@ def init(
     gone = [*found.left_out, *(found.members.left_out if found.members else ())]
     together = Counter(left.because for left in gone)
     for shown in _what_became(found, {because for because, times in together.items() if times > ONE_BY_ONE}):
-        terminal.print(shown)
+        screen.print(shown)
     if found.smaller:
-        terminal.print(found.smaller, style="yellow", highlight=False)
-    terminal.print(found.plan, style="bold", markup=False, highlight=False)
+        screen.print(found.smaller, style="yellow", highlight=False)
+    screen.print(found.plan, style="bold", markup=False, highlight=False)
     for line in carried_lines(load_spec(configuration), found.n_rows):
-        terminal.print(line, markup=False, highlight=False, soft_wrap=True)
+        screen.print(line, markup=False, highlight=False, soft_wrap=True)
     for because, times in together.items():
         if times > ONE_BY_ONE:
             names = list(dict.fromkeys(left.source for left in gone if left.because == because))
-            terminal.print(f"Left out, each because {because}: {listing(names)}. The draft names them all.", highlight=False)
+            screen.print(f"Left out, each because {because}: {listing(names)}. The draft names them all.", highlight=False)
     if found.unit is None:
         keys = [f"{each.source!r}" for each in found.left_out if each.rows_of_one > 1]
         shared = f" Rows share the values of {', '.join(keys[:6])}." if keys else ""
-        terminal.print(
+        screen.print(
             f"A question is open: how many rows can one person have?{shared} Answer it under [unit] in {str(configuration)}, "
             "or draft anew with --unit row (each row is another person) or --unit KEY (one row of each is released). "
             "Until then `plan`, `check` and `release` refuse.",
             style="yellow",
         )
     elif found.unit.doubt:
-        terminal.print(f"Doubtful: {found.unit.doubt}", style="yellow", markup=False, highlight=False)
+        screen.print(f"Doubtful: {found.unit.doubt}", style="yellow", markup=False, highlight=False)
     for column in found.doubtful:
-        terminal.print(f"Doubtful: {column.name!r}: {column.doubt}.", style="yellow", markup=False, highlight=False)
-    terminal.print(
+        screen.print(f"Doubtful: {column.name!r}: {column.doubt}.", style="yellow", markup=False, highlight=False)
+    screen.print(
         f"Wrote {str(configuration)} and {str(acceptance)}. Go through every line of both, then try "
         f"`synthrelease plan {quoted_path(configuration)}`. An editor that knows the line `#:schema` explains their settings."
     )
@@ -282,15 +281,15 @@ def leave_out(
     from synthrelease.studio.drafting.edits import leave_out
 
     found = leave_out(config, columns, dry_run=dry_run)
-    terminal.print("Would be taken out:" if dry_run else "Taken out:")
+    screen.print("Would be taken out:" if dry_run else "Taken out:")
     for text in found.taken:
-        terminal.print(f"- {text}", highlight=False)
+        screen.print(f"- {text}", highlight=False)
     if found.to_look_at:
-        terminal.print("Left to you:")
+        screen.print("Left to you:")
     for text in found.to_look_at:
-        terminal.print(f"- {text}", highlight=False)
+        screen.print(f"- {text}", highlight=False)
     wrote = "Nothing was written." if dry_run else f"Wrote {found.paths[0]} and {found.paths[1]}."
-    terminal.print(
+    screen.print(
         f"{wrote} The release costs {loss_text(found.after)}, as planned now; before {loss_text(found.before)}. Thresholds and "
         "shortlists were found with the columns: rehearse anew.",
         highlight=False,
@@ -323,10 +322,10 @@ def numbers(
     of_members = None if members is None else read_public_file(members)
     filled = fill_numbers(config, read_public_file(public, table), of_members)
     for name, means in filled.added.items():
-        terminal.print(f"{name}: {', '.join(f'{label} = {mean:.12g}' for label, mean in means.items())}", highlight=False)
+        screen.print(f"{name}: {', '.join(f'{label} = {mean:.12g}' for label, mean in means.items())}", highlight=False)
     gone = f" {so_many(filled.removed, 'number')} of bins that are gone went." if filled.removed else ""
     wrote = f"Wrote {filled.path}." if filled.added or filled.removed else "Every bin has its number already."
-    terminal.print(f"{wrote}{gone}", highlight=False)
+    screen.print(f"{wrote}{gone}", highlight=False)
 
 
 def _names(given: str) -> tuple[str, ...]:

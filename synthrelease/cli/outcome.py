@@ -12,8 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthrelease.cli.terminal import charge_tree
-from synthrelease.cli.terminal import out as terminal
+from synthrelease.cli.terminal import charge_tree, screen
 from synthrelease.data.texts import program, quoted_path
 from synthrelease.errors import so_many
 from synthrelease.privacy.charges import decimal_text
@@ -51,7 +50,7 @@ def print_outcome(document: ReleaseDocument, folder: Path, *, charges: bool = Fa
         ("How good it is", _quality(document)),
         ("What to do next", _next(document, folder, question)),
     ):
-        terminal.print(f"\n{heading}", style="bold")
+        screen.print(f"\n{heading}", style="bold")
         for part in body:
             _print_indented(part)
 
@@ -60,9 +59,9 @@ def _print_indented(part: str | Copied | Text | Table | Tree) -> None:
     from rich.padding import Padding
 
     if isinstance(part, Copied):
-        terminal.print(" " * INDENT + part.text, highlight=False, soft_wrap=True)
+        screen.print(" " * INDENT + part.text, highlight=False, soft_wrap=True)
     else:
-        terminal.print(Padding(part, (0, 0, 0, INDENT), expand=False), highlight=False)
+        screen.print(Padding(part, (0, 0, 0, INDENT), expand=False), highlight=False)
 
 
 def _made(document: ReleaseDocument) -> Iterator[str]:

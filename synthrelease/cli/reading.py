@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from synthrelease.cli.terminal import Config, Jobs, err, out, progress_bars
-from synthrelease.cli.terminal import out as terminal
+from synthrelease.cli.terminal import Config, Jobs, err, progress_bars, screen
 from synthrelease.errors import InputError, VerificationFailed
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ def audit(
         )
     if out is not None:
         out.write_text(json.dumps(result.document(), indent=2) + "\n", encoding="utf-8")
-        terminal.print(f"Every figure is in {str(out)}.")
+        screen.print(f"Every figure is in {str(out)}.")
     _print_result(result)
     if not result.passed:
         for name in result.violations:
@@ -129,7 +128,7 @@ def audit(
         for name in result.missed:
             err.print(f"A known fault that was not found (more draws are needed): {name}.", style="red")
         raise typer.Exit(CONTRADICTED)
-    terminal.print("Nothing contradicts a claim.")
+    screen.print("Nothing contradicts a claim.")
 
 
 def _compare_laws(library: str, draws: int | None, out: Path | None) -> None:
@@ -143,16 +142,16 @@ def _compare_laws(library: str, draws: int | None, out: Path | None) -> None:
     table = Table("law", "draws", "p of synthrelease", f"p of {library}", title="Draws against exact laws, chi-square")
     for each in found:
         table.add_row(each.name, f"{each.draws:,}", f"{each.ours:.3g}", f"{each.theirs:.3g}")
-    terminal.print(table)
+    screen.print(table)
     if out is not None:
         rows = [{**asdict(each), "agrees": each.agrees} for each in found]
         out.write_text(json.dumps({"against": library, "laws": rows}, indent=2) + "\n", encoding="utf-8")
-        terminal.print(f"Every figure is in {str(out)}.")
+        screen.print(f"Every figure is in {str(out)}.")
     if off := [each.name for each in found if not each.agrees]:
         for name in off:
             err.print(f"Draws that do not follow the law: {name}.", style="red")
         raise typer.Exit(CONTRADICTED)
-    terminal.print(f"Both follow all {len(found)} laws.")
+    screen.print(f"Both follow all {len(found)} laws.")
 
 
 def _print_result(result: AuditResult) -> None:
@@ -162,7 +161,7 @@ def _print_result(result: AuditResult) -> None:
         _print_sensitivities(result)
     if result.laws:
         laws, shipped = result.laws, [law for law in result.laws if law.claim == "price"]
-        terminal.print(
+        screen.print(
             f"Selection law, exact: {len(laws)} combinations of claim, way to repeat rounds and cap; "
             f"{sum(law.pairs for law in laws):,} pairs of laws, {sum(law.exceeded for law in laws)} above the claim. The "
             f"largest ratio realises {max(law.share for law in shipped):.1%} of the price that is charged."
@@ -175,7 +174,7 @@ def _print_result(result: AuditResult) -> None:
         table = Table("fault", "draws", "found", "probability, at least", title="Power")
         for part in result.power:
             table.add_row(part.name, f"{part.draws:,}", f"{part.found} of {part.repeats}", f"{part.at_least:.4f}")
-        terminal.print(table)
+        screen.print(table)
 
 
 def _print_sensitivities(result: AuditResult) -> None:
@@ -199,9 +198,9 @@ def _print_sensitivities(result: AuditResult) -> None:
         )
     triples = sum(part.triples for part in result.sensitivities)
     violations = sum(part.violations for part in result.sensitivities)
-    terminal.print(table)
+    screen.print(table)
     files = sum(part.files for part in result.sensitivities)
-    terminal.print(f"{triples:,} triples of tables and {files:,} of files with rows left out, {violations} violations.")
+    screen.print(f"{triples:,} triples of tables and {files:,} of files with rows left out, {violations} violations.")
 
 
 def _print_losses(losses: Sequence[LossFinding]) -> None:
@@ -224,16 +223,16 @@ def _print_losses(losses: Sequence[LossFinding]) -> None:
             f"{loss.noise / budget:.3f}",
             f"{loss.choices / budget:.3f}",
         )
-    terminal.print(table)
+    screen.print(table)
     for because in dict.fromkeys(loss.case.because for loss in honest if loss.case.because):
-        terminal.print(f"* {because[0].upper()}{because[1:]}.")
+        screen.print(f"* {because[0].upper()}{because[1:]}.")
     found = [loss for loss in losses if loss.case.faulty]
-    terminal.print(
+    screen.print(
         f"{len(honest)} cases, {sum(loss.exceeded for loss in honest)} above the claim; "
         f"{sum(loss.exceeded for loss in found)} of {len(found)} known faults are above it."
     )
     if not installed():
-        terminal.print('MST and AIM were not looked at: their library is not installed (it comes with the extra "smartnoise").')
+        screen.print('MST and AIM were not looked at: their library is not installed (it comes with the extra "smartnoise").')
 
 
 def _print_findings(result: AuditResult) -> None:
@@ -249,15 +248,15 @@ def _print_findings(result: AuditResult) -> None:
         span = f"{claims[0]:.3g}" if len(claims) == 1 else f"{claims[0]:.3g} to {claims[-1]:.3g}"
         above = sum(finding.exceeded for finding in found)
         table.add_row(family, str(len(found)), span, _largest(found), str(above))
-    terminal.print(table)
+    screen.print(table)
     faults = [finding for finding in result.findings if finding.case.faulty]
     if faults:
         table = Table("known fault", "claimed", "proven", title="Faults that the audit must find")
         for finding in faults:
             table.add_row(finding.case.name, f"{finding.case.claim:.3g}", f"{finding.epsilon:.3g}")
-        terminal.print(table)
+        screen.print(table)
     honest = [finding for finding in result.findings if not finding.case.faulty]
-    terminal.print(
+    screen.print(
         f"{len(honest)} cases, {sum(finding.exceeded for finding in honest)} above the claim; "
         f"{sum(finding.exceeded for finding in faults)} of {len(faults)} known faults found. Confidence of all together: 99.9%."
     )
@@ -333,12 +332,12 @@ def bound(
         beside = None if estimated is None else [asdict(term) for term in (*estimated.terms, *estimated.contrasts)]
         print(json.dumps(_plain(found) | {"stated": said.word, "because": said.because, "estimated": beside}, indent=2))
     else:
-        terminal.print(str(found), highlight=False)
+        screen.print(str(found), highlight=False)
         if estimated is not None:
-            terminal.print(
+            screen.print(
                 f"\nBeside it, from noisy tables (synthrelease estimate): {estimated.short}\n", highlight=False, soft_wrap=True
             )
-        terminal.print(f"Stated: {said.word} ({said.because}).", highlight=False)
+        screen.print(f"Stated: {said.word} ({said.because}).", highlight=False)
 
 
 def _estimated(release: PublishedRelease, asked: QuestionTable, confidence: float) -> Estimate | None:
@@ -376,9 +375,9 @@ def _intended(folder: Path, as_json: bool) -> None:
         return
     for asked, said in found:
         more = f"; estimate: {said.estimated}" if said.estimated else ""
-        terminal.print(f"{asked}: {said.word} ({said.because}){more}", highlight=False)
+        screen.print(f"{asked}: {said.word} ({said.because}){more}", highlight=False)
     if not found:
-        terminal.print("The release names no intended queries.")
+        screen.print("The release names no intended queries.")
 
 
 def _plain(found: Bound) -> dict[str, Any]:
@@ -428,8 +427,8 @@ def keygen(
     from synthrelease.bundle.write import make_key, read_password
 
     fingerprint = make_key(file, read_password(password_file))
-    out.print(f"The private key is {str(file)}: keep it secret. The public key is {str(file)}.pub.")
-    out.print(f"Publish its fingerprint where readers of the release will find it: {fingerprint}")
+    screen.print(f"The private key is {str(file)}: keep it secret. The public key is {str(file)}.pub.")
+    screen.print(f"Publish its fingerprint where readers of the release will find it: {fingerprint}")
 
 
 def verify(
@@ -472,10 +471,10 @@ def verify(
     print_report(report)
     if not report.passed:
         raise VerificationFailed(f"{folder}: this release does not fit together. See the problems above.")
-    out.print("Nobody can check without the private file:")
+    screen.print("Nobody can check without the private file:")
     for sentence in report.beyond:
-        out.print(f"- {printable(sentence)}", highlight=False)
-    out.print(report.closing, style="green" if report.vouched_for else "yellow", highlight=False)
+        screen.print(f"- {printable(sentence)}", highlight=False)
+    screen.print(report.closing, style="green" if report.vouched_for else "yellow", highlight=False)
 
 
 def card(
@@ -505,7 +504,7 @@ def card(
 
         write_folder(preview(spec), target, key)
         warn_of_gaps(spec)
-        out.print(f"A preview, with placeholders for figures, is {str(target / 'README.html')}.")
+        screen.print(f"A preview, with placeholders for figures, is {str(target / 'README.html')}.")
         return
     from synthrelease.bundle.preview import rewritten
     from synthrelease.bundle.verify import verify_bundle
@@ -518,7 +517,7 @@ def card(
     with new_folder(target) as new:
         new.seal(rewritten(read_files(bundle), spec, new.keep), key)
     warn_of_gaps(spec)
-    out.print(f"The release with the new texts is in {str(target)}.")
+    screen.print(f"The release with the new texts is in {str(target)}.")
     print_outcomes(target)
 
 
@@ -528,7 +527,7 @@ def print_outcomes(folder: Path) -> None:
     from synthrelease.published.document import read_leniently
 
     for each in outcomes(read_leniently((folder / "release.json").read_bytes())):
-        (err if each.failed else out).print(each.text, style="yellow" if each.failed else None)
+        (err if each.failed else screen).print(each.text, style="yellow" if each.failed else None)
 
 
 def print_report(report: Report) -> None:
@@ -539,7 +538,7 @@ def print_report(report: Report) -> None:
     for check in report.checks:
         found = "\n".join(printable(problem) for problem in check.problems) if check.problems else printable(check.found)
         table.add_row(check.name, check.mark, found, style=None if check.passed else "red")
-    out.print(table)
+    screen.print(table)
 
 
 def printable(text: str) -> str:
@@ -555,12 +554,12 @@ def warn_of_gaps(spec: Any) -> None:
         from synthrelease.bundle.formats import renamings
 
         for line in renamings(spec.schema.names, spec.bundle.formats):
-            out.print(line, style="yellow")
+            screen.print(line, style="yellow")
     if missing := spec.unstated:
         shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
-        out.print(f"The data card will lack: {shown}. The card will say that they are not stated.", style="yellow")
+        screen.print(f"The data card will lack: {shown}. The card will say that they are not stated.", style="yellow")
     if not str(spec.tables["acceptance"].get("description", "")).strip():
-        out.print(
+        screen.print(
             "The acceptance file lacks a description of what the release must be good for. specification.json, which is "
             "published, has none either.",
             style="yellow",
@@ -623,4 +622,4 @@ def estimate(
     elif as_csv:
         print(found.csv, end="")
     else:
-        terminal.print(str(found), highlight=False, soft_wrap=True)
+        screen.print(str(found), highlight=False, soft_wrap=True)

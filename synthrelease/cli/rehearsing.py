@@ -23,8 +23,8 @@ from synthrelease.cli.terminal import (
     TableName,
     given_names,
     progress_bars,
+    screen,
 )
-from synthrelease.cli.terminal import out as terminal
 from synthrelease.privacy.plan import loss_text
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def compare(
         write_comparison(found, out)
     _print_comparison(found)
     if out is not None:
-        terminal.print(f"\nEvery figure is in {str(out)}.", highlight=False)
+        screen.print(f"\nEvery figure is in {str(out)}.", highlight=False)
 
 
 def _print_comparison(found: MethodComparison) -> None:
@@ -137,35 +137,35 @@ def _print_comparison(found: MethodComparison) -> None:
         member_rows,
     )
 
-    terminal.print(f"{configuration_words(found)}. Public data: nothing here protects anybody.", highlight=False)
+    screen.print(f"{configuration_words(found)}. Public data: nothing here protects anybody.", highlight=False)
     headings = ("method", "epsilon", "met", "CPU", "match risk", *map(str, range(1, len(found.spec.criteria) + 1)))
     rows = comparison_rows(found)
-    for places in _blocks(headings, rows, terminal.console.width):
+    for places in _blocks(headings, rows, screen.console.width):
         table = Table(*(headings[place] for place in places), box=None, padding=(0, 2, 0, 0))
         for row in rows:
             cells = [row[place] for place in places]
             missed = [place >= FIXED and _missed(cell) for place, cell in zip(places, cells, strict=True)]
             table.add_row(*(_shown(cell, bad) for cell, bad in zip(cells, missed, strict=True)))
-        terminal.print()
-        terminal.print(table)
-    terminal.print("\nFigures as shares of the thresholds, without noise; above 1 a threshold is missed:", highlight=False)
+        screen.print()
+        screen.print(table)
+    screen.print("\nFigures as shares of the thresholds, without noise; above 1 a threshold is missed:", highlight=False)
     for number, criterion in enumerate(found.spec.criteria, start=1):
-        terminal.print(f"  {number}  {criterion.name}, at most {criterion.threshold:g}", highlight=False)
+        screen.print(f"  {number}  {criterion.name}, at most {criterion.threshold:g}", highlight=False)
     if told := member_rows(found):
-        terminal.print("\nHow far off pairs of columns are, on average (0: the same; of two members: who belongs together):")
+        screen.print("\nHow far off pairs of columns are, on average (0: the same; of two members: who belongs together):")
         table = Table(*told[0], box=None, padding=(0, 2, 0, 2))
         for member_row in told[1:]:
             table.add_row(*(_shown(cell, False) for cell in member_row))
-        terminal.print(table)
+        screen.print(table)
     for question, answers in answer_rows(found).items():
-        terminal.print(f"\nOne number, how far off (median): {question}", highlight=False)
+        screen.print(f"\nOne number, how far off (median): {question}", highlight=False)
         table = Table("method", "epsilon", "error", box=None, padding=(0, 2, 0, 2))
         for answer in answers:
             table.add_row(*(_shown(cell, False) for cell in answer))
-        terminal.print(table)
-    terminal.print()
+        screen.print(table)
+    screen.print()
     for text in comparison_words(found):
-        terminal.print(f"- {text}", highlight=False)
+        screen.print(f"- {text}", highlight=False)
 
 
 def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
@@ -357,8 +357,8 @@ def allocate(
     if out is not None:
         write_allocation(found, out)
     for text in allocation_words(found, afresh=afresh):
-        terminal.print(f"- {text}", highlight=False)
-    terminal.print("\n" + allocation_lines(found), highlight=False)
+        screen.print(f"- {text}", highlight=False)
+    screen.print("\n" + allocation_lines(found), highlight=False)
 
 
 def simulate(
@@ -372,7 +372,7 @@ def simulate(
 
     check_table_path(out)
     write_table(simulate(facts, rows, seed=seed), out)
-    terminal.print(f"{rows} simulated rows are in {str(out)}. They follow the published figures; no row is a person.")
+    screen.print(f"{rows} simulated rows are in {str(out)}. They follow the published figures; no row is a person.")
 
 
 def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
@@ -389,7 +389,7 @@ def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
     )
     if not adopt:
         raise InputError(told)
-    terminal.print(told, highlight=False, soft_wrap=True)
+    screen.print(told, highlight=False, soft_wrap=True)
     return True
 
 
@@ -400,17 +400,17 @@ def _adopt(config: Path, found: Any, out: Path) -> None:
 
     reason = why_not(found)
     if reason:
-        terminal.print(f"Nothing was adopted, and {config} is as it was: {reason}.", highlight=False)
+        screen.print(f"Nothing was adopted, and {config} is as it was: {reason}.", highlight=False)
         return
     done = adopt(config, found.spec, found.proposal.chosen)
-    terminal.print(
+    screen.print(
         f"Adopted: {done.path} costs {loss_text(done.spec.plan.total)} now, before {loss_text(done.before)}. "
         + _fits(done.spec, out),
         highlight=False,
         soft_wrap=True,
     )
     for text in [*done.changes, *nothing_words(found)]:
-        terminal.print(f"- {text}", highlight=False)
+        screen.print(f"- {text}", highlight=False)
 
 
 def _fits(spec: Any, out: Path) -> str:
@@ -438,17 +438,17 @@ def _print_rehearsal(found: Any, out: Path) -> None:
         interval = f"{estimate.low:.0%} to {estimate.high:.0%}"
         table.add_row(describe(found.spec.space[c]), f"{estimate.share:.0%}", interval, str(estimate.trials))
     if found.shortlist:
-        terminal.print(table)
+        screen.print(table)
     else:
-        terminal.print("No configuration was accepted often enough; the report shows which criterion binds.")
+        screen.print("No configuration was accepted often enough; the report shows which criterion binds.")
     for text in outlook_words(found):
-        terminal.print(text, highlight=False)
+        screen.print(text, highlight=False)
     _print_proposal(found)
     _print_look(found)
     if not found.complete:
-        terminal.print("Not complete: the time was used up or the run was stopped. Run the same command again to continue.")
+        screen.print("Not complete: the time was used up or the run was stopped. Run the same command again to continue.")
     others = "; further ones compared budgets and judged the proposal" if found.proposal is not None else ""
-    terminal.print(
+    screen.print(
         f"{found.n_attempts} attempts chose the shortlist{others}. The report is {out / 'report.html'}.", highlight=False
     )
 
@@ -459,12 +459,12 @@ def _print_proposal(found: Any) -> None:
     from synthrelease.studio.rehearsal.words import lines, proposal_words
 
     if told := [*proposal_words(found), *offered(found.spec)]:
-        terminal.print("\nBudget and rounds:")
+        screen.print("\nBudget and rounds:")
     for text in told:
-        terminal.print(f"- {text}", highlight=False)
+        screen.print(f"- {text}", highlight=False)
     if found.proposal is not None and found.proposal.chosen is not None:
-        terminal.print("\nIn the configuration (the same command with --adopt writes it):\n", highlight=False)
-        terminal.print(lines(found.proposal.chosen), highlight=False)
+        screen.print("\nIn the configuration (the same command with --adopt writes it):\n", highlight=False)
+        screen.print(lines(found.proposal.chosen), highlight=False)
 
 
 def _print_look(found: Any) -> None:
@@ -490,9 +490,9 @@ def _print_look(found: Any) -> None:
         ("Minimum count:", [text for text in [projection_advice(found)] if text]),
     ):
         if lines:
-            terminal.print(f"\n{title}")
+            screen.print(f"\n{title}")
         for line in lines:
-            terminal.print(f"- {line}", highlight=False)
+            screen.print(f"- {line}", highlight=False)
 
 
 def _above_zero(text: str) -> Fraction | None:

@@ -36,8 +36,8 @@ from synthrelease.cli.terminal import (
     err,
     print_plan,
     progress_line,
+    screen,
 )
-from synthrelease.cli.terminal import out as terminal
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.resources import library
 
@@ -84,9 +84,9 @@ def open_new(
     from synthrelease.privacy.ledger import open_ledger
 
     statement = open_ledger(file, dataset, limit, delta_limit=delta_limit).statement()
-    terminal.print(f"Opened {str(file)}. For your logbook: {statement.logbook_line()}")
+    screen.print(f"Opened {str(file)}. For your logbook: {statement.logbook_line()}")
     if not statement.delta_limit:
-        terminal.print("It allows pure differential privacy alone; releases with a delta need --delta-limit from the start.")
+        screen.print("It allows pure differential privacy alone; releases with a delta need --delta-limit from the start.")
 
 
 @app.command(cls=QuietCommand)
@@ -113,11 +113,11 @@ def split(
 
     statement, place = split_register(file, config, Source.of(data, table), key, expect_head)
     made = statement.split
-    terminal.print(
+    screen.print(
         f"Split into {made.pieces if made else 0} pieces. The secret key is in {str(place)}: it stays in the enclave, "
         "with a backup; who has it can tell the piece of every record number."
     )
-    terminal.print(f"For your logbook: {statement.logbook_line()}")
+    screen.print(f"For your logbook: {statement.logbook_line()}")
 
 
 @app.command("years", cls=QuietCommand)
@@ -142,7 +142,7 @@ def plan_years(
         raise SpecError([Problem(file=spec.path, path="series.years", expected="a plan over years", found="none")])
     statement = load_ledger(file, expect_head=expect_head).plan_years(spec.year.horizon)
     _print_years(statement, spec.year.horizon)
-    terminal.print(f"For your logbook: {statement.logbook_line()}")
+    screen.print(f"For your logbook: {statement.logbook_line()}")
 
 
 @app.command(cls=QuietCommand)
@@ -163,15 +163,15 @@ def show(file: File, expect_head: ExpectedHead = None) -> None:
         piece = "" if notes.split else "all" if notes.piece is None else str(notes.piece)
         year = "" if notes.year is None else f"{notes.year}{', second' if notes.again else ''}"
         table.add_row(*cells, *[(entry.domain or "")[:16] for _ in noted], *[piece for _ in pieces], *[year for _ in years])
-    terminal.print(table)
+    screen.print(table)
     if statement.domain:
-        terminal.print(f"Exact numbers of rows were published on the domain {statement.domain[:16]}: no other may follow.")
+        screen.print(f"Exact numbers of rows were published on the domain {statement.domain[:16]}: no other may follow.")
     if statement.split:
         _print_pieces(statement, statement.split)
     if statement.horizon:
         _print_years(statement, statement.horizon)
     left = statement.epsilon_limit - statement.epsilon
-    terminal.print(
+    screen.print(
         f"Spent epsilon {decimal_text(statement.epsilon)} of {decimal_text(statement.epsilon_limit)}; left {float(left):g}. "
         f"{f'Spent delta {float(statement.delta):g} of {float(statement.delta_limit):g}. ' if statement.delta_limit else ''}"
         f"For your logbook: {statement.logbook_line()}"
@@ -185,7 +185,7 @@ def _print_years(statement: Statement, plan: Horizon) -> None:
     left = [f"{year} (epsilon {decimal_text(plan.most(year, again=False))})" for year in plan.years if year not in done]
     promise, second = plan.promise, sum(note.again for note in notes)
     persons = f"{plan.in_year} in a year and {plan.in_all} in all" if plan.in_all > 1 else "1 in all years"
-    terminal.print(
+    screen.print(
         f"A plan over the years {plan.years[0]} to {plan.years[-1]} promises a person epsilon "
         f"{decimal_text(promise.epsilon if promise else Fraction(0))} at most, with so many records: {persons}. "
         f"Paid so far, by a person: epsilon {decimal_text(statement.epsilon)}. Years left: {', '.join(left) or 'none'}. "
@@ -205,9 +205,9 @@ def _print_pieces(statement: Statement, split: Split) -> None:
     each = [f"piece {piece}: {told(spent.before(piece))}" for piece in read]
     if unread := split.pieces - len(read):
         each.append(f"{unread} that no release read alone: {told(spent.of_all)}")
-    terminal.print(f"The register is split into {split.pieces} pieces (key {split.key[:16]}). Spent on {'; '.join(each)}.")
+    screen.print(f"The register is split into {split.pieces} pieces (key {split.key[:16]}). Spent on {'; '.join(each)}.")
     delta = f", delta {float(deltas.most_renumbered):g}" if deltas.most_renumbered else ""
-    terminal.print(
+    screen.print(
         "The sum below is that of the dearest piece: what a record pays whose record number stays. Where a record may be "
         f"replaced by one of another number, two pieces change: epsilon {decimal_text(spent.most_renumbered)}{delta}."
     )
@@ -219,7 +219,7 @@ def renew(file: File, expect_head: Head) -> None:
     from synthrelease.privacy.ledger import renew_head
 
     statement = renew_head(file, expect_head)
-    terminal.print(f"Renewed the head of {str(file)}. For your logbook: {statement.logbook_line()}")
+    screen.print(f"Renewed the head of {str(file)}. For your logbook: {statement.logbook_line()}")
 
 
 def release(
@@ -354,7 +354,7 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
 
         def tried(self, found: room.DryRun) -> None:
             count = len(found.configurations)
-            terminal.print(
+            screen.print(
                 f"Tested {count} configuration{'s' if count > 1 else ''} on invented rows. One attempt takes "
                 + ("less than a second." if found.seconds < 1 else f"up to {found.seconds:.0f} seconds.")
             )
@@ -368,9 +368,9 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
             )
 
         def reserved(self, ledger: Path, statement: room.Statement) -> None:
-            terminal.print(f"Charged the budget to {str(ledger)}. For your logbook: {statement.logbook_line()}")
+            screen.print(f"Charged the budget to {str(ledger)}. For your logbook: {statement.logbook_line()}")
             if request.ledger is None:
-                terminal.print(
+                screen.print(
                     "This ledger counts releases into this folder alone. Use --ledger FILE to count all releases of a dataset."
                 )
 
@@ -385,7 +385,7 @@ def _report(published: Published, charges: bool, question: str | None) -> None:
     print_outcome(document, published.folder, charges=charges, question=question)
     print_outcomes(published.folder)
     if published.archive is not None:
-        terminal.print(f"The same files as one archive: {str(published.archive)}.")
+        screen.print(f"The same files as one archive: {str(published.archive)}.")
 
 
 # demo --release years: a simulated register of births over five years, each released from the release before.
@@ -402,7 +402,7 @@ def five_years(folder: Path, jobs: int) -> None:
     facts, changes = simulate["read_facts"]()
     years = [changes["first"] + place for place in range(len(changes["births_per_1000"]))]
     ledger = folder / "births.ledger"
-    terminal.print(f"The confidential files of this demonstration are simulated: births of {years[0]} to {years[-1]}.")
+    screen.print(f"The confidential files of this demonstration are simulated: births of {years[0]} to {years[-1]}.")
     step(f'ledger open {ledger} --dataset "Live births" --limit {LIMIT}')
     open_new(ledger, "Live births", LIMIT)
     released: list[Path] = []
@@ -415,7 +415,7 @@ def five_years(folder: Path, jobs: int) -> None:
             plan_years(ledger, config)
         _release(config, data, out, ledger, jobs)
         if not out.exists() and year > years[0]:
-            terminal.print("The plan has room for a second release of this year. It does not use last year's release.")
+            screen.print("The plan has room for a second release of this year. It does not use last year's release.")
             again = _configuration(folder, year, released, again=True)
             _release(again, data, out, ledger, jobs)
         released += [out] if out.exists() else []
@@ -454,12 +454,12 @@ def _release(config: Path, data: Path, out: Path, ledger: Path, jobs: int) -> No
     try:
         release(config, str(data), out, jobs=jobs, ledger=ledger, unrehearsed=True)
     except typer.Exit:
-        terminal.print("The demonstration goes on without a release of this year.")
+        screen.print("The demonstration goes on without a release of this year.")
 
 
 def step(command: str) -> None:
     """The command that follows, as a steward would type it."""
-    terminal.print(f"\n$ synthrelease {command}", style="bold", highlight=False)
+    screen.print(f"\n$ synthrelease {command}", style="bold", highlight=False)
 
 
 # demo: the releases that come with synthrelease, on simulated data that are nobody's.
@@ -530,9 +530,9 @@ def demo(
         return
     (config, question), simulated = BIRTHS[release], resource("public_data/births_surrogate.csv.gz")
     request = ReleaseRequest(config=resource(config), data=simulated, out=out, jobs=jobs, nobodys=True)
-    terminal.print("A demonstration: the births are simulated.")
+    screen.print("A demonstration: the births are simulated.")
     _until_released(lambda: run(request, steps=False, charges=charges, question=question))
-    terminal.print("  For your own data start with docs/tutorial.md.", highlight=False)
+    screen.print("  For your own data start with docs/tutorial.md.", highlight=False)
 
 
 def _until_released(command: Callable[[], None]) -> None:
@@ -543,7 +543,7 @@ def _until_released(command: Callable[[], None]) -> None:
         except typer.Exit as ended:
             if ended.exit_code != NOTHING_RELEASED or not left:
                 raise
-            terminal.print(
+            screen.print(
                 "The demonstration runs again, because its births are simulated. A second run on your data would spend the "
                 "budget a second time."
             )
@@ -558,7 +558,7 @@ def _labour(folder: Path, jobs: int) -> None:
     script = runpy.run_path(str(resource("public_data/simulate_labour.py")))
     facts = script["read_facts"]()
     script["write_gzip_csv"](script["simulate"](facts, DEMO_ROWS, DEMO_SEED, facts["year"] + YEARS_LATER), survey)
-    terminal.print(f"The confidential survey of this demonstration is {str(survey)}: simulated, {DEMO_ROWS} rows.")
+    screen.print(f"The confidential survey of this demonstration is {str(survey)}: simulated, {DEMO_ROWS} rows.")
     released = _released(
         _Shown(
             config=resource("configs/labour.toml"),
@@ -586,7 +586,7 @@ def _visits(folder: Path, jobs: int) -> None:
         (folder / place).mkdir()
         tables = script["simulate"](facts, PATIENTS, seed, facts["year"] + later)
         files.append(script["write"](tables, folder / place))
-    terminal.print(f"The confidential files of this demonstration are in {str(folder / 'confidential')}: simulated.")
+    screen.print(f"The confidential files of this demonstration are in {str(folder / 'confidential')}: simulated.")
     released = _released(
         _Shown(
             config=resource("configs/visits.toml"),
@@ -615,7 +615,7 @@ def _country(folder: Path, jobs: int) -> None:
         (folder / place).mkdir()
         people = script["simulate"](facts, PEOPLE, seed, MUNICIPALITIES, REGIONS, facts["year"] + later)
         files.append(script["write"](people, folder / place / "people.csv"))
-    terminal.print(f"The confidential file of this demonstration is {str(files[1])}: simulated, {PEOPLE} rows.")
+    screen.print(f"The confidential file of this demonstration is {str(files[1])}: simulated, {PEOPLE} rows.")
     config = resource("configs/country.toml")
     step(f"plan {config} --rows {PEOPLE}")
     plan([config], rows=PEOPLE)
@@ -684,4 +684,4 @@ def _unless_complete(command: Callable[[], None]) -> None:
     try:
         command()
     except typer.Exit:
-        terminal.print("The demonstration goes on with what was found so far.")
+        screen.print("The demonstration goes on with what was found so far.")

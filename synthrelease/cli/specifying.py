@@ -28,14 +28,13 @@ from synthrelease.cli.terminal import (
     cheaper_text,
     cluster_address,
     err,
-    out,
     print_plan,
     print_plans,
     print_untried,
     progress_line,
     refusals,
+    screen,
 )
-from synthrelease.cli.terminal import out as terminal
 from synthrelease.errors import InputError, OutputError, listing, so_many
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import check_delta, loss_text
@@ -124,15 +123,15 @@ def commit(
     check_free(file)
     file.write_bytes(made.dumped())
     head = "no ledger named" if made.ledger is None else f"ledger {made.ledger.dataset} at its head {made.ledger.head[:16]}"
-    terminal.print(f"Wrote {str(file)}: keep it unchanged. Publish this digest before the release is run:")
-    terminal.print(f"SHA-256 {made.digest}", highlight=False, soft_wrap=True)
-    terminal.print(
+    screen.print(f"Wrote {str(file)}: keep it unchanged. Publish this digest before the release is run:")
+    screen.print(f"SHA-256 {made.digest}", highlight=False, soft_wrap=True)
+    screen.print(
         f"It covers both files (digest {made.specification[:16]}...), synthrelease {made.program}, {head}, and "
         "the planned charges, selection and criteria"
         + ("." if made.years is None else f"; for all {len(made.years.epsilons_exact)} years the plan and the thresholds.")
     )
     if made.years is not None and made.years.fallbacks and not made.years.again:
-        terminal.print(
+        screen.print(
             "It does not cover a second release of a year. Commit to the configuration of the second release (again = true) as "
             "well, and publish both digests."
         )
@@ -224,7 +223,7 @@ def plan(
         print_plan(specs[0], shortlist)
         if shortlist is not None and (proposal := cheaper_plan(specs[0], shortlist)) is not None:
             err.print(cheaper_text(specs[0], proposal, configs[0], shortlist), style="yellow", highlight=False, soft_wrap=True)
-        out.print(f"Configurations: {len(specs[0].space)}   Memory: about {peak_megabytes(specs[0], jobs, rows)} MB")
+        screen.print(f"Configurations: {len(specs[0].space)}   Memory: about {peak_megabytes(specs[0], jobs, rows)} MB")
         _print_estimates(specs[0], rows)
         _print_options(specs[0], rows)
         _print_unmeasured(specs[0])
@@ -279,15 +278,15 @@ MANY = (
 def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.releasing.attempt_costs import attempt_costs, finest, usual_rows
 
-    out.print(
+    screen.print(
         f"Time and memory of one attempt with {rows or usual_rows(spec):,} rows, on one core of the machine in "
         "docs/appendix/benchmarks.md (another machine can be several times faster or slower):"
     )
     for each in attempt_costs(spec, rows):
         time = f"{each.seconds:.0f} s" if each.seconds >= 10 else f"{max(each.seconds, 0.1):.1f} s"
-        out.print(f"  {each.family}: about {time}, {each.megabytes} MB; grows {each.grows}")
+        screen.print(f"  {each.family}: about {time}, {each.megabytes} MB; grows {each.grows}")
     layout = finest(spec)
-    out.print(f"  Columns with the most bins: {layout.largest()} of {len(layout.sizes)}.")
+    screen.print(f"  Columns with the most bins: {layout.largest()} of {len(layout.sizes)}.")
 
 
 def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
@@ -296,18 +295,18 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.spec.members import IN_WORDS
 
     if spec.schema.linked is not None:
-        out.print(IN_WORDS)
+        screen.print(IN_WORDS)
     total = Loss(spec.plan.total.epsilon, spec.plan.total.delta)
     for text in spec.options.in_words(total, rows or usual_rows(spec)):
-        out.print(text)
+        screen.print(text)
 
 
 def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:
     """What fits to public data keep, and which pairs of columns the rows will carry, line by line."""
     if spec.not_promised.kept:
-        out.print(spec.not_promised.kept, markup=False, highlight=False)
+        screen.print(spec.not_promised.kept, markup=False, highlight=False)
     for line in carried_lines(spec, rows):
-        out.print(line, markup=False, highlight=False)
+        screen.print(line, markup=False, highlight=False)
 
 
 def _print_unmeasured(spec: ReleaseSpec) -> None:
@@ -315,7 +314,7 @@ def _print_unmeasured(spec: ReleaseSpec) -> None:
     tied = [*(set(mask.columns) for mask in rules.masks), *(set(rule.places.values()) for rule in rules.records)]
     places = set[int]().union(*(generator.unmeasured(layout, tied) for generator in spec.space.generators))
     if places:
-        out.print(
+        screen.print(
             f"Nothing is measured of {listing(layout.columns[place] for place in sorted(places))}: the released rows draw its "
             "bins with equal probability. Name the column in `tables`, or leave it out.",
             highlight=False,
@@ -328,9 +327,9 @@ def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
 
     found = doubts(spec, rows or usual_rows(spec))
     if found:
-        out.print(f"Criteria to reconsider, for {rows or usual_rows(spec):,} rows (no data were read):")
+        screen.print(f"Criteria to reconsider, for {rows or usual_rows(spec):,} rows (no data were read):")
     for name, text in found:
-        out.print(f"  {name}: {text}", highlight=False)
+        screen.print(f"  {name}: {text}", highlight=False)
 
 
 def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | None) -> dict[str, Any]:
@@ -427,13 +426,13 @@ def check(
     spec.check_can_fail()
     if not unrehearsed:
         print_untried(spec)
-    out.print(
+    screen.print(
         f"{spec.title}: the specification is valid: {so_many(len(spec.schema.columns), 'column')}, "
         f"{so_many(len(spec.rules), 'rule')}, {so_many(len(spec.space), 'configuration')}, "
         f"{so_many(len(spec.criteria), 'criterion', 'criteria')}, {loss_text(spec.plan.total)}."
     )
     for line in alike_in_words(spec):
-        out.print(line, style="yellow", highlight=False)
+        screen.print(line, style="yellow", highlight=False)
     _print_unmeasured(spec)
     print_associations(spec)
     if data is not None:
@@ -452,19 +451,19 @@ def check(
         if (linked := spec.schema.linked) is not None:
             counted = f"{rows.n_file} keys of roots or members (different values of {linked.key!r})"
         fits = "could be released, but does not fit" if rows.unread or rows.many else "fits"
-        out.print(f"{source}: {fits} the specification; {counted} in the file. {TOLD}")
+        screen.print(f"{source}: {fits} the specification; {counted} in the file. {TOLD}")
         for texts, advice in ((rows.unread, UNREAD), (rows.many, MANY)):
             for text in texts:
-                out.print(text, style="yellow", markup=False)
+                screen.print(text, style="yellow", markup=False)
             if texts:
-                out.print(advice)
+                screen.print(advice)
         check_delta(spec.plan.total.delta, rows.n_file)
         check_stated(spec.rows, rows.n_file)
         if spec.split is not None:
             from synthrelease.releasing.release import check_numbers
 
             check_numbers(spec, source)
-            out.print(f"Every row has a record number of its own in {spec.split.by!r}.")
+            screen.print(f"Every row has a record number of its own in {spec.split.by!r}.")
         spec.check_rows(rows.n_file)
         _print_warnings(spec, rows.n_file)
         check_possible(spec, rows.n_file)

@@ -144,7 +144,7 @@ class _Terminal:
         self.console.print(*texts, **how)
 
 
-out, err = _Terminal(stderr=False), _Terminal(stderr=True)
+screen, err = _Terminal(stderr=False), _Terminal(stderr=True)
 
 
 def given_names(given: str | None) -> list[str] | None:
@@ -247,32 +247,34 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     from synthrelease.spec.register import pieces_in_words
 
     total = spec.plan.total
-    out.print(charge_tree(spec.title, total))
+    screen.print(charge_tree(spec.title, total))
     for told in chance_of_nothing(spec, shortlist):
-        out.print(told, highlight=False)
+        screen.print(told, highlight=False)
     for line in guarantee_in_words(spec.unit, total):
-        out.print(line)
+        screen.print(line)
     style = "yellow" if spec.rows.way == "exact" else None
     rows = ROWS_IN_WORDS[spec.rows.way].format(stated=spec.rows.stated, margin=spec.rows.margin)
     if spec.unit.key is not None:
         rows = rows.replace("number of rows in the file", "number of persons in the file")
-    out.print(rows, style=style)
+    screen.print(rows, style=style)
     for line in [*refusals_in_words(spec), *said_in_words(spec), *alike_in_words(spec)]:
-        out.print(line, highlight=False)
+        screen.print(line, highlight=False)
     for text in pieces_in_words(spec.partition, spec.split):
-        out.print(text)
-    out.print(rounds_in_words(spec.selection_rule.law))
+        screen.print(text)
+    screen.print(rounds_in_words(spec.selection_rule.law))
     if spec.generation_unit == "rho":
         alone = epsilon_of(spec.generation_budget, spec.delta) if spec.delta else None
-        out.print(
+        screen.print(
             f"generation = {decimal_text(spec.generation_budget)} is a rho, since some generators are zero-concentrated "
             "(docs/accounting.md)" + (f"; by itself it costs epsilon {float(alone):.4g}." if alone is not None else "."),
             highlight=False,
         )
     if total.delta:
-        out.print("The ledger needs a limit on delta: `synthrelease ledger open FILE --limit EPSILON --delta-limit 1e-8 ...`.")
+        screen.print(
+            "The ledger needs a limit on delta: `synthrelease ledger open FILE --limit EPSILON --delta-limit 1e-8 ...`."
+        )
     if total.delta > LARGE_DELTA:
-        out.print("delta is large: it should be far below one over the number of rows (docs/accounting.md).", style="yellow")
+        screen.print("delta is large: it should be far below one over the number of rows (docs/accounting.md).", style="yellow")
 
 
 def charge_tree(title: str, total: Charge) -> Tree:
@@ -332,7 +334,7 @@ def print_untried(spec: Any, shortlist: Path | None = None) -> None:
     from synthrelease.spec.tried import NEVER, tried
 
     if not tried(spec, shortlist):
-        out.print(NEVER, style="yellow")
+        screen.print(NEVER, style="yellow")
 
 
 def accepts_untried(spec: Any) -> bool:
@@ -341,9 +343,9 @@ def accepts_untried(spec: Any) -> bool:
 
     from synthrelease.spec.tried import NEVER, leave
 
-    if not (sys.stdin.isatty() and out.console.is_terminal):
+    if not (sys.stdin.isatty() and screen.console.is_terminal):
         return False
-    out.print(NEVER, style="yellow")
+    screen.print(NEVER, style="yellow")
     wanted = typer.confirm("Use these files without a rehearsal? This question is asked once for these files.")
     if wanted:
         leave(spec, "answer")
@@ -382,7 +384,7 @@ def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:
         for part in total.parts:
             _grow(tree, part, reasons=False)
     table.add_row(*trees)
-    out.print(table)
+    screen.print(table)
 
 
 def stated(charge: Charge) -> str:

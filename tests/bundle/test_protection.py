@@ -109,7 +109,7 @@ def test_the_plan_shows_the_unit_and_the_reasons(tmp_path: Path, monkeypatch: py
     from synthrelease.cli import terminal
 
     shown = io.StringIO()
-    monkeypatch.setattr(terminal, "out", Console(file=shown, width=400))
+    monkeypatch.setattr(terminal, "screen", Console(file=shown, width=400))
     with redirect_stdout(shown):
         terminal.print_plan(load_spec(write_config(tmp_path, CHANGES)))
     said = in_words(shown.getvalue())

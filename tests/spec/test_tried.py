@@ -156,7 +156,7 @@ def test_at_a_terminal_files_of_which_nothing_is_known_are_asked_for_once(tmp_pa
     config, asked = write_config(tmp_path), []
     request = ReleaseRequest(config=config, data=write_data(tmp_path), out=tmp_path / "out")
     monkeypatch.setattr(terminal.sys.stdin, "isatty", lambda: True)
-    monkeypatch.setattr(terminal, "out", Quiet())
+    monkeypatch.setattr(terminal, "screen", Quiet())
     monkeypatch.setattr(terminal.typer, "confirm", lambda question: asked.append(question) or answer)
     spec = load_spec(config)
     assert releasing._listener(request, lambda phase: None).never_tried(spec) is answer

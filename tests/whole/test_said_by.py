@@ -42,7 +42,7 @@ def test_who_said_what_stands_in_plan_card_and_release_json_and_verifies(tmp_pat
 
 
 def test_the_plan_says_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
-    monkeypatch.setattr(terminal, "out", Console(width=200))
+    monkeypatch.setattr(terminal, "screen", Console(width=200))
     terminal.print_plan(load_spec(write_config(tmp_path, SAID)))
     shown = capsys.readouterr().out
     for words in ("year: the mint", "Threshold agreed by the council on 2026-11-22", "Signed by A. Levi and B. Cohen"):

@@ -17,13 +17,7 @@ from markupsafe import Markup
 
 from synthrelease.bundle import pictures
 from synthrelease.bundle.card import numbers
-from synthrelease.bundle.card import sections as associations
-from synthrelease.bundle.card import sections as drawn
-from synthrelease.bundle.card import sections as duplicates
-from synthrelease.bundle.card import sections as estimates
-from synthrelease.bundle.card import sections as explanations
-from synthrelease.bundle.card import sections as protection
-from synthrelease.bundle.card import sections as questions
+from synthrelease.bundle.card import sections as facts
 from synthrelease.bundle.card.numbers import (
     environment,
     labelled,
@@ -33,7 +27,19 @@ from synthrelease.bundle.card.numbers import (
     without_exponent,
     worst_factor,
 )
-from synthrelease.bundle.card.sections import Useful, carried_pairs, counts_of, rare_groups, right_guess, rows_left_out
+from synthrelease.bundle.card.sections import (
+    Useful,
+    association_lines,
+    band_text,
+    carried_pairs,
+    counts_of,
+    drawn_text,
+    duplicate_sentences,
+    file_ends,
+    rare_groups,
+    right_guess,
+    rows_left_out,
+)
 from synthrelease.bundle.dataset import Dataset, file_lines
 from synthrelease.bundle.limits import LEVEL, band_columns, error_band
 from synthrelease.bundle.options import about_figures, listed_rules, sections, statements
@@ -196,14 +202,14 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "others": [(page_name(document, other), other, Wording.of(document, other)) for other in others],
         "title_of": title_of,
         "band": error_band(document),
-        "band_text": drawn.band_text(document),
-        "drawn_text": drawn.drawn_text(document, table.counts),
-        "file_ends": drawn.file_ends(document, table.counts),
+        "band_text": band_text(document),
+        "drawn_text": drawn_text(document, table.counts),
+        "file_ends": file_ends(document, table.counts),
         "may_error": wording.words["may_error" if not of_columns else "may_error_one" if of_columns == 1 else "may_error_few"],
-        "many_left_out": (left_out := protection.rows_left_out(document)) is not None and left_out.many,
+        "many_left_out": (left_out := rows_left_out(document)) is not None and left_out.many,
         "rare": "; ".join(f"{title_of(name)} ({label})" if label else title_of(name) for name, label in rare_groups(document)),
-        "alone": "; ".join(map(title_of, estimates.measured_alone(document))),
-        "associations": associations.association_lines(document, carried),
+        "alone": "; ".join(map(title_of, facts.measured_alone(document))),
+        "associations": association_lines(document, carried),
         "rules_tie": any("synthetic" in rule.applies_to for rule in document.rules),
         "lost": "; ".join(" × ".join(map(title_of, pair.split(":"))) for pair in document.not_promised.pairs),
         "columns": [
@@ -215,14 +221,13 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "fingerprint": sha256(document.dumped()),
         "licence": LICENCES.get(document.card.licence),
         "level": float(LEVEL),
-        "duplicates": duplicates.duplicate_sentences(document, table),
-        "explain": explanations,
-        "protect": protection,
+        "duplicates": duplicate_sentences(document, table),
+        "explain": facts,
         "pieces": about_figures(document),
-        "estimates": estimates.sentences(document),
+        "estimates": facts.sentences(document),
         "few_rows": (useful.rule if (useful := Useful.of(document)) else ""),
-        "estimate_example": estimates.example(document),
-        "queries": questions.rows(document, carried),
+        "estimate_example": facts.example(document),
+        "queries": facts.rows(document, carried),
         "statements": statements(document),
         "sections": sections(document),
         "rules": listed_rules(document),
