@@ -76,12 +76,18 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
             f"rows than the mean cell has, or the rows repeat less than {LEAST_REPEATED:.0%} of an association. Give the table "
             "a larger weight, a larger budget or fewer bins."
         )
+    if found.partial:
+        pairs = so_many(found.partial, "more pair is", "more pairs are")
+        yield f"{pairs} carried in some members only: measured together in the first members, and not in later ones."
     if not found.columns:
         return
     yield "Do not compute a table, a mean by group or a slope of another pair: its error has no limit."
     for line in found.columns[:MOST_LINES]:
-        others = ", ".join(line.others) or "no other column"
-        yield f"  {line.column}: {'only with' if line.only and line.others else 'with' if line.only else 'not with'} {others}"
+        full = (
+            f"{'only' if line.only else 'not'} with {', '.join(line.others)}" if line.others else "in full with no other column"
+        )
+        part = f" (in some members only: with {', '.join(line.part)})" if line.part else ""
+        yield f"  {line.column}: {full}{part}"
     if (more := len(found.columns) - MOST_LINES) > 0:
         yield f"  and {more} more columns; `synthrelease plan --json` lists every pair."
     named = "; ".join(" × ".join(triple) for triple in found.carried_triples[:MOST_TRIPLES])

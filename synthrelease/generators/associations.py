@@ -164,12 +164,15 @@ class Associations:
         return _of_members(names, [self._of(columns) for columns in self._in_slots(names)])
 
     def measured(self, *names: str) -> Carried | None:
-        """The first part of the same answer, in little time: None where no table tells it. Raises as `of`."""
+        """Return the first part of the same answer, in little time: None where no table tells it. Raises as `of`.
+
+        Columns of members that were measured together in some members alone, such as the first two, are carried "in part".
+        """
         found = [self._measured(columns) for columns in self._in_slots(names)]
         said = {None if one is None else one.carried for one in found}
         if len(said) == 1:
             return said.pop()
-        return "not known" if "not known" in said else None
+        return "not known" if "not known" in said else "in part" if "yes" in said else None
 
     def differ(self, first: str, second: str) -> bool:
         """Whether two names are of two columns: not that of a column of members, and the same of one member."""
@@ -460,12 +463,14 @@ class PartnersOfColumn:
 
     Attributes
     ----------
-    only : whether `others` are those with which it is carried; otherwise those with which it is not.
+    only : whether `others` are those with which it is carried in full; otherwise those with which it is not carried.
+    part : those with which it is carried in some members of a root alone.
     """
 
     column: str
     only: bool
     others: tuple[str, ...]
+    part: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -477,6 +482,7 @@ class CarriedPairs:
     pairs, triples : how many there are.
     carried, unknown : how many of the pairs are, and of how many nobody can tell.
     noisy : how many were measured in a table that is mostly noise, and are not carried for that.
+    partial : how many were measured together in some members of a root, and not in later ones.
     carried_triples : those that are carried.
     others : the pairs that are not carried.
     columns : those that lack a pair: the same in fewer words, where there are many.
@@ -487,6 +493,7 @@ class CarriedPairs:
     carried: int
     unknown: int
     noisy: int
+    partial: int
     carried_triples: tuple[tuple[str, ...], ...]
     others: tuple[tuple[str, str], ...]
     columns: tuple[PartnersOfColumn, ...]
@@ -497,6 +504,7 @@ class CarriedPairs:
         names = found[0].names
         said = {pair: {one.measured(*pair) for one in found} for pair in combinations(names, 2)}
         carried = {pair for pair, words in said.items() if words == {"yes"}}
+        partial = {pair for pair, words in said.items() if "in part" in words and words <= {"in part", "yes"}}
         triples = [one.columns for one in found[0].triples if all(other.of(*one.columns) for other in found[1:])]
         return cls(
             pairs=len(said),
@@ -504,18 +512,22 @@ class CarriedPairs:
             carried=len(carried),
             unknown=sum("not known" in words and words <= {"not known", "yes"} for words in said.values()),
             noisy=sum("mostly noise" in words and words <= {"mostly noise", "yes"} for words in said.values()),
+            partial=len(partial),
             carried_triples=tuple(triples),
             others=tuple(pair for pair in said if pair not in carried),
-            columns=tuple(_partners(names, carried)),
+            columns=tuple(_partners(names, carried, partial)),
         )
 
 
-def _partners(names: Sequence[str], carried: Container[tuple[str, str]]) -> Iterator[PartnersOfColumn]:
-    """Of each column that lacks one."""
+def _partners(
+    names: Sequence[str], carried: Container[tuple[str, str]], partial: Container[tuple[str, str]]
+) -> Iterator[PartnersOfColumn]:
+    """Yield the partners of each column that lacks one."""
     for place, name in enumerate(names):
-        others = [other for other in names if other != name]
-        kept = [other for at, other in enumerate(names) if ((other, name) if at < place else (name, other)) in carried]
-        lost = [other for other in others if other not in kept]
-        if lost:
-            only = len(kept) <= len(lost)
-            yield PartnersOfColumn(column=name, only=only, others=tuple(kept if only else lost))
+        pairs = {other: (other, name) if at < place else (name, other) for at, other in enumerate(names) if at != place}
+        full = [other for other, pair in pairs.items() if pair in carried]
+        part = [other for other, pair in pairs.items() if pair in partial]
+        lost = [other for other in pairs if other not in full and other not in part]
+        if lost or part:
+            only = not lost or len(full) <= len(lost)
+            yield PartnersOfColumn(column=name, only=only, others=tuple(full if only else lost), part=tuple(part))

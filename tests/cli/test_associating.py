@@ -38,7 +38,7 @@ def test_a_configuration_by_hand_is_told_what_its_rows_will_carry(command: str, 
     assert "Associations: the generator chooses with noise" in printed(command, write_config(tmp_path))
     told = printed(command, write_config(tmp_path, alone))
     assert "Associations: the rows will carry 0 of 1 pairs of columns." in told
-    assert "  face: with no other column" in told
+    assert "  face: in full with no other column" in told
     told = printed(command, write_config(tmp_path, MEASURED))
     assert "Associations: the rows will carry 1 of 1 pairs of columns." in told
     assert "its error has no limit" not in told
@@ -49,7 +49,7 @@ def test_the_labour_survey_does_not_carry_wages_by_municipality_age_or_quarter()
     assert told[0] == "Associations: the rows will carry 42 of 190 pairs of columns."
     assert "  wage: only with sex, education, occupation, hours, contract" in told
     assert "  municipality: only with birth_country, labour_status, design_weight" in told
-    assert "  quarter: with no other column" in told
+    assert "  quarter: in full with no other column" in told
     assert told[-1].startswith("Three columns at once: 2 of 1,140: sex × age × labour_status; age × labour_status × job_search")
 
 

@@ -246,6 +246,24 @@ def test_a_pair_of_members_is_carried_where_it_is_of_every_member() -> None:
     assert CarriedPairs.of([found]).carried == 2
 
 
+def test_a_pair_that_is_measured_in_the_first_members_alone_is_said_to_be_carried_in_part() -> None:
+    """Each word of the list is that of the whole answer: a partner in part is no lost one, and no column has none untruly."""
+    slots = (("age_1", "job_1"), ("age_2", "job_2"))
+    linked = Linked(key="home", size="size", names=("age", "job"), slots=slots, whole=frozenset())
+    layout = Layout(columns=("area", "size", "age_1", "job_1", "age_2", "job_2"), sizes=(2,) * 6)
+    found = Associations(layout=layout, ties=Ties(measured=((1, 3), (2, 3), (0, 1))), linked=linked)
+    pairs = CarriedPairs.of([found])
+    assert (pairs.carried, pairs.partial) == (1, 2)
+    lines = {line.column: line for line in pairs.columns}
+    for one in found.pairs:
+        first, second = one.columns
+        said = "yes" if (second in lines[first].others) == lines[first].only and second not in lines[first].part else "no"
+        assert (second in lines[first].part) == (found.measured(first, second) == "in part")
+        assert (said == "yes") == (one.carried == "yes")
+    assert lines["age"].part == ("job",)
+    assert (lines["job"].others, lines["job"].part) == ((), ("size", "age"))
+
+
 def test_a_column_of_members_is_meant_in_the_member_that_another_name_says() -> None:
     linked = Linked(
         key="home", size="size", names=("age", "job"), slots=(("age_1", "job_1"), ("age_2", "job_2")), whole=frozenset()

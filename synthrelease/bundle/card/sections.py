@@ -86,12 +86,15 @@ def _pairs_of(found: Associations | None) -> CarriedPairs | None:
 def counts_of(found: CarriedPairs | None) -> dict[str, str]:
     """The figures in the sentences of the card."""
     if found is None:
-        return dict.fromkeys(("pairs", "carried", "unknown_pairs", "noisy_pairs", "triples", "carried_triples"), "")
+        return dict.fromkeys(
+            ("pairs", "carried", "unknown_pairs", "noisy_pairs", "partial_pairs", "triples", "carried_triples"), ""
+        )
     return {
         "pairs": figure(found.pairs),
         "carried": figure(found.carried),
         "unknown_pairs": figure(found.unknown),
         "noisy_pairs": figure(found.noisy),
+        "partial_pairs": figure(found.partial),
         "triples": figure(found.triples),
         "carried_triples": figure(len(found.carried_triples)),
     }
@@ -108,7 +111,8 @@ def association_lines(document: ReleaseDocument, rows: Associations | None) -> A
     def order(line: PartnersOfColumn) -> tuple[bool, ...]:
         column = columns[line.column]
         without_numbers = all(one.number is None for one in column.bins)
-        return line.column not in asked, bool(line.others) or not line.only, not column.unit, without_numbers
+        alone = line.only and not (line.others or line.part)
+        return line.column not in asked, not alone, not column.unit, without_numbers
 
     few = len(found.others) <= FEW_PAIRS
     lines = [] if few else sorted(found.columns, key=order)
@@ -123,17 +127,19 @@ def association_lines(document: ReleaseDocument, rows: Associations | None) -> A
     )
 
 
-_LOST = (None, "mostly noise")
-
-
 def pairs_not_carried(found: Associations | None, question: QuestionTable) -> str:
-    """The pairs of a question's columns that the rows do not carry, a part of a sentence; empty for none."""
+    """Return the pairs of a question's columns that the rows do not carry, or in some members alone; empty for none."""
     if found is None:
         return ""
     words = _words_of(question)
     named = dict.fromkeys(name for name in (*found.names, *found.layout.columns) if name in words)
-    pairs = [pair for pair in combinations(named, 2) if found.differ(*pair) and found.measured(*pair) in _LOST]
-    return f"the rows do not carry {', '.join(' × '.join(pair) for pair in pairs)}" if pairs else ""
+    said = {pair: found.measured(*pair) for pair in combinations(named, 2) if found.differ(*pair)}
+    lost, part = (
+        [" × ".join(pair) for pair in said if said[pair] in words] for words in ((None, "mostly noise"), ("in part",))
+    )
+    sentences = [f"the rows do not carry {', '.join(lost)}"] if lost else []
+    sentences += [f"the rows carry {', '.join(part)} in some members only"] if part else []
+    return " and ".join(sentences)
 
 
 def _words_of(question: QuestionTable) -> set[str]:
