@@ -150,7 +150,7 @@ class Door:
 
     def is_public(self, digests: Collection[str]) -> bool:
         """Whether the table is one of these public ones, by their `Counts.digest`. `same_file` says why this may be asked."""
-        return bool(digests) and _opaque(lambda: self.__counts.digest()) in digests
+        return bool(digests) and opaque(lambda: self.__counts.digest()) in digests
 
     def spend(self, charge: Charge | Sequence[Charge], mechanism: Callable[[Counts], Result]) -> Result:
         """Run a mechanism that satisfies the guarantee of `charge` on the private counts and return its output.
@@ -158,7 +158,8 @@ class Door:
         Parameters
         ----------
         charge : the planned charge that pays for it, or several that pay for it together: their sum is what it guarantees.
-        mechanism : gets the counts, returns only what its guarantee covers. It should be total: not fail on any table.
+        mechanism : gets the counts, returns only what its guarantee covers: a value, or a closed door of its own, whose answers
+            share out the charge (`PrivateTables`). It should be total: not fail on any table.
 
         Raises
         ------
@@ -167,7 +168,7 @@ class Door:
         """
         self._check_whole()
         self._meter.take_all(charge)
-        return _opaque(lambda: mechanism(self.__counts))
+        return opaque(lambda: mechanism(self.__counts))
 
     def with_plan(self, planned: Sequence[Charge]) -> Self:
         """The same table with a fresh meter: for the charges before the loop, of one more round, or after acceptance."""
@@ -187,7 +188,7 @@ class Door:
         self._check_whole()
         kept, key = self._binned, tuple(each.of_atom for each in transformation.binnings)
         if key not in kept:
-            made = _opaque(lambda: BinnedCounts.of_atoms(self.__counts, transformation))
+            made = opaque(lambda: BinnedCounts.of_atoms(self.__counts, transformation))
             if sum(map(len, kept.values())) + len(made) > _MOST_BINNED_CELLS:
                 kept.clear()
             kept[key] = made
@@ -196,7 +197,7 @@ class Door:
     def _pieces(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
         """The rows in random pieces, none with a plan; this door is closed from here on."""
         self._check_whole()
-        pieces = _opaque(lambda: random_pieces(self.__counts, sizes, self.entropy))
+        pieces = opaque(lambda: random_pieces(self.__counts, sizes, self.entropy))
         self._divided = True
         self.__counts = Counts.empty(self.layout)
         self._binned.clear()
@@ -209,7 +210,7 @@ class Door:
     def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
         """What becomes of the counts, behind the same meter. Reveals nothing but the number of rows."""
         self._check_whole()
-        return PrivateCounts(_opaque(lambda: change(self.__counts)), self._meter, self.entropy, self.n_file)
+        return PrivateCounts(opaque(lambda: change(self.__counts)), self._meter, self.entropy, self.n_file)
 
 
 class PrivateRows(Door):
@@ -288,7 +289,8 @@ class PrivateCounts(Door):
         return self._pieces(sizes)
 
 
-def _opaque(code: Callable[[], Result]) -> Result:
+def opaque(code: Callable[[], Result]) -> Result:
+    """Run what reads private counts. Raises PrivateFailure, with no message, cause or frame of what failed."""
     try:
         return code()
     except Exception:

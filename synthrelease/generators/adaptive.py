@@ -1,4 +1,7 @@
-"""A generator that finds its own tables, in two ways: zero-concentrated and pure."""
+"""Measure the tables that a model gets most wrong, chosen privately: zero-concentrated or pure.
+
+`learn` is the whole story of a fit; the families and their settings come after it.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,11 @@ from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.generators.adaptive_asked import Asked
 from synthrelease.generators.associations import Ties
 from synthrelease.generators.base import Background, Generator, Guaranteed
 from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.bin_groups import divided, grouped_rules, groups_of, rule_classes, split_masks
-from synthrelease.generators.clique_tables import joinings, pair_shares
+from synthrelease.generators.clique_tables import CompetingTable, joinings, pair_shares
 from synthrelease.generators.counters import Counters
 from synthrelease.generators.junction_tree import JunctionTree
 from synthrelease.generators.maximum_entropy import ProportionalFit, Target, base_potentials, families_of, tolerances_of
@@ -36,100 +38,14 @@ from synthrelease.settings.base import Mistake, ReleasedPrior
 if TYPE_CHECKING:
     from synthrelease.generators.adaptive_mechanism import Gaussian, Laplace, PrivateTables
 
-# How an adaptive generator shares out what it spends on single columns: before the rounds, and after them.
-#
-# Before, nothing is known. After, the model knows which bins are rare, and the relative error of these is what a table of
-# single
-# columns is worst at: so the last look goes where that error is largest.
+# Columns are measured before the rounds, and after them. Before, nothing is known. After, the model knows which bins are rare,
+# and the relative error of these is what a table of single columns is worst at: the last look goes where it is largest.
 
 _WEIGHTS = 10**6
 """Shares of the columns are rounded to this part of the largest."""
 
 _SLICES = 24
 """The last look is shared out in so many equal parts."""
-
-
-def column_shares(sizes: Sequence[int]) -> list[Fraction]:
-    """Shares of the budget for the columns, in proportion to the root of the size.
-
-    At size^(2/3) the errors of all cells would add up to the least, with equal shares the rare bins of short columns would be
-    best; between the two was best for all criteria of the births.
-    """
-    weights = [max(1, round(_WEIGHTS * (size / max(sizes)) ** (1 / 2))) for size in sizes]
-    return [Fraction(weight, sum(weights)) for weight in weights]
-
-
-def expected_bins(
-    groups: Sequence[np.ndarray], maps: Sequence[np.ndarray], columns: Sequence[np.ndarray]
-) -> tuple[np.ndarray, ...]:
-    """Per column, (n_bins,) counts: those of the model for bins that are a group of their own, noisy ones inside other groups.
-
-    Parameters
-    ----------
-    groups : per column, the model's counts of its groups.
-    maps : per column, (n_bins,) the group of every bin.
-    columns : per column, (n_bins,) noisy counts.
-    """
-    return tuple(
-        np.where(np.bincount(into)[into] == 1, counts[into], noisy)
-        for counts, into, noisy in zip(groups, maps, columns, strict=True)
-    )
-
-
-def look_again(
-    private: PrivateTables, columns: Sequence[np.ndarray], variances: Sequence[float], expected: Sequence[np.ndarray]
-) -> list[tuple[np.ndarray, float]]:
-    """Spend all that is left on the bins of columns; their counts with those known before, averaged, and the noise variance.
-
-    Parameters
-    ----------
-    columns, variances : noisy counts that are known, with the noise variance of every bin.
-    expected : counts to expect.
-    """
-    budget = private.left
-    shares = last_shares(expected, variances, lambda share: private.variance(share * budget))
-    found = []
-    for column, (share, known, variance) in enumerate(zip(shares, columns, variances, strict=True)):
-        if share:
-            noisy, added = private.bins(column, share * budget), private.variance(share * budget)
-            weight = variance / (variance + added)
-            found.append((weight * noisy + (1 - weight) * known, weight * added))
-        else:
-            found.append((known, variance))
-    return found
-
-
-def last_shares(
-    expected: Sequence[np.ndarray], variances: Sequence[float], variance_of: Callable[[Fraction], float]
-) -> list[Fraction]:
-    """Shares of the last look, some of them 0: the largest relative error of a bin becomes as small as it can.
-
-    Part by part goes to the column whose rarest bin has the largest noise deviation relative to its count. Counts below two
-    deviations of what the whole look could measure count as those: of a bin that is empty no relative error can be small.
-    """
-    least = 2 * math.sqrt(variance_of(Fraction(1)))
-    rarest = [float(np.maximum(counts, least).min()) for counts in expected]
-    given = [0] * len(expected)
-
-    def error(column: int) -> float:
-        added = 1 / variance_of(Fraction(given[column], _SLICES)) if given[column] else 0.0
-        return 1 / ((1 / variances[column] + added) * rarest[column] ** 2)
-
-    for _ in range(_SLICES):
-        given[max(range(len(given)), key=error)] += 1
-    return [Fraction(part, _SLICES) for part in given]
-
-
-# The rounds of an adaptive generator: measure columns, then again and again the table that the model gets most wrong.
-#
-# After McKenna, Mullins, Sheldon & Miklau (AIM, PVLDB 2022): a table competes by the improvement to expect, its l1 error less
-# what the noise would add; no clique grows above a limit. Other than there: columns are measured first and their bins grouped
-# by
-# what the noise allows (`bin_groups`), tables with more cells get larger parts of the budget, neighbours replace one record
-# from
-# the start, choices and noise are exact, rules are exact zeros, and the model may start from a public table.
-#
-# The private table is met in `PrivateTables` alone. All else is post-processing of its answers.
 
 _PRECISION, _FINEST = 0.2, 0.05
 """A fit ends within this share of the noise deviations, or of a record, in the root mean square over four (`solve`)."""
@@ -196,176 +112,249 @@ class Learned:
     fit: ProportionalFit
 
 
-def learned(private: PrivateTables, layout: Layout, n: int, background: Background, plan: RoundsPlan) -> Learned:
-    """Spend the budget of a private table with n rows over a layout."""
+def learn(private: PrivateTables, layout: Layout, n: int, background: Background, plan: RoundsPlan) -> Learned:
+    """Spend the budget of a private table with n rows over a layout: the whole of an adaptive fit, from above to below.
+
+    After McKenna, Mullins, Sheldon & Miklau (AIM, PVLDB 2022): a table competes by the improvement to expect, its l1 error less
+    what the noise would add; no clique grows above a limit. Other than there: columns are measured first and their bins grouped
+    by what the noise allows (`bin_groups`), tables with more cells get larger parts of the budget, neighbours replace one
+    record from the start, choices and noise are exact, rules are exact zeros, and the model may start from a public table.
+
+    The private table is met in `private` alone. All else is post-processing of its answers.
+    """
+    # Compile: how the budget is shared out, and which columns a rule or a table of weight 0 ties together. All of it is public.
     total = private.left
     plan, rows = _rounds_within_noise(private, n, plan, len(layout.sizes))
     first, last = (plan.first * total, plan.last * total) if any(plan.tables.values()) else (total, Fraction(0))
-    kept = [columns for columns, weight in plan.tables.items() if not weight]
-    counters = Counters.of(background.plausibility, plan.cells, kept)
+    unmeasured = [columns for columns, weight in plan.tables.items() if not weight]
+    counters = Counters.of(background.plausibility, plan.cells, unmeasured)
     masks = [*split_masks(background.plausibility.masks), *counters.masks]
+
+    # Measure every column, and put bins together that are too small for the noise of the tables to come.
     parts = [share * first for share in column_shares(layout.sizes)]
     columns = tuple(private.table((column,), part) for column, part in enumerate(parts))
     variances = [private.variance(part) for part in parts]
-    usual = math.sqrt(private.variance((total - first - last or total) * (1 - plan.choice) / plan.rounds)) * private.mean_error
+    usual = (
+        math.sqrt(private.variance((total - first - last or total) * (1 - plan.choice) / plan.rounds)) * private.mean_error
+    )
+    smallest = rows * usual * float(np.median(layout.sizes))
     maps = tuple(
         groups_of(
             counts,
             rule_classes(column, len(counts), masks),
             background.ordered[column] if background.ordered else 0,
             2 * math.sqrt(variances[column]),
-            max(2 * math.sqrt(variances[column]), rows * usual * float(np.median(layout.sizes))),
+            max(2 * math.sqrt(variances[column]), smallest),
         )
         for column, counts in enumerate(columns)
     )
     grouped = Layout(columns=layout.columns, sizes=tuple(int(into.max()) + 1 for into in maps))
     private.merge(grouped, maps)
-    counts = [np.arange(step.size) for step in counters.steps]
-    wide = Layout(columns=counters.wide.columns, sizes=(*grouped.sizes, *map(len, counts)))
-    rules = grouped_rules(masks, [*maps, *counts], wide)
-    targets = [
-        _merged(column, counts, variance, into)
-        for column, (counts, variance, into) in enumerate(zip(columns, variances, maps, strict=True))
-    ]
-    prior = None if background.prior is None else counters.added(background.prior).merge(wide, [*maps, *counts])
-    rounds = _Rounds(private=private, plan=plan, n=n, rules=rules, prior=prior, targets=targets, sizes=wide.sizes, last=last)
-    fit = rounds.run()
+
+    # The model so far: the columns, on groups of their bins, and what rules count behind them.
+    wide_maps = [*maps, *(np.arange(step.size) for step in counters.steps)]
+    wide = Layout(columns=counters.wide.columns, sizes=(*grouped.sizes, *(step.size for step in counters.steps)))
+    rules = grouped_rules(masks, wide_maps, wide)
+    prior = None if background.prior is None else counters.added(background.prior).merge(wide, wide_maps)
+    targets = [_on_groups(*each) for each in zip(range(len(columns)), columns, variances, maps, strict=True)]
+    model = _GrowingModel(plan=plan, n=n, rules=rules, prior=prior, targets=targets, sizes=wide.sizes)
+
+    # Select and measure, until all but the last look is spent. The part of a round never shrinks, and a rest below it is paid
+    # at once to the table that is chosen: every answer costs at least a fixed share of the budget. So there are finitely many,
+    # and their noise is bounded (theory 12.11, adaptive generators).
+    part = (private.left - last) / plan.rounds
+    fit = model.fit(_SWEEPS)
+    while (left := private.left - last) > 0:
+        is_rest = left < part
+        competing = model.competing(fit, left if is_rest else part, private)
+        if not competing:
+            break
+        paid = plan.choice * (left if 2 * left < 3 * part else part)
+        chosen = competing[private.choice([candidate.table for candidate in competing], paid)]
+        left = private.left - last
+        paid = left if is_rest or 2 * left < 3 * chosen.part else chosen.part
+        model.add(chosen, private.table(chosen.table.columns, paid), private.variance(paid))
+        if private.left > last:
+            fit = model.fit(_SWEEPS)
+            improvement = np.abs(n * fit.table(chosen.table.columns) - chosen.table.expected).sum()
+            if improvement <= chosen.table.handicap:
+                part = max(part, min(2 * part, private.left - last))
+    fit = model.fit(_SWEEPS if private.left else _LAST_SWEEPS)
+
+    # Measure the columns again, where the model says that bins are rare, and estimate all of it once more.
     if private.left:
-        groups = [n * fit.margin(column) for column in range(len(columns))]
-        seen = look_again(private, columns, variances, expected_bins(groups, maps, columns))
-        columns = tuple(counts for counts, _ in seen)
-        fit = rounds.with_columns([_merged(column, *each, maps[column]) for column, each in enumerate(seen)])
+        group_counts = [n * fit.margin(column) for column in range(len(columns))]
+        again = look_again(private, columns, variances, expected_bins(group_counts, maps, columns))
+        columns = tuple(counts for counts, _ in again)
+        model.targets[: len(again)] = [_on_groups(column, *each, maps[column]) for column, each in enumerate(again)]
+        fit = model.fit(_LAST_SWEEPS)
     return Learned(maps=maps, columns=columns, layout=wide, rules=rules, fit=fit)
 
 
+def column_shares(sizes: Sequence[int]) -> list[Fraction]:
+    """Return shares of the budget for the columns, in proportion to the root of the size.
+
+    At size^(2/3) the errors of all cells would add up to the least, with equal shares the rare bins of short columns would be
+    best; between the two was best for all criteria of the births.
+    """
+    weights = [max(1, round(_WEIGHTS * (size / max(sizes)) ** (1 / 2))) for size in sizes]
+    return [Fraction(weight, sum(weights)) for weight in weights]
+
+
 def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, columns: int) -> tuple[RoundsPlan, float]:
-    """The plan with as many rounds as noise allows, and how many times the noise of a table of usual size a group has rows, at
-    least. All of it is public."""
+    """Return the plan with as many rounds as noise allows, and the rows that a group of bins has at least, in the mean noise
+    of a table of usual size. All of it is public."""
     spent = private.left * (1 - plan.first - plan.last)
 
-    def loud(rounds: int, choice: Fraction) -> bool:
+    def is_loud(rounds: int, choice: Fraction) -> bool:
         return math.sqrt(private.variance(spent * (1 - choice) / rounds)) * private.mean_error > _LOUD * n
 
-    if not any(plan.tables.values()) or plan.rounds <= columns or not loud(plan.rounds, plan.choice):
+    if not any(plan.tables.values()) or plan.rounds <= columns or not is_loud(plan.rounds, plan.choice):
         return plan, _GROUP
-    rounds = next((each for each in range(plan.rounds, columns, -1) if not loud(each, _LOUD_CHOICE)), columns)
+    fewer = range(plan.rounds, columns, -1)
+    rounds = next((number for number in fewer if not is_loud(number, _LOUD_CHOICE)), columns)
     return replace(plan, rounds=rounds, choice=_LOUD_CHOICE), _LOUD_ROWS
 
 
-def _merged(column: int, counts: np.ndarray, variance: float, into: np.ndarray) -> Target:
+def expected_bins(
+    groups: Sequence[np.ndarray], maps: Sequence[np.ndarray], columns: Sequence[np.ndarray]
+) -> tuple[np.ndarray, ...]:
+    """Return (n_bins,) counts for each column: the model's for bins that are a group of their own, else the noisy ones.
+
+    Parameters
+    ----------
+    groups : per column, the model's counts of its groups.
+    maps : per column, (n_bins,) the group of every bin.
+    columns : per column, (n_bins,) noisy counts.
+    """
+    return tuple(
+        np.where(np.bincount(into)[into] == 1, counts[into], noisy)
+        for counts, into, noisy in zip(groups, maps, columns, strict=True)
+    )
+
+
+def look_again(
+    private: PrivateTables, columns: Sequence[np.ndarray], variances: Sequence[float], expected: Sequence[np.ndarray]
+) -> list[tuple[np.ndarray, float]]:
+    """Spend all that is left on the bins of columns; return their counts, averaged with those before, and the noise variance.
+
+    Parameters
+    ----------
+    columns, variances : noisy counts from before, with the noise variance of every bin.
+    expected : counts to expect.
+    """
+    budget = private.left
+    shares = last_shares(expected, variances, lambda share: private.variance(share * budget))
+    averaged = []
+    for column, (share, earlier, variance) in enumerate(zip(shares, columns, variances, strict=True)):
+        if share:
+            noisy, added = private.bins(column, share * budget), private.variance(share * budget)
+            weight = variance / (variance + added)
+            averaged.append((weight * noisy + (1 - weight) * earlier, weight * added))
+        else:
+            averaged.append((earlier, variance))
+    return averaged
+
+
+def last_shares(
+    expected: Sequence[np.ndarray], variances: Sequence[float], variance_of: Callable[[Fraction], float]
+) -> list[Fraction]:
+    """Return shares of the last look, some of them 0: the largest relative error of a bin becomes as small as it can.
+
+    Part by part goes to the column whose rarest bin has the largest noise deviation relative to its count. Counts below two
+    deviations of what the whole look could measure count as those: of a bin that is empty no relative error can be small.
+    """
+    least = 2 * math.sqrt(variance_of(Fraction(1)))
+    rarest = [float(np.maximum(counts, least).min()) for counts in expected]
+    slices = [0] * len(expected)
+
+    def error(column: int) -> float:
+        added = 1 / variance_of(Fraction(slices[column], _SLICES)) if slices[column] else 0.0
+        return 1 / ((1 / variances[column] + added) * rarest[column] ** 2)
+
+    for _ in range(_SLICES):
+        slices[max(range(len(slices)), key=error)] += 1
+    return [Fraction(slice_, _SLICES) for slice_ in slices]
+
+
+def _on_groups(column: int, counts: np.ndarray, variance: float, into: np.ndarray) -> Target:
+    """Return noisy counts of the bins of a column as those of its groups."""
     values = np.bincount(into, weights=counts.astype(float))
     return Target(columns=(column,), values=values, variance=np.bincount(into) * variance)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Competing:
+class _Candidate:
     """A table that competes, the part of the budget that it would be measured with, and what it needs to be in a clique."""
 
-    asked: Asked
+    table: CompetingTable
     part: Fraction
     ties: tuple[Columns, ...]
 
 
-class _Rounds:
-    """The targets so far, their fit, and what is done with it in a round."""
+class _GrowingModel:
+    """The tables that were measured so far, and the table of largest entropy that fits them."""
 
     def __init__(
-        self,
-        *,
-        private: PrivateTables,
-        plan: RoundsPlan,
-        n: int,
-        rules: Plausibility,
-        prior: Counts | None,
-        targets: list[Target],
-        sizes: Sequence[int],
-        last: Fraction,
+        self, *, plan: RoundsPlan, n: int, rules: Plausibility, prior: Counts | None, targets: list[Target], sizes: Columns
     ):
-        self._private, self._plan, self._n, self._rules, self._prior = private, plan, n, rules, prior
-        self._targets, self._sizes, self._last = targets, sizes, last
+        self.targets = targets
+        self._plan, self._n, self._rules, self._prior, self._sizes = plan, n, rules, prior, sizes
         self._structure: list[Columns] = [mask.columns for mask in rules.masks]
         self._structure += [columns for columns, weight in plan.tables.items() if not weight]
         self._structure += [target.columns for target in targets]
-        self._fitted: list[np.ndarray] | None = None
+        self._parameters: list[np.ndarray] | None = None
         self._usual: float | None = None
 
-    def run(self) -> ProportionalFit:
-        """Choose and measure until all but the last look is spent.
+    def add(self, chosen: _Candidate, noisy: np.ndarray, variance: float) -> None:
+        """Take in a measured table, with the noise variance of its cells."""
+        columns, variances = chosen.table.columns, np.full(noisy.shape, variance)
+        self.targets.append(Target(columns=columns, values=noisy.astype(float), variance=variances))
+        self._structure += [columns, *chosen.ties]
 
-        The part of a round never shrinks, and a rest below it is paid at once to the table that is chosen: every answer costs
-        at least a fixed share of the budget. So there are finitely many, and their noise is bounded (theory 12.11, adaptive
-        generators).
-        """
-        private, plan = self._private, self._plan
-        part = (private.left - self._last) / plan.rounds
-        fit = self._fit(_SWEEPS)
-        while (left := private.left - self._last) > 0:
-            rest = left < part
-            competing = self._competing(fit, left if rest else part)
-            if not competing:
-                break
-            choice = plan.choice * (left if 2 * left < 3 * part else part)
-            chosen = competing[private.choice([each.asked for each in competing], choice)]
-            left = private.left - self._last
-            paid = left if rest or 2 * left < 3 * chosen.part else chosen.part
-            columns = chosen.asked.columns
-            noisy, variance = private.table(columns, paid), private.variance(paid)
-            self._targets.append(Target(columns=columns, values=noisy.astype(float), variance=np.full(noisy.shape, variance)))
-            self._structure += [columns, *chosen.ties]
-            if private.left > self._last:
-                fit = self._fit(_SWEEPS)
-                taught = np.abs(self._n * fit.margin(len(self._targets) - 1) - chosen.asked.expected).sum()
-                if taught <= chosen.asked.handicap:
-                    part = max(part, min(2 * part, private.left - self._last))
-        return self._fit(_SWEEPS if private.left else _LAST_SWEEPS)
-
-    def with_columns(self, targets: Sequence[Target]) -> ProportionalFit:
-        """The last fit, with other targets for the columns."""
-        self._targets[: len(targets)] = targets
-        return self._fit(_LAST_SWEEPS)
-
-    def _fit(self, sweeps: int) -> ProportionalFit:
+    def fit(self, sweeps: int) -> ProportionalFit:
+        """Fit all tables so far, from the parameters of the fit before on."""
         tree = JunctionTree.of(self._sizes, self._structure)
-        started = self._fitted and [*self._fitted, *(np.zeros(t.values.shape) for t in self._targets[len(self._fitted) :])]
+        start = self._parameters
+        if start is not None:
+            start = [*start, *(np.zeros(target.values.shape) for target in self.targets[len(start) :])]
         base = base_potentials(tree, self._rules, self._prior)
-        fit = ProportionalFit(tree, base, self._targets, self._n, self._plan.weight, started)
-        fit.solve(tolerances_of(self._targets, _PRECISION, _FINEST), sweeps)
-        self._fitted = fit.parameters
+        fit = ProportionalFit(tree, base, self.targets, self._n, self._plan.weight, start)
+        fit.solve(tolerances_of(self.targets, _PRECISION, _FINEST), sweeps)
+        self._parameters = fit.parameters
         return fit
 
-    def _competing(self, fit: ProportionalFit, part: Fraction) -> list[_Competing]:
-        """The tables that fit into the limit, with what the model expects of them.
-
-        Tables of more than two columns compete as soon as they lie inside a clique. Only possible cells keep their noise.
-        """
-        found = list(self._tables(fit))
-        cells = [int(np.count_nonzero(share)) for _, share, _ in found]
+    def competing(self, fit: ProportionalFit, part: Fraction, private: PrivateTables) -> list[_Candidate]:
+        """Return the tables that fit into the limit, with what the model expects of them. Only possible cells have noise."""
+        tables = list(self._tables(fit))
+        cells = [int(np.count_nonzero(share)) for _, share, _ in tables]
         if cells and self._usual is None:
             self._usual = max(1.0, _power_mean(cells, self._plan.growth))
-        competing = []
-        for (columns, share, ties), possible in zip(found, cells, strict=True):
+        candidates = []
+        for (columns, share, ties), possible in zip(tables, cells, strict=True):
             paid = (1 - self._plan.choice) * part * self._times(possible)
-            noise = math.sqrt(self._private.variance(paid)) * self._private.mean_error
+            noise = math.sqrt(private.variance(paid)) * private.mean_error
             expected, handicap = np.rint(self._n * share).astype(np.int64), math.ceil(noise * possible)
-            asked = Asked(columns=columns, expected=expected, weight=self._plan.tables[columns], handicap=handicap)
-            competing.append(_Competing(asked=asked, part=paid, ties=ties))
-        return competing
+            table = CompetingTable(columns=columns, expected=expected, weight=self._plan.tables[columns], handicap=handicap)
+            candidates.append(_Candidate(table=table, part=paid, ties=ties))
+        return candidates
 
     def _times(self, cells: int) -> Fraction:
-        """How many times the usual part a table of so many possible cells gets."""
+        """Return how many times the usual part a table of so many possible cells gets."""
         times = (cells / (self._usual or 1.0)) ** self._plan.growth
         return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)
 
     def _tables(self, fit: ProportionalFit) -> Iterator[tuple[Columns, np.ndarray, tuple[Columns, ...]]]:
-        """The tables that may be measured now, the model's shares of their cells, and what each needs to be in a clique.
+        """Yield the tables that may be measured now, the model's shares of their cells, and what each needs to be in a clique.
 
         A pair with a column of one group says nothing that the other column does not. Left out, such columns also never grow a
-        clique, whose cells they do not add to, beyond the axes of an array.
+        clique, whose cells they do not add to, beyond the axes of an array. Tables of more than two columns compete as soon as
+        they lie inside a clique.
         """
         tree = fit.tree
         pairs, ways = pair_shares(tree, fit.shares), joinings(tree)
-        sizes = {len(columns) for columns in self._plan.tables if len(columns) > 2}
-        inside = {columns for clique in tree.cliques for size in sizes for columns in combinations(clique, size)}
+        widths = {len(columns) for columns in self._plan.tables if len(columns) > 2}
+        inside = {columns for clique in tree.cliques for width in widths for columns in combinations(clique, width)}
         for columns, weight in self._plan.tables.items():
             if len(columns) == 2 and min(tree.sizes[column] for column in columns) == 1:
                 continue
@@ -376,7 +365,7 @@ class _Rounds:
 
 
 def _power_mean(values: Sequence[int], power: float) -> float:
-    """The number whose power is the mean of theirs."""
+    """Return the number whose power is the mean of the powers of all values; 1 for the power 0."""
     return float(np.mean(np.array(values, dtype=float) ** power) ** (1 / power)) if power else 1.0
 
 
@@ -500,18 +489,18 @@ class AdaptiveGenerator(Generator):
     def _fit(
         self, private: PrivateCounts, charge: Charge, background: Background, kind: type[Gaussian | Laplace], budget: Fraction
     ) -> AdaptiveModel:
-        from synthrelease.generators.adaptive_mechanism import asked_within
+        from synthrelease.generators.adaptive_mechanism import opened
 
         rules = [mask.columns for mask in split_masks(background.plausibility.masks)]
         if JunctionTree.of(private.layout.sizes, rules).largest > DENSE_LIMIT:
             raise RejectedRound("the rules tie too many cells together")  # known before anything is spent
-        plan, entropy, layout, n = self.plan(private.layout), private.entropy, private.layout, private.n
-        learn = partial(learned, layout=layout, n=n, background=background, plan=plan)
-        found = private.spend(charge, partial(asked_within, kind=kind, budget=budget, entropy=entropy, learn=learn))
-        families = tuple(families_of(found.fit.tree, found.fit.shares))
-        evenly = self.draw is not None
-        network = BayesianNetwork(layout=found.layout, families=families, plausibility=found.rules, evenly=evenly)
-        return AdaptiveModel(layout=layout, network=network, learned=found)
+        tables = private.spend(charge, partial(opened, kind=kind, budget=budget, entropy=private.entropy))
+        learned = learn(tables, private.layout, private.n, background, self.plan(private.layout))
+        families = tuple(families_of(learned.fit.tree, learned.fit.shares))
+        network = BayesianNetwork(
+            layout=learned.layout, families=families, plausibility=learned.rules, evenly=self.draw is not None
+        )
+        return AdaptiveModel(layout=private.layout, network=network, learned=learned)
 
     def effort(self, layout: Layout) -> float:
         return float(self.clique_cells * len(layout.sizes))

@@ -1,8 +1,8 @@
 """The private half of adaptive generators, and of frequencies: choices among tables, and noisy tables, within one budget.
 
 Private: the counts of the table, its exact sub-tables and their distances from what a model expects. Out: noisy tables and
-chosen ones, public. All that a generator learns goes through `PrivateTables`, which holds the counts as the door does. What it
-asks next, and at which part of the budget, may depend on all answers so far; when nothing is left, nothing is answered.
+chosen ones, public. All that a generator learns goes through `PrivateTables`, a door of its own that `Door.spend` opens. What
+is asked next, and at which part of the budget, may depend on all answers so far; when nothing is left, nothing is answered.
 
 Guarantee: the budget (rho, as zero-concentrated or as mu^2 / 2, or epsilon) for the whole conversation; neighbours replace one
 record, which moves at most two counts of a table, each by 1 (`TABLE_CHANGE`), and a score by two weights.
@@ -11,31 +11,30 @@ record, which moves at most two counts of a table, each by 1 (`TABLE_CHANGE`), a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.marginals import KEPT_CELLS, column_groups, lattice
+from synthrelease.enclave.door import opaque
 from synthrelease.errors import BudgetError
-from synthrelease.generators.adaptive_asked import Asked
+from synthrelease.generators.clique_tables import CompetingTable
 from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise, DiscreteLaplace, RoundedGaussian
 from synthrelease.privacy.curves import choice_epsilon, root_down
 from synthrelease.privacy.noise import SystemEntropy, choose, discrete_laplace, rounded_gaussian
 
-Found = TypeVar("Found")
 
-
-def score_of(asked: Asked, exact: np.ndarray) -> int:
-    """weight * (l1 distance of the exact counts from what is expected - handicap)."""
-    return asked.weight * (int(np.abs(exact - asked.expected).sum()) - asked.handicap)
+def score_of(table: CompetingTable, exact: np.ndarray) -> int:
+    """Return weight * (l1 distance of the exact counts from the expected ones - handicap)."""
+    return table.weight * (int(np.abs(exact - table.expected).sum()) - table.handicap)
 
 
 class PrivateTables:
-    """The tables of a private one, behind a budget.
+    """The tables of a private one, closed behind a budget. A failure inside is opaque, as in `Door.spend`.
 
     Privacy
     -------
@@ -44,6 +43,10 @@ class PrivateTables:
     its own guarantee for any question that depends on the answers before it, and the parts never add up to more than the
     budget, which is fixed (theory 12.10, a budget that answers share out; Feldman & Zrnic 2021; theory 9.16, a Gaussian budget
     that answers share out).
+
+    Attributes
+    ----------
+    left : the budget that no answer has taken yet.
     """
 
     def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy):
@@ -53,38 +56,39 @@ class PrivateTables:
         self._held = dict[Columns, np.ndarray]()
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> None:
-        """From here on everything is asked of coarser bins, which answers may have decided: neighbours stay neighbours."""
-        self._counts = self._counts.merge(layout, maps)
-        self._exact, self._held = lattice(self._counts), {}
+        """Ask everything of coarser bins from here on, which answers may have decided: neighbours stay neighbours."""
+        self._counts = opaque(lambda: self._counts.merge(layout, maps))
+        self._exact, self._held = opaque(lambda: lattice(self._counts)), {}
 
     def table(self, columns: Columns, part: Fraction) -> np.ndarray:
-        """int64 counts of the sub-table of `columns`, with noise in every cell, for this part of the budget."""
+        """Return int64 counts of the sub-table of `columns`, with noise in every cell, for this part of the budget."""
         self._take(part)
-        exact = self._exact_of(columns)
-        return self._noisy(exact.ravel(), part).reshape(exact.shape)
+        exact = opaque(lambda: self._exact_of(columns))
+        return opaque(lambda: self._noisy(exact.ravel(), part).reshape(exact.shape))
 
     def bins(self, column: int, part: Fraction) -> np.ndarray:
-        """int64 counts of the bins of a column as they were before any merging, with noise in every one."""
+        """Return int64 counts of the bins of a column as they were before any merging, with noise in every one."""
         self._take(part)
-        return self._noisy(self._bins.get((column,)), part)
+        return opaque(lambda: self._noisy(self._bins.get((column,)), part))
 
-    def choice(self, asked: Sequence[Asked], part: Fraction) -> int:
-        """Index of a table with a large weight * (l1 distance from what is expected - handicap).
+    def choice(self, competing: Sequence[CompetingTable], part: Fraction) -> int:
+        """Return the index of a table with a large weight * (l1 distance from what is expected - handicap).
 
         Sensitivity: two counts of a table move by 1, so its distance by at most 2, and the score by 2 weights (theory 12.9,
         tables and their distances). All are integers.
         """
         self._take(part)
-        self._hold([each.columns for each in asked])
-        scores = [score_of(each, self._exact_of(each.columns)) for each in asked]
-        most = max(each.weight for each in asked)
-        return self.chosen(scores, sensitivity=TABLE_CHANGE * most, part=part, entropy=self._entropy)
+        opaque(lambda: self._hold([table.columns for table in competing]))
+        scores = opaque(lambda: [score_of(table, self._exact_of(table.columns)) for table in competing])
+        largest = max(table.weight for table in competing)
+        sensitivity = TABLE_CHANGE * largest
+        return opaque(lambda: self.chosen(scores, sensitivity=sensitivity, part=part, entropy=self._entropy))
 
     def _hold(self, competing: Sequence[Columns]) -> None:
         """Count the tables that compete once for all rounds, so that a round takes no time that grows with the rows.
 
-        A pair is summed up from the table of all columns that are counted together with its own. What has no room is counted
-        in every round.
+        A pair is summed up from the table of all columns that are counted together with its own. A table without room is
+        counted in every round.
         """
         sizes, room = self._counts.layout.sizes, KEPT_CELLS - sum(table.size for table in self._held.values())
         groups = column_groups(self._counts.layout, 2, len(self._counts) // 4)
@@ -97,8 +101,7 @@ class PrivateTables:
                 self._held[columns], room = self._exact.get(columns), room - cells
 
     def _exact_of(self, columns: Columns) -> np.ndarray:
-        found = self._held.get(columns)
-        return self._exact.get(columns) if found is None else found
+        return self._held[columns] if columns in self._held else self._exact.get(columns)
 
     def _take(self, part: Fraction) -> None:
         if not 0 < part <= self.left:
@@ -182,12 +185,6 @@ class Laplace(PrivateTables):
         return discrete_laplace(values, sensitivity=sensitivity, epsilon=part, entropy=entropy)
 
 
-def asked_within(
-    counts: Counts,
-    kind: type[Gaussian | Laplace],
-    budget: Fraction,
-    entropy: SystemEntropy,
-    learn: Callable[[PrivateTables], Found],
-) -> Found:
-    """What is learned from answers alone, behind this budget."""
-    return learn(kind(counts, budget, entropy))
+def opened(counts: Counts, kind: type[Gaussian | Laplace], budget: Fraction, entropy: SystemEntropy) -> PrivateTables:
+    """Close private counts behind a budget: the charge covers every answer of these tables, and nothing else comes out."""
+    return kind(counts, budget, entropy)

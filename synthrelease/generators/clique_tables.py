@@ -18,6 +18,23 @@ _CARRIED = 2**22
 
 
 @dataclass(frozen=True, kw_only=True)
+class CompetingTable:
+    """A table that competes with others to be measured next. All of it is public.
+
+    Attributes
+    ----------
+    expected : int64 counts that a model gives its cells.
+    weight : how much its error counts, at least 1.
+    handicap : what is taken off its error, in records.
+    """
+
+    columns: Columns
+    expected: np.ndarray
+    weight: int
+    handicap: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Edge:
     """A step along a tree, from a clique to its neighbour, with the columns that both have."""
 

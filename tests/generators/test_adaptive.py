@@ -24,13 +24,12 @@ from synthrelease.generators.adaptive import (
     AdaptiveModel,
     AdaptivePure,
     _rounds_within_noise,
-    learned,
+    learn,
 )
-from synthrelease.generators.adaptive_asked import Asked
 from synthrelease.generators.adaptive_mechanism import ExactlyGaussian, Gaussian, Laplace, PrivateTables
 from synthrelease.generators.base import Background
 from synthrelease.generators.bin_groups import divided, grouped_rules, groups_of, rule_classes, split_masks
-from synthrelease.generators.clique_tables import joinings, pair_shares
+from synthrelease.generators.clique_tables import CompetingTable, joinings, pair_shares
 from synthrelease.generators.junction_tree import JunctionTree, spread
 from synthrelease.generators.maximum_entropy import ProportionalFit, Target, consistent, summed_onto, tolerances_of
 from synthrelease.privacy.charges import Charge, Meter, gaussian, zero_concentrated
@@ -82,7 +81,7 @@ def test_the_whole_budget_is_spent_and_nothing_more(kind: type[PrivateTables], t
     for cells in (1, 2**16):
         private = kind(table, budget, SystemEntropy())
         plan = Adaptive(tables=tables, clique_cells=cells).plan(table.layout)
-        learned(private, table.layout, table.total, no_rules(table.layout), plan)
+        learn(private, table.layout, table.total, no_rules(table.layout), plan)
         assert private.left == 0
 
 
@@ -110,7 +109,7 @@ def test_whatever_is_answered_every_part_is_a_fixed_share_of_the_budget(
     parts, draws = list[Fraction](), np.random.default_rng(8)
 
     class Answering(kind):  # type: ignore[misc, valid-type]
-        def choice(self, asked: list[Asked], part: Fraction) -> int:
+        def choice(self, asked: list[CompetingTable], part: Fraction) -> int:
             self._pay(part)
             sizes = [each.expected.size for each in asked]
             at = {"the smallest table": int(np.argmin(sizes)), "the largest table": int(np.argmax(sizes))}
@@ -131,7 +130,7 @@ def test_whatever_is_answered_every_part_is_a_fixed_share_of_the_budget(
             self._take(part)
 
     private = Answering(table, Fraction(1), SeededEntropy(4))
-    learned(private, table.layout, table.total, no_rules(table.layout), family(tables="all 2-way").plan(table.layout))
+    learn(private, table.layout, table.total, no_rules(table.layout), family(tables="all 2-way").plan(table.layout))
     assert private.left == 0
     assert len(parts) > 4
     assert min(parts) >= least_part(family, kind, table, Fraction(1))
@@ -155,7 +154,7 @@ def test_at_many_budgets_a_fit_ends_with_parts_of_a_fixed_share(
         budget = Fraction(number % 50 + 1, [1000, 50, 10][number % 3])
         least.append(budget)
         private = Watched(table, budget, SeededEntropy(number))
-        learned(private, table.layout, table.total, no_rules(table.layout), family(tables="all 2-way").plan(table.layout))
+        learn(private, table.layout, table.total, no_rules(table.layout), family(tables="all 2-way").plan(table.layout))
         assert private.left == 0
         assert least[-1] >= least_part(family, kind, table, budget)
 
@@ -171,7 +170,7 @@ def test_choices_are_priced_as_the_charge_says(
         asked.append((kind, budget))
         raise ValueError
 
-    monkeypatch.setattr(mechanism, "asked_within", within)
+    monkeypatch.setattr(mechanism, "opened", within)
     paid = charge("generation", Fraction(1, 3), "")
     private = PrivateCounts(table, Meter([paid]), SystemEntropy())
     with pytest.raises(PrivateFailure):
@@ -308,9 +307,9 @@ def test_neighbours_are_put_together_until_they_are_large_and_never_across_the_e
 
 def seen_by(
     family: type[AdaptiveGenerator], table: Counts, background: Background
-) -> tuple[list[list[Asked]], list[tuple[Columns, Fraction]]]:
+) -> tuple[list[list[CompetingTable]], list[tuple[Columns, Fraction]]]:
     """The tables that compete in every choice, and those that are measured, with their parts; rho or epsilon is 1."""
-    competing, measured = list[list[Asked]](), list[tuple[Columns, Fraction]]()
+    competing, measured = list[list[CompetingTable]](), list[tuple[Columns, Fraction]]()
     kind = Gaussian if family is Adaptive else Laplace
 
     class Watched(kind):  # type: ignore[misc, valid-type]
@@ -323,7 +322,7 @@ def seen_by(
             return super().table(columns, part)
 
     plan = family(tables="all 2-way").plan(table.layout)
-    learned(Watched(table, Fraction(1), SeededEntropy(4)), table.layout, table.total, background, plan)
+    learn(Watched(table, Fraction(1), SeededEntropy(4)), table.layout, table.total, background, plan)
     return competing, [each for each in measured if len(each[0]) > 1]
 
 

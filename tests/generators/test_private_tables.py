@@ -16,8 +16,8 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.errors import BudgetError
 from synthrelease.generators import adaptive_mechanism as mechanism
-from synthrelease.generators.adaptive_asked import Asked
 from synthrelease.generators.adaptive_mechanism import ExactlyGaussian, Gaussian, Laplace, PrivateTables
+from synthrelease.generators.clique_tables import CompetingTable
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.studio.audit.cases import World
 from synthrelease.studio.audit.enumeration import Recording
@@ -33,9 +33,9 @@ def neighbours(n: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     return [(row, (other, *row[1:])) for row in rows for other in range(6) if other != row[0]]
 
 
-def asked(columns: tuple[int, ...], expected: Sequence[int], weight: int = 1, handicap: int = 0) -> Asked:
+def asked(columns: tuple[int, ...], expected: Sequence[int], weight: int = 1, handicap: int = 0) -> CompetingTable:
     shape = [WORLD.layout.sizes[column] for column in columns]
-    return Asked(columns=columns, expected=np.array(expected).reshape(shape), weight=weight, handicap=handicap)
+    return CompetingTable(columns=columns, expected=np.array(expected).reshape(shape), weight=weight, handicap=handicap)
 
 
 QUESTIONS = [
@@ -192,7 +192,7 @@ def test_tables_that_compete_are_counted_once_and_as_they_are(monkeypatch: pytes
     pairs = list(combinations(range(50), 2))
     assert len(pairs) > lattice.KEPT_TABLES
     questions = [
-        Asked(columns=pair, expected=np.ones([sizes[one] for one in pair], dtype=np.int64), weight=1, handicap=0)
+        CompetingTable(columns=pair, expected=np.ones([sizes[one] for one in pair], dtype=np.int64), weight=1, handicap=0)
         for pair in pairs
     ]
     by_hand = []

@@ -138,7 +138,7 @@ OF_LEAKS = (
     Mutation(
         name="door: only some failures are opaque",
         breaks="values in a traceback",
-        place="enclave.door:_opaque",
+        place="enclave.door:opaque",
         old="Exception",
         new="ArithmeticError",
         tests=("tests/enclave/test_door.py",),

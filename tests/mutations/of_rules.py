@@ -79,10 +79,10 @@ _ROUNDING = (
     "it decides where all gaps are large and hardly differ: there the least and the largest are the same to the rounding"
 )
 EQUIVALENT: Mapping[str, str] = {
-    "_Rounds.run: what was spent before is still there": _METER,
-    "_Rounds.run: what was spent before is still there, 2": _METER,
-    "_Rounds.run: what was spent before is still there, 3": _METER,
-    "_Rounds.run: what was spent before is still there, 4": _METER,
+    "learn: what was spent before is still there": _METER,
+    "learn: what was spent before is still there, 2": _METER,
+    "learn: what was spent before is still there, 3": _METER,
+    "learn: what was spent before is still there, 4": _METER,
     "RegressionPrediction.query: the other extreme": _ROUNDING,
     "RegressionPrediction.query: the other extreme, 2": _ROUNDING,
     "RegressionPrediction.query: the other extreme, 3": _ROUNDING,

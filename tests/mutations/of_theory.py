@@ -204,8 +204,8 @@ OF_THE_THEORY = (
         name="door: counts are read before the charge is taken",
         breaks="reading without paying",
         place="enclave.door:Door.spend",
-        old="self._meter.take_all(charge)\nreturn _opaque(lambda: mechanism(self.__counts))",
-        new="result = _opaque(lambda: mechanism(self.__counts))\nself._meter.take_all(charge)\nreturn result",
+        old="self._meter.take_all(charge)\nreturn opaque(lambda: mechanism(self.__counts))",
+        new="result = opaque(lambda: mechanism(self.__counts))\nself._meter.take_all(charge)\nreturn result",
         tests=("tests/enclave/test_door.py",),
     ),
     Mutation(
@@ -219,7 +219,7 @@ OF_THE_THEORY = (
     Mutation(
         name="door: a failure carries its cause as context",
         breaks="values in a traceback",
-        place="enclave.door:_opaque",
+        place="enclave.door:opaque",
         old="pass",
         new="raise PrivateFailure() from None",
         tests=("tests/enclave/test_door.py",),

@@ -13,9 +13,9 @@ from synthrelease.criteria.functional import Design, Prior
 from synthrelease.criteria.records_mechanism import noisy_sums, records_of_cells
 from synthrelease.data.marginals import lattice
 from synthrelease.data.schema import STEPS
-from synthrelease.generators.adaptive_asked import Asked
 from synthrelease.generators.adaptive_mechanism import Gaussian, score_of
 from synthrelease.generators.adversarial_mechanism import noisy_frequencies
+from synthrelease.generators.clique_tables import CompetingTable
 from synthrelease.generators.marginals import Marginals
 from synthrelease.generators.measured_noise import TABLE_CHANGE
 from synthrelease.generators.privbayes_mechanism import _measure, dependence_score, score_sensitivity
@@ -246,10 +246,10 @@ def _apart(world: World, tables: str, sums: str, apart: str) -> Callable[[int], 
     return lambda n: Measured(values=values, sensitivity=_WHOLE)
 
 
-def _asked(world: World, columns: tuple[int, ...]) -> Asked:
+def _asked(world: World, columns: tuple[int, ...]) -> CompetingTable:
     """A table of which the model expects what no table of a few records is."""
     sizes = world.layout.subset(columns).sizes
-    return Asked(columns=columns, expected=np.arange(int(np.prod(sizes))).reshape(sizes), weight=3, handicap=1)
+    return CompetingTable(columns=columns, expected=np.arange(int(np.prod(sizes))).reshape(sizes), weight=3, handicap=1)
 
 
 def _answered(world: World, columns: tuple[int, ...]) -> Callable[[int], Measured]:
@@ -279,7 +279,7 @@ def _frequencies(world: World) -> Callable[[int], Measured]:
     return lambda n: Measured(values=values, sensitivity=TABLE_CHANGE * columns)
 
 
-def _scored(world: World, asked: Asked) -> Callable[[int], Measured]:
+def _scored(world: World, asked: CompetingTable) -> Callable[[int], Measured]:
     """The score that a table competes with."""
 
     def values(codes: tuple[int, ...]) -> np.ndarray:
