@@ -134,9 +134,8 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
     parts = [share * first for share in column_shares(layout.sizes)]
     columns = tuple(private.table((column,), part) for column, part in enumerate(parts))
     variances = [private.variance(part) for part in parts]
-    usual = (
-        math.sqrt(private.variance((total - first - last or total) * (1 - plan.choice) / plan.rounds)) * private.mean_error
-    )
+    of_table = (total - first - last or total) * (1 - plan.choice) / plan.rounds
+    usual = math.sqrt(private.variance(of_table)) * private.mean_error
     smallest = rows * usual * float(np.median(layout.sizes))
     maps = tuple(
         groups_of(
