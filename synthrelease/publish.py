@@ -35,10 +35,9 @@ from synthrelease.privacy.plan import check_delta
 from synthrelease.privacy.protection import protected
 from synthrelease.privacy.subsets import Split
 from synthrelease.releasing.attempt import check_rows, read_priors
-from synthrelease.releasing.attempt_costs import check_memory
+from synthrelease.releasing.attempt_costs import check_memory, check_possible
 from synthrelease.releasing.dry_run import DryRun, dry_run
 from synthrelease.releasing.opening import check_opens, tables_to_read
-from synthrelease.releasing.possible import check_possible
 from synthrelease.releasing.record_numbers import PieceOfRegister
 from synthrelease.releasing.release import KnownSplit, Release, piece_to_read, release
 from synthrelease.settings.base import RELEASED

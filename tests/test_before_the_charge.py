@@ -27,8 +27,8 @@ from synthrelease.bundle.preview import preview, released_bytes, rows_at_most
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, OutputError, SpecError, SynthreleaseError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
+from synthrelease.releasing.attempt_costs import check_possible
 from synthrelease.releasing.opening import check_opens
-from synthrelease.releasing.possible import check_possible
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.shortlist import VerdictTable, judged_digest, shortlist_text

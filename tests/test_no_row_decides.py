@@ -25,8 +25,7 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.releasing.opening import check_opens, tables_to_read
 from synthrelease.settings.columns import OTHER_FORMATS
-from synthrelease.sources.flat_tables import Package
-from synthrelease.sources.formats import Kind, format_of
+from synthrelease.sources.formats import Kind, Package, format_of
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec

@@ -14,9 +14,9 @@ from typing import Literal, TypeVar
 
 from synthrelease.answers.averages import Average, groups, known, term_in, term_of
 from synthrelease.answers.contrasts import Interval, intervals, less, of_means, of_medians, of_shares
-from synthrelease.answers.estimable import POPULATION, asked_of, judged, open_bins
 from synthrelease.answers.limits import RISK, check_confidence, measured_times
 from synthrelease.answers.questions import Question, about, other_meaning, parse_question, tells_values
+from synthrelease.answers.stated import POPULATION, asked_of, judged, open_bins
 from synthrelease.answers.tables import NoisyTables
 from synthrelease.answers.words import Estimate, Term
 from synthrelease.errors import InputError, Unexpected, listing

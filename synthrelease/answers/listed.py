@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from synthrelease.answers.averages import count_error, groups, rows_of, shares_of_bins, term_in
-from synthrelease.answers.estimable import asked_of, judged, possible_width, told
 from synthrelease.answers.estimates import answered
 from synthrelease.answers.limits import measured_times
 from synthrelease.answers.questions import Columns, Condition, Question, over_cells, parse_question
+from synthrelease.answers.stated import asked_of, judged, possible_width, told
 from synthrelease.answers.tables import NoisyTables
 from synthrelease.answers.words import Term
 from synthrelease.data.schema import PublishedColumn

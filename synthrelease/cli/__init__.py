@@ -16,8 +16,7 @@ from typing import Annotated
 import typer
 
 from synthrelease import __version__
-from synthrelease.cli.late import LateCommands
-from synthrelease.cli.quiet import be_quiet
+from synthrelease.cli.commands import LateCommands, be_quiet
 from synthrelease.cli.terminal import STOPPED, err, screen
 from synthrelease.errors import SynthreleaseError, failure_of
 from synthrelease.sources.paths import without_secrets

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from synthrelease.cli.quiet import QuietCommand
+from synthrelease.cli.commands import QuietCommand
 from synthrelease.cli.reading import Password, Sign, bound, estimate, print_outcomes, verify, warn_of_gaps
 from synthrelease.cli.rehearsing import rehearse
 from synthrelease.cli.specifying import check, plan

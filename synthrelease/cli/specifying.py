@@ -211,8 +211,7 @@ def plan(
     Exits with code 2 if [unit] has no answer, if no table with this number of rows can meet a criterion, or if every table
     meets all criteria. Exits with code 4 if the plan costs more than its limit.
     """
-    from synthrelease.releasing.attempt_costs import check_memory, peak_megabytes
-    from synthrelease.releasing.possible import check_possible
+    from synthrelease.releasing.attempt_costs import check_memory, check_possible, peak_megabytes
     from synthrelease.spec.shortlist import cheaper_plan, narrowed
 
     specs = [_read(config) for config in configs]
@@ -328,8 +327,7 @@ def _print_unmeasured(spec: ReleaseSpec) -> None:
 
 
 def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
-    from synthrelease.releasing.attempt_costs import usual_rows
-    from synthrelease.releasing.possible import doubts
+    from synthrelease.releasing.attempt_costs import doubts, usual_rows
 
     found = doubts(spec, rows or usual_rows(spec))
     if found:
@@ -340,8 +338,7 @@ def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
 
 def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | None) -> dict[str, Any]:
     from synthrelease.published.charges import ChargePart
-    from synthrelease.releasing.attempt_costs import attempt_costs, peak_megabytes, usual_rows
-    from synthrelease.releasing.possible import doubts
+    from synthrelease.releasing.attempt_costs import attempt_costs, doubts, peak_megabytes, usual_rows
     from synthrelease.settings.card import gaps
     from synthrelease.spec.shortlist import cheaper_plan, known_chances
 
@@ -424,7 +421,7 @@ def check(
     meet a criterion.
     """
     from synthrelease.privacy.charges import check_stated
-    from synthrelease.releasing.possible import check_possible
+    from synthrelease.releasing.attempt_costs import check_possible
     from synthrelease.spec.load import load_spec
 
     spec = load_spec(config)

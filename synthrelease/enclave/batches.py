@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
-from synthrelease.sources.flat_tables import FlatTable, buffers_of, check_unpacked
+from synthrelease.sources.formats import FlatTable, buffers_of, check_unpacked
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")

@@ -18,7 +18,7 @@ import numpy as np
 
 from synthrelease.enclave.batches import Ahead, check_feather
 from synthrelease.enclave.texts import NO_VALUE, Batch, LazyTexts, Texts, check_header, decimal_text, float_texts, too_long
-from synthrelease.sources.flat_tables import FILE, check_parquet, is_feather_file, opened_feather, rows_within
+from synthrelease.sources.formats import FILE, check_parquet, is_feather_file, opened_feather, rows_within
 from synthrelease.sources.source import File
 from synthrelease.sources.tables import LONGEST_TEXT, check_type, is_text, is_uuid
 

@@ -19,8 +19,7 @@ from synthrelease.enclave.statistical import package_batches
 from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import EXPECTED, FORMATS, OTHER_FORMATS, TOO_LONG, InputTable, damaged, utf_16
-from synthrelease.sources.flat_tables import Package
-from synthrelease.sources.formats import Kind, first_line, format_of, holds_controls
+from synthrelease.sources.formats import Kind, Package, first_line, format_of, holds_controls
 from synthrelease.sources.source import File, Source, StoredFile, which_file
 
 ROWS_PER_BATCH = 100_000

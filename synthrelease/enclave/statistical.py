@@ -20,7 +20,7 @@ from synthrelease.enclave.texts import NO_VALUE, Batch, Numbered, Texts, check_h
 from synthrelease.errors import InputError
 from synthrelease.resources import library
 from synthrelease.settings import columns as unreadable
-from synthrelease.sources.flat_tables import MOST_BYTES, Package
+from synthrelease.sources.formats import MOST_BYTES, Package
 from synthrelease.sources.tables import LONGEST_TEXT
 
 _OTHER_ENCODING = 'Set encoding = "latin-1", "windows-1252" or "windows-1255" (Hebrew) under [input] in the configuration.'

@@ -1,4 +1,4 @@
-"""How long an attempt of each family of generators will take and how much memory, from public sizes alone.
+"""What is known of a run before it begins, from settings and public sizes alone: its time, its memory, whether it can succeed.
 
 The formulas stand on the classes; their constants were measured on one machine (docs/appendix/benchmarks.md,
 `tests.benchmarks.width`). Another machine, other libraries and other data take several times as much or as
@@ -12,11 +12,14 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from synthrelease.criteria.scoring import NobodyPasses, unanswerable, uninformative
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.layout import Layout
-from synthrelease.errors import ResourceError
+from synthrelease.errors import Problem, ResourceError, SpecError
 from synthrelease.generators.base import Generator
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.space import least_bounds
+from synthrelease.spec.tried import rows_tried
 
 USUAL_ROWS = 100_000
 """Of a file of which nothing is known."""
@@ -165,3 +168,42 @@ def machine_megabytes() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
     except (AttributeError, ValueError, OSError):
         return None
+
+
+# Whether any table can meet the criteria: what the settings and the number of rows tell, without data.
+
+
+def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
+    """Criteria that can say nothing of a file of so many rows, by name, and why."""
+    n = spec.scored_rows(rows)
+    least = least_bounds(spec, n)
+    unanswered = [(each.name, text) for each in spec.setting.answered for text in unanswerable(each, least[each.name])]
+    return unanswered + [
+        (criterion.name, text)
+        for criterion in spec.criteria
+        for text in uninformative(criterion, spec.joint_test, criterion.least_sensitivity(n, spec.setting))
+    ]
+
+
+def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
+    """Raises SpecError for criteria that no table of the file's size can meet: a plan and a release refuse the same.
+
+    Parameters
+    ----------
+    rows : of the file, as somebody says. Otherwise the stated number counts, the size of the public table that the files were
+        tried on, or a usual one.
+    """
+    if rows is not None or spec.rows.stated is not None:
+        n, source = rows or usual_rows(spec), ""
+    elif (public := rows_tried(spec)) is not None:
+        n, source = public, " (as the public file has; say with --rows how many the private file has)"
+    else:
+        n, source = usual_rows(spec), " (say with --rows how many the file has)"
+    expected = f"a threshold that some table of {n:,} rows{source} can meet"
+    problems = [
+        Problem(file=spec.path, path=f"criteria {name!r}", expected=expected, found=f"one that none can: {text.rstrip('.')}")
+        for name, text in doubts(spec, n)
+        if isinstance(text, NobodyPasses)
+    ]
+    if problems:
+        raise SpecError(problems)

@@ -43,8 +43,7 @@ from synthrelease.settings.columns import (
     wrong_quotes,
     zero_byte,
 )
-from synthrelease.sources.flat_tables import Package, opened_feather
-from synthrelease.sources.formats import Kind, format_of, holds_controls
+from synthrelease.sources.formats import Kind, Package, format_of, holds_controls, opened_feather
 from synthrelease.sources.opened import (
     NO_CONNECTION,
     NO_DUCKDB,

@@ -10,12 +10,197 @@ a column: then a control character must follow in the same line, or the mark is 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from enum import Enum, auto
 from pathlib import Path
+from typing import Any
 
-from synthrelease.sources.flat_tables import FILE, PORTABLE, SAS, SPSS, STATA, STREAM, TRANSPORT, Package
+from synthrelease.errors import InputError
 from synthrelease.sources.opened import SQLITE
 from synthrelease.sources.source import PARQUET, File
+from synthrelease.sources.tables import LONGEST_TEXT
+
+# Recognise the files of other programs by their first bytes: Arrow, Parquet, Stata, SAS, SPSS.
+#
+# How long each part of an Arrow or Parquet file is, and whose, told from what the file says of it. No value stands there.
+#
+# A text of 1.5 GB takes 46 KB of a packed file. A part in which a column takes more than `MOST_BYTES`, and more than
+# `BYTES_PER_ROW` a row, is refused. Arrow says it in tables of a FlatBuffer.
+
+FILE, STREAM = b"ARROW1\0\0", b"\xff\xff\xff\xff"
+"""How Feather files (version 2) begin, and Arrow streams."""
+MOST_BYTES = 2**27
+BYTES_PER_ROW = 256
+
+
+def check_unpacked(name: str | None, n_bytes: int, n_rows: int) -> None:
+    """Raises InputError for a column that takes too much memory in a part of so many rows."""
+    if n_bytes > max(MOST_BYTES, BYTES_PER_ROW * n_rows):
+        raise InputError(
+            f"{_named(name)}: expected texts of at most {LONGEST_TEXT} characters, most of them short, found a part of the "
+            f"file in which it takes more than {MOST_BYTES // 2**20} MB of memory, and more than {BYTES_PER_ROW} bytes a row."
+        )
+
+
+def _named(name: str | None) -> str:
+    return "a column" if name is None else f"column {name!r}"
+
+
+def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
+    """By the facts about a Parquet file."""
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for place in range(group.num_columns):
+            part = group.column(place)
+            if part.path_in_schema in needed:
+                check_unpacked(part.path_in_schema, part.total_uncompressed_size, group.num_rows)
+
+
+def rows_within(metadata: Any, most_rows: int, most_bytes: int) -> int:
+    """Rows of a batch of a Parquet file, so that it has at most so many rows, and bytes as far as the file tells."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    size = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=0.0)
+    return int(max(1, min(most_rows, most_bytes / max(1.0, size))))
+
+
+def opened_feather(path: Path, fields: list[int] | None = None) -> Any:
+    """A reader of the file, or of some of its columns. Raises what a damaged file makes the library raise."""
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    options = ipc.IpcReadOptions(included_fields=fields)
+    return (ipc.open_file if is_feather_file(path) else ipc.open_stream)(pa.OSFile(str(path)), options=options)
+
+
+def is_feather_file(path: Path) -> bool:
+    """Whether it is no stream."""
+    with path.open("rb") as file:
+        return file.read(len(STREAM)) != STREAM
+
+
+class FlatTable:
+    """A table of a FlatBuffer: numbers and tables in numbered fields, which may lack.
+
+    Parameters
+    ----------
+    data : the buffer.
+    at : where the table begins.
+    """
+
+    def __init__(self, data: bytes, at: int):
+        self._data, self._at = data, at
+        self._fields = at - self._number(at, 4)
+
+    @classmethod
+    def first(cls, buffer: Any) -> FlatTable:
+        data = buffer.to_pybytes()
+        return cls(data, int.from_bytes(data[:4], "little"))
+
+    def _number(self, at: int, size: int) -> int:
+        return int.from_bytes(self._data[at : at + size], "little", signed=size >= 4)
+
+    def _place(self, field: int) -> int:
+        """Where the field is; 0 where it lacks."""
+        slot = 4 + 2 * field
+        offset = self._number(self._fields + slot, 2) if slot < self._number(self._fields, 2) else 0
+        return self._at + offset if offset else 0
+
+    def has(self, field: int) -> bool:
+        return bool(self._place(field))
+
+    def byte(self, field: int) -> int:
+        return self._data[place] if (place := self._place(field)) else 0
+
+    def number(self, field: int) -> int:
+        return self._number(place, 8) if (place := self._place(field)) else 0
+
+    def table(self, field: int) -> FlatTable:
+        place = self._place(field)
+        return FlatTable(self._data, place + self._number(place, 4))
+
+    def pairs(self, field: int) -> Iterator[tuple[int, int]]:
+        """The structures of two numbers of a vector."""
+        if place := self._place(field):
+            start = place + self._number(place, 4)
+            for number in range(self._number(start, 4)):
+                at = start + 4 + 16 * number
+                yield self._number(at, 8), self._number(at + 8, 8)
+
+
+def buffers_of(schema: Any) -> list[tuple[str, int, int]]:
+    """(name, first buffer, behind the last one) of each column of an Arrow schema in a batch."""
+    places, first = [], 0
+    for field in schema:
+        last = first + _n_buffers(field.type)
+        places.append((field.name, first, last))
+        first = last
+    return places
+
+
+def _n_buffers(kind: Any) -> int:
+    from pyarrow import types
+
+    kind = getattr(kind, "storage_type", kind)
+    inside = 0 if types.is_dictionary(kind) else sum(_n_buffers(kind.field(place).type) for place in range(kind.num_fields))
+    return inside + (0 if types.is_null(kind) else kind.num_buffers)
+
+
+# The files of Stata, SAS and SPSS, without a look at one: how each is read, and the formats of its dates.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    """A file of a statistical package: how it is read, what its dates count, and which letters mark missing values.
+
+    Attributes
+    ----------
+    name : for messages.
+    parser : of pyreadstat.
+    origin : what a date of 0 stands for.
+    dates, moments, times : patterns of the formats of dates, of dates with a time, and of times of day.
+    day, tick : in what dates are counted, and moments and times.
+    letters : of values that are missing for a reason, in columns of numbers.
+    block : bytes of which a whole file holds a whole number: it may not tell how many rows it has.
+    """
+
+    name: str
+    parser: str
+    origin: datetime = datetime(1960, 1, 1)
+    dates: str
+    moments: str
+    times: str
+    day: timedelta = timedelta(days=1)
+    tick: timedelta = timedelta(seconds=1)
+    letters: str = ""
+    block: int = 1
+
+
+STATA = Package(
+    name="Stata", parser="dta", dates="%-?t?d.*", moments="%-?t[cC](?!HH).*", times="%-?t[cC]HH.*",
+    tick=timedelta(milliseconds=1), letters="abcdefghijklmnopqrstuvwxyz",
+)  # fmt: skip
+
+SAS = Package(
+    name="SAS", parser="sas7bdat", letters="_ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    dates=(
+        r"(DATE|DAY|DDMMYY[BCDNPS]?|MMDDYY[BCDNPS]?|YYMMDD[BCDNPS]?|MMYY[CDNPS]?|YYMM[CDNPS]?|YYQR?[CDNPS]?|MONYY|MONNAME|MONTH|"
+        r"YEAR|QTRR?|WEEKDAY|DOWNAME|JULIAN|JULDAY|WEEKDAT[EX]|WORDDAT[EX]|NLDATE|E8601DA|B8601DA|IS8601DA|DTDATE)\d*(\.\d*)?"
+    ),
+    moments=r"(DATETIME|DATEAMPM|MDYAMPM|NLDATM|E8601D[TNZ]|B8601D[TNZ]|IS8601D[TNZ])\d*(\.\d*)?",
+    times=r"(TIME|TIMEAMPM|TOD|HHMM|E8601TM|B8601TM|IS8601TM)\d*(\.\d*)?",
+)  # fmt: skip
+
+TRANSPORT = replace(SAS, name="SAS transport", parser="xport", block=80)
+
+SPSS = Package(
+    name="SPSS", parser="sav/zsav", origin=datetime(1582, 10, 14), day=timedelta(seconds=1),
+    dates=r"(DATE|ADATE|EDATE|JDATE|SDATE|QYR|MOYR|WKYR)\d*", moments=r"(DATETIME|YMDHMS)\d*(\.\d*)?", times=r"TIME\d*(\.\d*)?",
+)  # fmt: skip
+
+PORTABLE = replace(SPSS, name="SPSS portable", parser="por")
+
 
 _CONTROLS = frozenset(range(32)) - frozenset(b"\t\r\n")
 _DUCKDB_NAMES = (".duckdb", ".ddb", ".db")

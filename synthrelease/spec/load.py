@@ -22,8 +22,7 @@ from synthrelease.settings.tables import SYNTHETIC, AcceptanceFile, BundleTable,
 from synthrelease.sources.paths import checked_path
 from synthrelease.spec.canonical import NAME, PATHS, WORDS, canonical_tables, is_fixed, read_tables
 from synthrelease.spec.columns import with_codelists
-from synthrelease.spec.geography import build_geography, check_geography
-from synthrelease.spec.marks import build_marks, check_marks
+from synthrelease.spec.geography import build_geography, build_marks, check_geography, check_marks
 from synthrelease.spec.members import check_members
 from synthrelease.spec.options import Options, check_catalogues, check_formats, check_imputation, check_questions
 from synthrelease.spec.record import (

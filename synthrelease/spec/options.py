@@ -15,8 +15,7 @@ from synthrelease.settings.card import CardTable
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import ImputationTable, PopulationTable
 from synthrelease.settings.questions import QuestionTable
-from synthrelease.spec.geography import Geography
-from synthrelease.spec.marks import Marks
+from synthrelease.spec.geography import Geography, Marks
 from synthrelease.spec.register import population_in_words
 from synthrelease.spec.series import Series, promise_text
 

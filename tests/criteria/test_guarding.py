@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from synthrelease.releasing.possible import doubts
 
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.facts import LostPair, Query
 from synthrelease.criteria.scoring import JointTest, NobodyPasses, uninformative
-from synthrelease.releasing.possible import doubts
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.audit.sweep import criterion
 from synthrelease.studio.rehearsal.dependence import Pair

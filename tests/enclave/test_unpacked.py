@@ -13,7 +13,7 @@ from pyarrow import feather, ipc
 
 from synthrelease.enclave.reading import batches
 from synthrelease.errors import InputError
-from synthrelease.sources import flat_tables
+from synthrelease.sources import formats
 from synthrelease.sources.tables import LONGEST_TEXT
 from tests.enclave.test_rows_alone import PACKAGES, csv_table, of_python, sqlite_table
 from tests.helpers.rows import POLICIES, rows_of, schema_of_one_column
@@ -47,7 +47,7 @@ WRITERS = {
 def test_a_part_that_would_fill_the_memory_is_refused_before_it_is_unpacked(tmp_path, monkeypatch, way):
     WRITERS[way](pa.table(BESIDE | {"v": WORDS}), tmp_path / "long")
     WRITERS[way](pa.table(BESIDE | {"v": pa.array(["x", "y", "z"])}), tmp_path / "short")
-    monkeypatch.setattr(flat_tables, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(formats, "MOST_BYTES", 100_000)
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("unpacked")
@@ -63,7 +63,7 @@ def test_a_dictionary_is_looked_at_too(tmp_path, monkeypatch, way):
     WRITERS[way](
         pa.table({"v": pa.DictionaryArray.from_arrays(pa.array([0] * 3, pa.int8()), WORDS.slice(0, 1))}), tmp_path / "t"
     )
-    monkeypatch.setattr(flat_tables, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(formats, "MOST_BYTES", 100_000)
     assert message(tmp_path / "t").startswith("a column: expected texts of at most")
 
 

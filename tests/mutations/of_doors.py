@@ -31,7 +31,7 @@ OF_DOORS = (
     Mutation(
         name="connection string: an argument that is one too many is quoted",
         breaks="a password in a message",
-        place="cli.quiet:_unquoted",
+        place="cli.commands:_unquoted",
         old="without_secrets(error.message, sys.argv[1:])",
         new="error.message",
         tests=(f"{CONNECTIONS}::test_the_command_line_quotes_none_wherever_it_stands",),
@@ -39,7 +39,7 @@ OF_DOORS = (
     Mutation(
         name="connection string: the path of a command is not looked at",
         breaks="a password in a message",
-        place="cli.quiet:QuietCommand.invoke",
+        place="cli.commands:QuietCommand.invoke",
         old="checked_path(value)",
         new="pass",
         tests=(f"{CONNECTIONS}::test_no_command_quotes_one",),

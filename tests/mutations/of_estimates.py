@@ -125,7 +125,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: what is not estimable gets a number",
         breaks="numbers that mean nothing among those that do",
-        place="answers.estimable:told",
+        place="answers.stated:told",
         old="high - low < WIDEST * possible",
         new="True",
         tests=("tests/answers/test_listed.py",),
@@ -133,7 +133,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a population where design weights are declared",
         breaks="an interval as if rows that were drawn with weights were a simple random sample",
-        place="answers.estimable:judged",
+        place="answers.stated:judged",
         old="if tables.release.not_a_sample:",
         new="if False:",
         tests=(ESTIMABLE,),
@@ -141,7 +141,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a mean rests on the number of an open bin",
         breaks="a mean that nothing limits looks exact",
-        place="answers.estimable:judged",
+        place="answers.stated:judged",
         old="shown = shown and not open_bins(tables.release.by_name[asked.parts[0].column])",
         new="shown = shown",
         tests=(ESTIMABLE,),

@@ -65,7 +65,7 @@ OF_MARKS = (
     Mutation(
         name="numbers of marks: a bin of marks and of others is drawn",
         breaks="a released column that does not tell the number that stands beside it",
-        place="spec.marks:build_marks",
+        place="spec.geography:build_marks",
         old="atom not in marks and into in marked",
         new="atom not in marks and into in marked and False",
         tests=REFUSED,
@@ -73,7 +73,7 @@ OF_MARKS = (
     Mutation(
         name="numbers of marks: a family whose models hold no numbers is drawn",
         breaks="releases of which next to no row is left",
-        place="spec.marks:build_marks",
+        place="spec.geography:build_marks",
         old='not GENERATORS[str(stated["family"])].counts',
         new="False",
         tests=REFUSED,

@@ -22,7 +22,7 @@ from typing import Any
 
 from synthrelease.enclave.statistical import object_text, read_package, writer
 from synthrelease.errors import InputError, listing
-from synthrelease.sources.flat_tables import Package
+from synthrelease.sources.formats import Package
 
 MAX_BYTES = 50_000_000
 _HEADERS = {

@@ -24,8 +24,7 @@ from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.releasing.opening import column_names
 from synthrelease.settings.columns import Encoding, InputTable
-from synthrelease.sources.flat_tables import Package
-from synthrelease.sources.formats import Kind, format_of
+from synthrelease.sources.formats import Kind, Package, format_of
 from synthrelease.sources.source import File, Source
 from synthrelease.studio.drafting.bins import round_step, skewed
 from synthrelease.studio.drafting.codebook import ColumnNotes, notes_of

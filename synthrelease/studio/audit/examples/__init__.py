@@ -6,16 +6,29 @@ reads them. Several examples of a kind are there where a setting changes the cou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from synthrelease.studio.audit.examples import criteria, generators, projections
+from synthrelease.studio.audit.examples import criteria, generators
 from synthrelease.studio.audit.sweep import Sweep
 
 COLUMNS = {"a": 1, "b": 2, "c": 3}
 """Columns of whole numbers from 0 to the one that is given, a bin for each."""
 
-_EXAMPLES = {"criteria": criteria.EXAMPLES, "generators": generators.EXAMPLES, "projections": projections.EXAMPLES}
+PROJECTIONS: Mapping[str, Sequence[dict[str, Any]]] = {
+    # Single columns, and pairs.
+    "frequent_combinations": ({"columns": 1, "minimum_count": 4}, {"columns": 2, "minimum_count": 3}),
+    # Every way to keep rows, for small and larger counts.
+    "minimum_count": (
+        {"minimum_count": 1},
+        {"minimum_count": 2},
+        {"minimum_count": 5},
+        {"minimum_count": 3, "keep": "spread"},
+        {"minimum_count": 4, "keep": "nested"},
+    ),
+}
+
+_EXAMPLES = {"criteria": criteria.EXAMPLES, "generators": generators.EXAMPLES, "projections": PROJECTIONS}
 
 
 def examples(family: str, kind: str) -> Sequence[Any]:
