@@ -21,7 +21,7 @@ from synthrelease import errors
 from synthrelease.answers.listed import MOST_CELLS, NAMES
 from synthrelease.cli import app
 from synthrelease.cli.terminal import NOTHING_RELEASED, STOPPED
-from synthrelease.criteria.facts import MOST_EPSILON
+from synthrelease.criteria.drafts import MOST_EPSILON
 from synthrelease.criteria.scoring import JointTest
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.schema import MAX_BINS

@@ -19,9 +19,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.criteria import CRITERIA
+from synthrelease.criteria import CRITERIA, explain, explanation_of
 from synthrelease.criteria.base import Criterion, Fitted, Setting
-from synthrelease.criteria.facts import CriterionDraft, FileColumn, FileFacts, Partner, PublicCounts, PublicFacts, Score
+from synthrelease.criteria.drafts import DRAFTS, CriterionDraft, FileColumn, FileFacts, Partner
+from synthrelease.criteria.explanation import Explanation
+from synthrelease.criteria.facts import PublicCounts, PublicFacts, Score
 from synthrelease.criteria.scoring import fitted_before, scores_of
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
@@ -138,26 +140,26 @@ def test_no_example_is_left_over(family: str, registry: Mapping[str, object]) ->
 # --- What stands on every class
 
 FACTS: dict[type, tuple[tuple[str, ...], dict[str, str]]] = {
-    Criterion: (
-        ("sentence", "figure_unit", "effort"),
-        {
-            "public_sensitivity": "no_sensitivity",
-            "known_error": "no_bounds",
-            "drafts": "no_draft",
-            "offender": "no_offender",
-        },
+    Explanation: (
+        ("sentence", "figure_unit"),
+        {"public_sensitivity": "no_sensitivity", "known_error": "no_bounds", "offender": "no_offender"},
     ),
     Generator: (("words", "peak_cells"), {"draft": "no_draft"}),
     Projection: (("sentence", "in_short", "asked_count", "promised_count"), {"draft": "no_draft"}),
 }
 """For each kind of class: what it must say, and what it must say or give a reason for."""
+EXPLANATIONS = {kind: explanation_of(kind) for kind in CRITERIA}
 IN_ITS_OWN_WORDS = {"sentence", "words"}
+OF_ROWS = {"figure_unit", "public_sensitivity"}
+"""What is said of every share of the rows."""
 
 
-def lacking(model: type, base: type) -> list[str]:
+def lacking(model: type, base: type, *, counts_rows: bool = False) -> list[str]:
     """The public facts that a class neither states nor gives a reason for."""
 
     def states(name: str) -> bool:
+        if counts_rows and name in OF_ROWS:
+            return True
         found = inspect.getattr_static(model, name, None)
         own = name not in IN_ITS_OWN_WORDS or name in vars(model)
         return own and bool(found) and found is not inspect.getattr_static(base, name, None)
@@ -168,29 +170,29 @@ def lacking(model: type, base: type) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("model", "base"),
+    ("name", "model", "base"),
     [
-        pytest.param(model, base, id=name)
-        for base, registry in ((Criterion, CRITERIA), (Generator, GENERATORS), (Projection, PROJECTIONS))
+        pytest.param(name, model, base, id=name)
+        for base, registry in (
+            (Explanation, {kind: explanation_of(kind) for kind in CRITERIA}),
+            (Generator, GENERATORS),
+            (Projection, PROJECTIONS),
+        )
         for name, model in registry.items()  # type: ignore[attr-defined]
     ],
 )
-def test_every_public_fact_stands_on_the_class(model: type, base: type) -> None:
-    assert lacking(model, base) == []
+def test_every_public_fact_stands_on_the_class(name: str, model: type, base: type) -> None:
+    assert lacking(model, base, counts_rows=base is Explanation and CRITERIA[name].counts_rows) == []
 
 
 def test_a_class_that_leaves_a_fact_out_is_found() -> None:
-    class Silent(Criterion):
+    class Silent(Explanation[Criterion]):
         pass
 
-    class Excused(Criterion):
+    class Excused(Explanation[Criterion]):
         no_sensitivity = "It is a test."
         no_bounds = "It is a test."
-        no_draft = "It is a test."
         no_offender = "It is a test."
-
-        def effort(self, layout: Layout, n: int) -> float:
-            return 1.0
 
         def figure_unit(self, facts: PublicFacts) -> str:
             return ""
@@ -207,11 +209,10 @@ def test_a_class_that_leaves_a_fact_out_is_found() -> None:
     class Kind(Projection):
         no_draft = "It is a test."
 
-    assert lacking(Silent, Criterion) == [
-        *("sentence", "figure_unit", "effort", "public_sensitivity", "known_error", "drafts", "offender"),
-    ]
-    assert lacking(Excused, Criterion) == []
-    assert lacking(InOthersWords, Criterion) == ["sentence"]
+    assert lacking(Silent, Explanation) == ["sentence", "figure_unit", "public_sensitivity", "known_error", "offender"]
+    assert lacking(Silent, Explanation, counts_rows=True) == ["sentence", "known_error", "offender"]
+    assert lacking(Excused, Explanation) == []
+    assert lacking(InOthersWords, Explanation) == ["sentence"]
     assert lacking(Family, Generator) == ["words", "peak_cells", "draft"]
     assert lacking(Kind, Projection) == ["sentence", "in_short", "asked_count", "promised_count"]
 
@@ -613,10 +614,10 @@ def test_the_sensitivity_from_public_facts_is_the_one_of_the_noise(name: str, nu
     private = WORLD.private(ROWS, stage.judged.per_score())
     fitted_lines = stage.judged.refit(private, candidate, stage.setting, fitted_lines)
     asked = stage.judged.query(len(ROWS), candidate, stage.setting, fitted_lines)
-    known, exact_figure = stage.judged.public_sensitivity(facts), stage.judged.public_figure(facts)
+    known, exact_figure = explain(stage.judged).public_sensitivity(facts), explain(stage.judged).public_figure(facts)
     wanted = None if isinstance(asked, Score) else asked.sensitivity
     if known is None:
-        assert stage.judged.no_sensitivity
+        assert explain(stage.judged).no_sensitivity
     else:
         assert known == pytest.approx(wanted, rel=1e-12)
     assert exact_figure is None or (isinstance(asked, Score) and asked.value == exact_figure)
@@ -627,23 +628,21 @@ def test_the_sensitivity_from_public_facts_is_the_one_of_the_noise(name: str, nu
 def test_a_criterion_speaks_of_its_figure_and_of_its_use_in_bounds(name: str, number: int) -> None:
     stage = Stage(name, number)
     facts, judged = facts_of(WORLD.candidate(SYNTHETIC), stage.setting), stage.judged
-    assert judged.sentence(facts).endswith(".")
-    assert isinstance(judged.figure_unit(facts), str)
-    error = judged.known_error(1.1, facts)
-    assert (error is None) == bool(judged.no_bounds)
+    assert explain(judged).sentence(facts).endswith(".")
+    assert isinstance(explain(judged).figure_unit(facts), str)
+    error = explain(judged).known_error(1.1, facts)
+    assert (error is None) == bool(explain(judged).no_bounds)
     assert error is None or error.criterion == judged.name
     assert judged.figure_range[0] == judged.best_figure
-    assert judged.counts_rows == (judged.figure_unit(facts) == "share of the rows")
+    assert judged.counts_rows == (explain(judged).figure_unit(facts) == "share of the rows")
 
 
 @each_criterion
-def test_a_criterion_says_what_it_costs_and_names_its_offender_on_public_rows(name: str, number: int) -> None:
-    """More rows cost more; the worst part is named in the words of the table, or the class says why there is none."""
+def test_a_criterion_names_its_offender_on_public_rows(name: str, number: int) -> None:
+    """The worst part is named in the words of the table, or the class says why there is none."""
     stage, candidate = Stage(name, number), WORLD.candidate(SYNTHETIC)
-    here = stage.judged.effort(WORLD.layout, 10)
-    assert 0 < here <= stage.judged.effort(WORLD.layout, 20) < math.inf
-    found = stage.judged.offender(PublicCounts(counts=WORLD.counts(ROWS)), candidate, stage.setting, stage.prepare())
-    assert found is not None or stage.judged.no_offender or name == "face_privacy"
+    found = explain(stage.judged).offender(PublicCounts(counts=WORLD.counts(ROWS)), candidate, stage.setting, stage.prepare())
+    assert found is not None or explain(stage.judged).no_offender or name == "face_privacy"
     if found is not None:
         assert str(found) == f"{found.where}: {found.released} against {found.original}"
         assert any(column in found.where for column in WORLD.layout.columns) or "all rows" in found.where
@@ -690,9 +689,14 @@ FILES = [
 
 @pytest.mark.parametrize("name", CRITERIA)
 def test_what_a_criterion_drafts_of_itself_is_valid(name: str) -> None:
+    """A kind drafts something of every file, or says why it drafts nothing."""
+    drafts = DRAFTS[name]
+    if isinstance(drafts, str):
+        assert drafts.endswith(".")
+        return
     for file in FILES:
-        found = list(CRITERIA[name].drafts(file))
-        assert bool(found) != bool(CRITERIA[name].no_draft)
+        found = list(drafts(file))
+        assert found
         for draft in found:
             if isinstance(draft, CriterionDraft):
                 assert CRITERIA[name].model_validate(dict(draft.settings)).kind == name

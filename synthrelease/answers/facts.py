@@ -16,6 +16,7 @@ import numpy as np
 
 from synthrelease.answers.limits import RISK, KeptRows, MeasuredLimits, check_confidence, divided_risk, limits
 from synthrelease.answers.questions import excluded
+from synthrelease.criteria import explain
 from synthrelease.criteria.facts import CellError, KnownError, MeanError, RatioError, SumError, SumErrors, Unmatched
 from synthrelease.data.marginals import with_merged_bins
 from synthrelease.errors import InputError
@@ -96,7 +97,7 @@ class Knowledge:
         facts = public_facts(self.release)
         finite = [limit for limit in self.limits if math.isfinite(limit.limit)]
         asked = [(criterion_of(self.release, limit.index), limit.limit) for limit in finite]
-        found = [criterion.known_error(limit, facts) for criterion, limit in asked if criterion is not None]
+        found = [explain(criterion).known_error(limit, facts) for criterion, limit in asked if criterion is not None]
         return tuple(error for error in found if error is not None)
 
     @cached_property

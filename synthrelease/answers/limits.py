@@ -30,7 +30,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.criteria import CRITERIA
+from synthrelease.criteria import CRITERIA, explanation_of
 from synthrelease.criteria.facts import Score, SumError
 from synthrelease.data.marginals import added_up
 from synthrelease.data.schema import in_steps
@@ -431,7 +431,7 @@ def _known_noise(score: Score) -> bool:
 
 def _usable(kind: str) -> bool:
     """Whether criteria of this kind say something about other queries."""
-    return kind in CRITERIA and not CRITERIA[kind].no_bounds
+    return kind in CRITERIA and not explanation_of(kind).no_bounds
 
 
 def check_confidence(confidence: float) -> None:
@@ -453,7 +453,7 @@ def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[in
     """The risk divided among the criteria by their kinds alone: their sum is the risk that any limit is wrong."""
     if not usable:
         return {}
-    absolute = [i for i in usable if CRITERIA[release.criteria[i].kind].bounds_every_cell]
+    absolute = [i for i in usable if explanation_of(release.criteria[i].kind).bounds_every_cell]
     others = [i for i in usable if i not in absolute]
     if not absolute or not others:
         return {i: risk / len(usable) for i in usable}

@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.answers.limits import RISK, KeptRows
+from synthrelease.criteria import explain
 from synthrelease.criteria.facts import Group, OneNoise, PublicFacts
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Plausibility
@@ -193,7 +194,7 @@ def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts)
     criterion, drawing = part.criterion(), drawing_behind(part, document)
     if criterion is None or drawing is None or part.interval is None or part.interval.high is None:
         return None
-    added = criterion.drawn_error(drawing, facts)
+    added = explain(criterion).drawn_error(drawing, facts)
     if added is None:
         return None
     high = float(part.interval.high) + added
@@ -285,4 +286,4 @@ def ways(document: ReleaseDocument) -> dict[str, int]:
 
 def _columns_of(part: CriterionPart, document: ReleaseDocument) -> int:
     criterion = part.criterion()
-    return 0 if criterion is None else criterion.every_cell_up_to(len(document.columns))
+    return 0 if criterion is None else explain(criterion).every_cell_up_to(len(document.columns))

@@ -13,6 +13,7 @@ import numpy as np
 
 from synthrelease.bundle.document import interval_part
 from synthrelease.bundle.limits import file_end, public_facts, rows_were_drawn
+from synthrelease.criteria import explain
 from synthrelease.criteria.base import Criterion, possible_cells
 from synthrelease.criteria.facts import PublicFacts, outward, shared_noise
 from synthrelease.criteria.measured import all_limits
@@ -298,7 +299,7 @@ def _figure_problems(criterion: CriterionPart, facts: PublicFacts, selection: Se
     if criterion.sensitivity is not None:
         yield from _noise_problems(criterion, facts)
     known = criterion.criterion()
-    exact = None if known is None else known.public_figure(facts)
+    exact = None if known is None else explain(known).public_figure(facts)
     if exact is None:
         yield from _range_problems(criterion)
     elif criterion.value != exact:
@@ -362,7 +363,7 @@ def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[st
         return
     model = criterion.criterion()
     try:
-        known = None if model is None else model.public_sensitivity(facts)
+        known = None if model is None else explain(model).public_sensitivity(facts)
     except (LookupError, ValueError, TypeError, RejectedRound):
         known = math.nan
     if known is not None and not _near(known, sensitivity):

@@ -1,9 +1,10 @@
-"""Acceptance criteria by the kind used in the acceptance file. To add one: one file, one line here."""
+"""Find criteria, and what explains them, by the kind used in the acceptance file. To add one: one file, one line here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from synthrelease.resources import Kinds, at_first_use
@@ -11,6 +12,7 @@ from synthrelease.resources import Kinds, at_first_use
 __all__ = [
     "CRITERIA",
     "Criterion",
+    "Explanation",
     "Fitted",
     "Group",
     "JointTest",
@@ -21,6 +23,8 @@ __all__ = [
     "Query",
     "Score",
     "Setting",
+    "explain",
+    "explanation_of",
     "figures_of",
     "fitted_before",
     "published_criterion",
@@ -29,6 +33,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from synthrelease.criteria.base import Criterion, Fitted, MeasuredAnswers, Setting
+    from synthrelease.criteria.explanation import Explanation
     from synthrelease.criteria.facts import Group, Offender, PublicCounts, PublicFacts, Query, Score
     from synthrelease.criteria.scoring import JointTest, figures_of, fitted_before, scores_of
 else:
@@ -36,6 +41,7 @@ else:
         __name__,
         {
             "base": ("Criterion", "Setting", "Fitted", "MeasuredAnswers"),
+            "explanation": ("Explanation",),
             "facts": ("Group", "PublicFacts", "Offender", "PublicCounts", "Query", "Score"),
             "scoring": ("JointTest", "figures_of", "fitted_before", "scores_of"),
         },
@@ -64,10 +70,27 @@ CRITERIA: Mapping[str, type[Criterion]] = Kinds(
 )
 
 
+def explanation_of(kind: str) -> type[Explanation[Any]]:
+    """Return what explains a kind: in the file of its class, the class with "Explained" behind its name."""
+    model = CRITERIA[kind]
+    found: type[Explanation[Any]] = getattr(import_module(model.__module__), f"{model.__name__}Explained")
+    return found
+
+
+def explain(criterion: Criterion) -> Explanation[Any]:
+    """Return what a criterion means in public: of its kind, or of its kind for rows of members."""
+    explanation = explanation_of(criterion.kind)(criterion)
+    if getattr(criterion, "of", None) is None:
+        return explanation
+    from synthrelease.criteria.members import ExplainedOfMembers, OfMembers
+
+    return ExplainedOfMembers(criterion, explanation) if isinstance(criterion, OfMembers) else explanation
+
+
 def published_criterion(
     kind: str, *, name: str, threshold: float, epsilon: str | Fraction, parameters: Mapping[str, Any]
 ) -> Criterion | None:
-    """The criterion that a release was accepted by, from what is published of it; None for a kind that is not known here.
+    """Return the criterion of a release, from what is published of it; None for a kind that is not known here.
 
     Raises
     ------

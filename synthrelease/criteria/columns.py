@@ -9,12 +9,13 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from pydantic import Field, field_validator
 
 from synthrelease.criteria.base import Criterion, Setting
+from synthrelease.criteria.explanation import Explanation
 from synthrelease.criteria.facts import LostPair, PublicFacts, shown, words
 from synthrelease.criteria.measured import Limits
 from synthrelease.data.counts import DENSE_LIMIT
@@ -234,18 +235,10 @@ class MarginalCriterion(Criterion):
         named = any(ways == len(columns) and of <= {*columns} for ways, of in sizes)
         return named or len(columns) <= self.up_to(n_columns)
 
-    def guards(self, pair: LostPair) -> bool:
-        """The worst cell of the pair's table would be further off than the threshold allows."""
-        return self.compares_table(pair.columns, pair.n_columns) and pair.largest_cell > self.threshold
-
     def n_tables(self, layout: Layout) -> int:
         """How many tables are compared."""
         width = len(layout.sizes)
         return _tables_up_to(self.up_to(width), width) + len(self.named(layout))
-
-    def effort(self, layout: Layout, n: int) -> float:
-        """Of each table as many numbers are summed as it has cells, or as there are rows, if these are fewer."""
-        return float(self.n_tables(layout)) * min(n, layout.n_cells)
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         layout = setting.schema.layout
@@ -292,6 +285,17 @@ class MarginalCriterion(Criterion):
             else:
                 parts.append(" by ".join(words(name) for name in term.columns))
         return shown(parts) if len(parts) < 3 else f"{shown(parts[:-1])} and {parts[-1]}"
+
+
+Tables = TypeVar("Tables", bound=MarginalCriterion)
+
+
+class MarginalCriterionExplained(Explanation[Tables]):
+    """Explain an error of tables: which pairs of columns it guards."""
+
+    def guards(self, pair: LostPair) -> bool:
+        """The worst cell of the pair's table would be further off than the threshold allows."""
+        return self.about.compares_table(pair.columns, pair.n_columns) and pair.largest_cell > self.about.threshold
 
 
 def furthest(limits: Limits, released: np.ndarray) -> np.ndarray:

@@ -15,10 +15,8 @@ from pydantic import Field
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import MAX_TABLES
+from synthrelease.criteria.explanation import Explanation
 from synthrelease.criteria.facts import (
-    MOST_UNIQUE,
-    CriterionDraft,
-    FileFacts,
     Offender,
     PublicCounts,
     PublicFacts,
@@ -26,7 +24,6 @@ from synthrelease.criteria.facts import (
     words,
 )
 from synthrelease.data.counts import Counts
-from synthrelease.data.layout import Layout
 from synthrelease.data.marginals import lattice
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.privacy.charges import Charge
@@ -61,14 +58,15 @@ class FacePrivacy(Criterion):
     figure_gets_noise: ClassVar[bool] = False
     own_mechanism: ClassVar[str] = "none: looks at synthetic rows only"
     compares: ClassVar[bool] = False
-    no_sensitivity: ClassVar[str] = "The figure gets no noise: the released table alone decides it (`public_figure`)."
-    no_bounds: ClassVar[str] = "The figure looks at released rows only."
     no_measured_bound: ClassVar[str] = "The released table alone decides it."
     kind: Literal["face_privacy"]
     minimum_count: int = Field(ge=1)
     columns: int | None = Field(default=None, ge=1)
     threshold: float = Field(default=0.0, ge=0, le=0)
     epsilon: Fraction = Field(default=Fraction(0), ge=0, le=0)
+
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
+        return self._judged(self._rare(candidate.counts))
 
     def per_score(self) -> tuple[Charge, ...]:
         return ()
@@ -77,13 +75,6 @@ class FacePrivacy(Criterion):
     def promised_count(self) -> int:
         """Nothing about whole rows where only some columns are looked at."""
         return self.minimum_count if self.columns is None else 1
-
-    def figure_unit(self, facts: PublicFacts) -> str:
-        return "different rows" if self.columns is None else "combinations"
-
-    def effort(self, layout: Layout, n: int) -> float:
-        """Of each table as many numbers are summed as there are rows, at most."""
-        return float(self._n_tables(len(layout.sizes))) * min(n, layout.n_cells)
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         width = len(setting.schema.columns)
@@ -95,20 +86,6 @@ class FacePrivacy(Criterion):
 
     def _n_tables(self, width: int) -> int:
         return 1 if self.columns is None else math.comb(width, self.columns)
-
-    def sentence(self, facts: PublicFacts) -> str:
-        if self.columns is not None:
-            return (
-                f"How many combinations of bins of any {self.columns} columns occur, but fewer than {self.minimum_count} times."
-                " It looks at released rows only and needs no noise."
-            )
-        return (
-            f"How many different rows occur fewer than {self.minimum_count} times. It looks at released rows only and needs no "
-            "noise."
-        )
-
-    def public_figure(self, facts: PublicFacts) -> float:
-        return self._rare(facts.table)
 
     def _rare(self, table: Counts) -> float:
         rows = float((table.counts < self.minimum_count).sum())
@@ -125,26 +102,32 @@ class FacePrivacy(Criterion):
             if len(columns) == width:
                 yield columns, int(((values > 0) & (values < self.minimum_count)).sum())
 
+
+class FacePrivacyExplained(Explanation[FacePrivacy]):
+    """Explain the number of rare rows."""
+
+    no_sensitivity: ClassVar[str] = "The figure gets no noise: the released table alone decides it (`public_figure`)."
+    no_bounds: ClassVar[str] = "The figure looks at released rows only."
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "different rows" if self.about.columns is None else "combinations"
+
+    def sentence(self, facts: PublicFacts) -> str:
+        columns, least = self.about.columns, self.about.minimum_count
+        counted = (
+            f"different rows occur fewer than {least} times"
+            if columns is None
+            else f"combinations of bins of any {columns} columns occur, but fewer than {least} times"
+        )
+        return f"How many {counted}. It looks at released rows only and needs no noise."
+
+    def public_figure(self, facts: PublicFacts) -> float:
+        return self.about._rare(facts.table)
+
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The columns with the most rare combinations; only the candidate is looked at."""
-        if self.columns is None:
+        if self.about.columns is None:
             return None
-        columns, rare = max(self._rare_parts(candidate.counts), key=lambda found: found[1])
+        columns, rare = max(self.about._rare_parts(candidate.counts), key=lambda found: found[1])
         names = " by ".join(words(candidate.counts.layout.columns[column]) for column in columns)
         return Offender(where=f"the table of {names}", released=f"{rare} rare combinations", original="0 allowed")
-
-    @classmethod
-    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
-        if file.unique > MOST_UNIQUE:
-            yield (
-                f"face privacy: {file.unique:.0%} of the public rows occur once in these columns, and a table in which each "
-                "occurs twice would be made of repetitions. Fewer columns or coarser bins would allow it"
-            )
-            return
-        yield CriterionDraft(
-            settings={"name": "face privacy", "kind": "face_privacy", "minimum_count": 2},
-            remark="no row of the release may look unique; costs nothing",
-        )
-
-    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
-        return self._judged(self._rare(candidate.counts), self.mechanism_words, None, None, self.epsilon)

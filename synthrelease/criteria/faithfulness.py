@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -16,10 +15,8 @@ from pydantic import Field, model_validator
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import unknown_columns
+from synthrelease.criteria.explanation import Explanation
 from synthrelease.criteria.facts import (
-    CriterionDraft,
-    FileColumn,
-    FileFacts,
     LostPair,
     PublicFacts,
     Query,
@@ -76,12 +73,11 @@ class Faithfulness(Criterion):
     ...     kind="faithfulness", name="similar rows", threshold=0.1, epsilon="0.01", exact=["sex"],
     ...     within_one_bin=["age"]
     ... )
-    >>> judged.least_sensitivity(10_000)
-    0.0001
+    >>> judged.figure_range
+    (0.0, 1.0)
     """
 
     counts_rows: ClassVar[bool] = True
-    no_offender: ClassVar[str] = "Several matchings are equally large, and each leaves other rows without a partner."
     no_measured_bound: ClassVar[str] = "Similar rows agree in many columns at once, which tables of few do not determine."
     kind: Literal["faithfulness"]
     exact: tuple[str, ...] = ()
@@ -91,83 +87,15 @@ class Faithfulness(Criterion):
     exact_around: Mapping[str, float] = Field(default_factory=dict)
     any_order: bool = False
 
-    @property
-    def worst_figure(self) -> float:
-        return 1.0
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.faithfulness_mechanism import compared_rows, unmatched_share
 
-    def figure_unit(self, facts: PublicFacts) -> str:
-        return "share of the rows"
-
-    def sentence(self, facts: PublicFacts) -> str:
-        within = shown(self.within_one_bin)
-        parts = [f"the same {shown(self.exact)}"] if self.exact else []
-        if self.within_one_bin and self.at_most:
-            parts.append(f"of {within}, all but {self.at_most} the same, which may be one bin apart")
-        elif self.within_one_bin:
-            parts.append(f"the same {within}")
-        exactly = "".join(
-            f" A bin of {words(name)} around {shown(value)} must be the same." for name, value in self.exact_around.items()
-        )
-        ignored = f" Not compared: {shown(self.ignored)}." if self.ignored else ""
-        ignored += " Members of a root are put in the order of what is compared first." if self.any_order else ""
-        return (
-            "The share of the released rows that cannot be paired, one to one, with similar original records. Two are similar "
-            f"when they have {' and, '.join(parts)}.{exactly}{ignored}"
-        )
-
-    def public_sensitivity(self, facts: PublicFacts) -> float:
-        return 1 / facts.n
-
-    def known_error(self, limit: float, facts: PublicFacts) -> Unmatched | None:
-        """A share of unmatched rows is a whole number of them, and each of the others has a similar released row."""
-        if self.any_order:
-            return None  # it is not similar in the columns of the slots
-        tolerant = [facts.by_name[name] for name in self.within_one_bin if name in facts.by_name] if self.at_most else []
-        steps = {
-            column.name: tuple(
-                similar_to_next(
-                    len(column.labels),
-                    column.present,
-                    column.lower,
-                    column.upper,
-                    column.kind,
-                    self.exact_around.get(column.name),
-                ).tolist()
-            )
-            for column in tolerant
-        }
-        return Unmatched(rows=math.floor(facts.n * limit), steps=steps, ignored=self.ignored, criterion=self.name)
-
-    def guards(self, pair: LostPair) -> bool:
-        """Similar rows agree on `exact`, so at least as many rows are unmatched as the table of two such columns is off."""
-        return not self.any_order and pair.columns <= set(self.exact) and pair.distance > self.threshold
-
-    def effort(self, layout: Layout, n: int) -> float:
-        """The distinct rows of both tables, and the pairs of similar ones, of which a row has two for each tolerant column."""
-        return 2.0 * min(n, layout.n_cells) * (len(self.compared(layout)) + 2 * len(self.within_one_bin) * self.at_most)
-
-    @classmethod
-    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
-        """Rows that are similar in the columns most associated: as many as a file of this size has such rows for."""
-        compared, cells = list[FileColumn](), 1
-        for column in sorted(file.columns, key=lambda column: -column.tied):
-            near = 2 if column.limits is not None else 1
-            if not column.weight and cells * column.n_bins <= file.n_rows * near / _ROWS_FOR_A_CELL:
-                compared.append(column)
-                cells *= column.n_bins
-        ignored = [column.name for column in file.columns if column not in compared]
-        yield CriterionDraft(
-            settings={
-                "name": "faithfulness",
-                "kind": "faithfulness",
-                "exact": [column.name for column in compared if column.limits is None],
-                "within_one_bin": [column.name for column in compared if column.limits is not None],
-                **({"ignored": ignored} if ignored else {}),
-                "threshold": 0.2,
-                "epsilon": Fraction(1, 100),
-            },
-            remark="the share of rows without a similar original row of their own"
-            + ("; in all columns at once hardly any row has one" if ignored else ""),
+        steps = self.steps(candidate.transformation) if self.at_most else ()
+        kept, linked = self.compared(candidate.counts.layout), setting.schema.linked if self.any_order else None
+        synthetic = compared_rows(candidate.counts, kept, linked)
+        return Query(
+            sensitivity=1 / n,
+            figure=partial(unmatched_share, kept=kept, synthetic=synthetic, steps=steps, rows=n, linked=linked),
         )
 
     @model_validator(mode="after")
@@ -211,17 +139,6 @@ class Faithfulness(Criterion):
             if len(ways) > 1:
                 yield Mistake(field="any_order", expected=f"{plain!r} of all members compared alike", found=listing(same))
 
-    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        from synthrelease.criteria.faithfulness_mechanism import compared_rows, unmatched_share
-
-        steps = self.steps(candidate.transformation) if self.at_most else ()
-        kept, linked = self.compared(candidate.counts.layout), setting.schema.linked if self.any_order else None
-        synthetic = compared_rows(candidate.counts, kept, linked)
-        return Query(
-            sensitivity=1 / n,
-            figure=partial(unmatched_share, kept=kept, synthetic=synthetic, steps=steps, rows=n, linked=linked),
-        )
-
     def compared(self, layout: Layout) -> tuple[int, ...]:
         """Indices of the columns that are not ignored."""
         return tuple(place for place, name in enumerate(layout.columns) if name not in self.ignored)
@@ -237,6 +154,56 @@ class Faithfulness(Criterion):
             allowed = similar_to_next(len(binning), binning.present, binning.lower, binning.upper, kind, around)
             steps.append(Step(column=kept.index(transformation.layout.index(name)), allowed=allowed))
         return tuple(steps)
+
+
+class FaithfulnessExplained(Explanation[Faithfulness]):
+    """Explain the share of rows without a similar one."""
+
+    no_offender: ClassVar[str] = "Several matchings are equally large, and each leaves other rows without a partner."
+
+    def sentence(self, facts: PublicFacts) -> str:
+        within = shown(self.about.within_one_bin)
+        parts = [f"the same {shown(self.about.exact)}"] if self.about.exact else []
+        if self.about.within_one_bin and self.about.at_most:
+            parts.append(f"of {within}, all but {self.about.at_most} the same, which may be one bin apart")
+        elif self.about.within_one_bin:
+            parts.append(f"the same {within}")
+        exactly = "".join(
+            f" A bin of {words(name)} around {shown(value)} must be the same."
+            for name, value in self.about.exact_around.items()
+        )
+        ignored = f" Not compared: {shown(self.about.ignored)}." if self.about.ignored else ""
+        ignored += " Members of a root are put in the order of what is compared first." if self.about.any_order else ""
+        return (
+            "The share of the released rows that cannot be paired, one to one, with similar original records. Two are similar "
+            f"when they have {' and, '.join(parts)}.{exactly}{ignored}"
+        )
+
+    def known_error(self, limit: float, facts: PublicFacts) -> Unmatched | None:
+        """A share of unmatched rows is a whole number of them, and each of the others has a similar released row."""
+        if self.about.any_order:
+            return None  # it is not similar in the columns of the slots
+        tolerant = (
+            [facts.by_name[name] for name in self.about.within_one_bin if name in facts.by_name] if self.about.at_most else []
+        )
+        steps = {
+            column.name: tuple(
+                similar_to_next(
+                    len(column.labels),
+                    column.present,
+                    column.lower,
+                    column.upper,
+                    column.kind,
+                    self.about.exact_around.get(column.name),
+                ).tolist()
+            )
+            for column in tolerant
+        }
+        return Unmatched(rows=math.floor(facts.n * limit), steps=steps, ignored=self.about.ignored, criterion=self.about.name)
+
+    def guards(self, pair: LostPair) -> bool:
+        """Similar rows agree on `exact`, so at least as many rows are unmatched as the table of two such columns is off."""
+        return not self.about.any_order and pair.columns <= set(self.about.exact) and pair.distance > self.about.threshold
 
 
 def similar_to_next(

@@ -1,9 +1,4 @@
-"""Means and medians of a column in groups of other columns.
-
-Conditional means: the largest error of a column's mean over groups of other columns (paper 4.5.3).
-
-Theory 3.3, conditional means.
-"""
+"""Compare the mean, or the median and other quantiles, of a column in groups of other columns."""
 
 from __future__ import annotations
 
@@ -11,16 +6,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import grouping_mistakes, unknown_columns, unnumbered
+from synthrelease.criteria.explanation import Explanation
 from synthrelease.criteria.facts import (
-    CriterionDraft,
-    FileFacts,
     LostPair,
     MeanError,
     Offender,
@@ -48,7 +42,6 @@ from synthrelease.criteria.groupings import (
 )
 from synthrelease.criteria.measured import Limits, Sums
 from synthrelease.criteria.members import OfMembers, reads_members
-from synthrelease.data.layout import Layout
 from synthrelease.data.schema import FINEST, in_steps
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.privacy.grids import MOST_ROWS, noise_grid
@@ -57,8 +50,6 @@ from synthrelease.settings.base import Mistake
 if TYPE_CHECKING:
     from synthrelease.criteria.groupings_mechanism import Windows
     from synthrelease.generators.drawing import Drawing
-
-# What the criteria about one column have in common that look at it among all rows and in groups of other columns.
 
 
 class InGroups(OfMembers):
@@ -91,6 +82,17 @@ class InGroups(OfMembers):
         """The columns to group by, and "" where all rows are a group."""
         return [*self.by, *([""] if self.overall else [])]
 
+    def groups_in(self, facts: PublicFacts) -> list[tuple[tuple[str, ...], np.ndarray]]:
+        """Return every group as (columns, inside), as `groupings.public_groupings` yields them."""
+        return list(public_groupings(self.by, self.overall, self.column, facts))
+
+    def column_mistakes(self, setting: Setting, *, ordered: bool = False) -> list[Mistake]:
+        """Return what is wrong with the column, which may need an order, and with those to group by."""
+        found = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
+        if ordered and not found and not setting.schema[self.column].ordered:
+            found.append(Mistake(field="column", expected="a column whose bins have an order", found=repr(self.column)))
+        return found
+
     def rows_of_smallest_group(self, n: int, setting: Setting | None) -> int:
         """How many of n rows the smallest group has at most, whatever the table: the groups of a column share the rows."""
         if setting is None or setting.schema.linked is not None:  # of members there may be more rows than n
@@ -100,17 +102,34 @@ class InGroups(OfMembers):
         groups = [min(binning.present for binning in binnings) for binnings in ways]
         return max(1, n // max(groups, default=1))
 
+
+Grouped = TypeVar("Grouped", bound=InGroups)
+
+
+class InGroupsExplained(Explanation[Grouped]):
+    """Explain what is looked at in groups."""
+
+    def over(self, facts: PublicFacts) -> str:
+        """Return what the figure is taken over, in words."""
+        return grouped(self.about.by, self.about.overall, facts)
+
+    def public_sizes(self, facts: PublicFacts) -> list[int]:
+        """Return the released rows with a value in every group."""
+        return [size for name in self.about.grouped_by for size in public_sizes(name, self.about.column, facts)]
+
+    def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
+        """Return what drawing moves the largest of so many shares of each group, and of what is left of the group."""
+        ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
+        return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)
+
     def guards(self, pair: LostPair) -> bool:
         """It names the column and those it is grouped by."""
-        return pair.is_one_of(self.column, self.by)
-
-    def effort(self, layout: Layout, n: int) -> float:
-        return float(min(n, layout.n_cells)) * (len(self.by) + self.overall)
+        return pair.is_one_of(self.about.column, self.about.by)
 
 
 @reads_members
 class ConditionalMean(InGroups):
-    """max over groups v of |resized mean_R(column | v) - mean_S(column | v)|.
+    """max over groups v of |resized mean_R(column | v) - mean_S(column | v)| (paper 4.5.3; theory 3.3, conditional means).
 
     mean_S is that of the numbers that stand for the released bins, mean_R that of the own values of the private rows: what a
     reader of the table computes against what the file has.
@@ -159,106 +178,10 @@ class ConditionalMean(InGroups):
     ('income',)
     """
 
-    asked_for: ClassVar[str] = "The mean of a column of numbers, also in groups: its largest error"
     kind: Literal["conditional_mean"]
     range: tuple[float, float]
     size_margin: float = Field(ge=0, lt=1)
     values: Literal["own", "bins"] = "own"
-
-    @property
-    def own_values_of(self) -> tuple[str, ...]:
-        return (self.column,) if self.values == "own" else ()
-
-    @property
-    def worst_figure(self) -> float:
-        return self.range[1] - self.range[0]
-
-    def figure_unit(self, facts: PublicFacts) -> str:
-        return facts.unit(self.column)
-
-    def sentence(self, facts: PublicFacts) -> str:
-        low, high = self.range
-        name = words(self.column)
-        means = (
-            f"the mean of {name} in the released table, by the numbers that stand for its bins, and in the original records, "
-            "by their own values"
-            if self.values == "own"
-            else f"released and original mean of the numbers that stand for the bins of {name}"
-        )
-        return (
-            f"The largest difference between {means}, {grouped(self.by, self.overall, facts)}. "
-            f"Values count as {shown(low)} to {shown(high)}{facts.grid_of(self.own_values_of)}; rows without one do not count."
-        )
-
-    def public_sensitivity(self, facts: PublicFacts) -> float:
-        """The range over the smallest public group size (theory 3.3, conditional means)."""
-        lowest, highest = self.range
-        margin = math.ceil(self.size_margin * facts.n)
-        sizes = [size for name in self.grouped_by for size in public_sizes(name, self.column, facts)]
-        return (highest - lowest) / min(max(1, size - margin) for size in sizes)
-
-    def known_error(self, limit: float, facts: PublicFacts) -> MeanError:
-        return MeanError(
-            most=limit,
-            column=self.column,
-            by=self.by,
-            overall=self.overall,
-            lowest=self.range[0],
-            highest=self.range[1],
-            size_margin=self.size_margin,
-            values=self._value_limits(facts),
-            criterion=self.name,
-        )
-
-    def _value_limits(self, facts: PublicFacts) -> tuple[np.ndarray, np.ndarray]:
-        """(n_present,) the lowest and the highest that an original row of each released bin counts as."""
-        column = facts.by_name[self.column]
-        numbers = np.array(column.numbers[: column.present], dtype=float)
-        low, high = column.value_limits if self.values == "own" else (numbers, numbers)
-        return np.clip(low, *self.range), np.clip(high, *self.range)
-
-    def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
-        smallest = self.rows_of_smallest_group(n, setting) - math.ceil(n * self.size_margin)
-        return (self.range[1] - self.range[0]) / max(1, smallest)
-
-    @classmethod
-    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
-        """The means of the two columns of numbers with the strongest associations, by up to three of these."""
-        for column in file.outcomes[:2]:
-            low, high = column.mean_range
-            yield CriterionDraft(
-                settings={
-                    "name": f"mean {column.name}"[:80],
-                    "kind": "conditional_mean",
-                    "column": column.name,
-                    "by": [other.name for other in file.grouping(column, 3 * file.cell * file.n_rows, 3)],
-                    "range": [low, high],
-                    "size_margin": file.cell,
-                    "threshold": float(f"{(high - low) * 0.05:.2g}"),
-                    "epsilon": Fraction(1, 100),
-                },
-                remark="no mean of a group, nor the overall mean, may be off by more than this; values beyond `range` count as "
-                "its ends",
-                about=high - low,
-            )
-
-    @model_validator(mode="after")
-    def _usable(self) -> ConditionalMean:
-        check_range(self.range)
-        return self
-
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        unknown = [*unknown_columns(setting.schema, "column", [self.column])]
-        found = [*unknown, *grouping_mistakes(setting, "by", self.by)]
-        if self.answered_by is not None and self.values == "own":
-            found.append(
-                Mistake(
-                    field="answered_by",
-                    expected='values = "bins" beside it: noisy tables tell how many rows a bin has, and not their own values',
-                    found='values = "own"',
-                )
-            )
-        return found if unknown else [*unnumbered(setting, "column", self.column), *found]
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         from synthrelease.criteria.groupings_mechanism import RowsOfGroups, furthest_mean_of_groups, resized_means
@@ -282,6 +205,32 @@ class ConditionalMean(InGroups):
         figure = partial(furthest_mean_of_groups, rows=rows, groups=groups, sizes=sizes, targets=targets)
         return Query(sensitivity=sensitivity, figure=figure, void=void)
 
+    @property
+    def own_values_of(self) -> tuple[str, ...]:
+        return (self.column,) if self.values == "own" else ()
+
+    @property
+    def worst_figure(self) -> float:
+        return self.range[1] - self.range[0]
+
+    @model_validator(mode="after")
+    def _usable(self) -> ConditionalMean:
+        check_range(self.range)
+        return self
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        unknown = [*unknown_columns(setting.schema, "column", [self.column])]
+        found = [*unknown, *grouping_mistakes(setting, "by", self.by)]
+        if self.answered_by is not None and self.values == "own":
+            found.append(
+                Mistake(
+                    field="answered_by",
+                    expected='values = "bins" beside it: noisy tables tell how many rows a bin has, and not their own values',
+                    found='values = "own"',
+                )
+            )
+        return found if unknown else [*unnumbered(setting, "column", self.column), *found]
+
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Rows and sums of every group."""
         return sums_of_numbers(self.by, self.overall, self.column, self._in_steps(facts)[0], facts)
@@ -297,8 +246,7 @@ class ConditionalMean(InGroups):
         numbers = np.array([0.0 if one is None else one for one in facts.by_name[self.column].numbers])
         numbers = np.clip(numbers, lowest, highest) - middle(lowest, highest)
         margin, worst = math.ceil(self.size_margin * facts.n), 0.0
-        groups = public_groupings(self.by, self.overall, self.column, facts)
-        for (columns, inside), each in zip(groups, limits, strict=True):
+        for (columns, inside), each in zip(self.groups_in(facts), limits, strict=True):
             rows = rows_of_group(columns, inside, facts)
             total = int(rows.sum())
             if not total:
@@ -310,25 +258,76 @@ class ConditionalMean(InGroups):
     def _in_steps(self, facts: PublicFacts) -> tuple[np.ndarray, float]:
         return in_steps(facts.by_name[self.column].numbers, *self.range, middle(*self.range))
 
+
+class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
+    """Explain the largest error of a mean."""
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return facts.unit(self.about.column)
+
+    def sentence(self, facts: PublicFacts) -> str:
+        low, high = self.about.range
+        name = words(self.about.column)
+        means = (
+            f"the mean of {name} in the released table, by the numbers that stand for its bins, and in the original records, "
+            "by their own values"
+            if self.about.values == "own"
+            else f"released and original mean of the numbers that stand for the bins of {name}"
+        )
+        return (
+            f"The largest difference between {means}, {self.over(facts)}. Values count as {shown(low)} to {shown(high)}"
+            f"{facts.grid_of(self.about.own_values_of)}; rows without one do not count."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        """The range over the smallest public group size (theory 3.3, conditional means)."""
+        lowest, highest = self.about.range
+        margin = math.ceil(self.about.size_margin * facts.n)
+        return (highest - lowest) / min(max(1, size - margin) for size in self.public_sizes(facts))
+
+    def known_error(self, limit: float, facts: PublicFacts) -> MeanError:
+        return MeanError(
+            most=limit,
+            column=self.about.column,
+            by=self.about.by,
+            overall=self.about.overall,
+            lowest=self.about.range[0],
+            highest=self.about.range[1],
+            size_margin=self.about.size_margin,
+            values=self._value_limits(facts),
+            criterion=self.about.name,
+        )
+
+    def _value_limits(self, facts: PublicFacts) -> tuple[np.ndarray, np.ndarray]:
+        """(n_present,) the lowest and the highest that an original row of each released bin counts as."""
+        column = facts.by_name[self.about.column]
+        numbers = np.array(column.numbers[: column.present], dtype=float)
+        low, high = column.value_limits if self.about.values == "own" else (numbers, numbers)
+        return np.clip(low, *self.about.range), np.clip(high, *self.about.range)
+
+    def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
+        smallest = self.about.rows_of_smallest_group(n, setting) - math.ceil(n * self.about.size_margin)
+        return (self.about.range[1] - self.about.range[0]) / max(1, smallest)
+
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group whose mean is furthest off, as it is: not resized."""
         from synthrelease.criteria.groupings_mechanism import RowsOfGroups
 
         values = RowsOfGroups(
-            column=self.column,
+            column=self.about.column,
             transformation=candidate.transformation,
-            range=self.range,
-            centre=middle(*self.range),
-            own=self.values == "own",
+            range=self.about.range,
+            centre=middle(*self.about.range),
+            own=self.about.values == "own",
         )
         found = []
-        for grouping in groupings(self.by, self.overall, candidate.transformation, setting):
+        for grouping in groupings(self.about.by, self.about.overall, candidate.transformation, setting):
             ours, theirs = (
-                sums / np.maximum(rows, 1) + middle(*self.range)
+                sums / np.maximum(rows, 1) + middle(*self.about.range)
                 for rows, sums in (values.of_released(candidate.counts, grouping), values.of_original(public.counts, grouping))
             )
             worst = int(np.abs(ours - theirs).argmax())
-            where = f"mean {words(self.column)}, {grouping.where(worst)}"
+            where = f"mean {words(self.about.column)}, {grouping.where(worst)}"
             released, original = (figure(float(means[worst])) for means in (ours, theirs))
             error = abs(float(ours[worst] - theirs[worst]))
             found.append((error, Offender(where=where, released=released, original=original)))
@@ -360,8 +359,6 @@ def mean_error(lowest: float, highest: float) -> float:
     return 8 * 2.0**-53 * (highest - lowest)
 
 
-# Conditional medians and other quantiles: whether those of the original lie within so many bins of the released ones.
-#
 # Stakeholders ask for medians; a mean bounds them only for distributions without a large share at one end (theory 3.11,
 # conditional medians).
 
@@ -406,90 +403,9 @@ class ConditionalMedian(InGroups):
 
     counts_rows: ClassVar[bool] = True
     best_figure: ClassVar[float] = -0.5
-    asked_for: ClassVar[str] = (
-        "The median of a column of numbers, also in groups: whether it lies in the bin of the released one or next to it"
-    )
     kind: Literal["conditional_median"]
     within: int = Field(default=0, ge=0)
     quantiles: tuple[float, ...] = Field(default=(0.5,), min_length=1, max_length=20)
-
-    @classmethod
-    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
-        """The median of the column of numbers that is associated most with others."""
-        for column in file.outcomes[:1]:
-            yield CriterionDraft(
-                settings={
-                    "name": f"median {column.name}"[:80],
-                    "kind": "conditional_median",
-                    "column": column.name,
-                    "by": [other.name for other in file.grouping(column, 0.05 * file.n_rows, 3)],
-                    "within": 1,
-                    "threshold": file.cell,
-                    "epsilon": Fraction(1, 100),
-                },
-                remark="whether each original median lies in the bin of the released one or next to it",
-            )
-
-    @model_validator(mode="after")
-    def _usable(self) -> ConditionalMedian:
-        if not all(0 < q < 1 and (Fraction(str(q)) * _FINEST).denominator == 1 for q in self.quantiles):
-            raise ValueError("quantiles must lie above 0 and below 1, with at most four decimals")
-        return self
-
-    @property
-    def worst_figure(self) -> float:
-        return 1.0
-
-    def figure_unit(self, facts: PublicFacts) -> str:
-        return "share of the rows"
-
-    def effort(self, layout: Layout, n: int) -> float:
-        return super().effort(layout, n) * len(self.quantiles)
-
-    def sentence(self, facts: PublicFacts) -> str:
-        which = "median" if self.quantiles == (0.5,) else f"quantile ({shown(self.quantiles)})"
-        over = grouped(self.by, self.overall, facts)
-        near = f"the bin of the released one or {self.within} next to it" if self.within else "the bin of the released one"
-        return (
-            f"Whether the original {which} of {words(self.column)} lies in {near}, {over}: the largest share of all rows by "
-            "which too many original rows lie below or above. At 0 or less, each lies there. Only rows with a value count."
-        )
-
-    def public_sensitivity(self, facts: PublicFacts) -> float:
-        return 1 / facts.n
-
-    def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Of a group, the rows on a side of a bin are a share of all rows, and so are the others. The excess on the side is
-        1 - q of the ones less q of the others, or the other way round: it moves by no more than one of them, whatever the bin.
-        """
-        groups = sum(1 for _ in public_groupings(self.by, self.overall, self.column, facts))
-        ways = math.prod(drawing.ways.get(name, 1) for name in {self.column, *self.by})
-        return drawing.of_shares(2 * groups * facts.by_name[self.column].present * ways)
-
-    def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Of every group, at most so many rows too many below the window, and above it: B - q n_g <= n limit, likewise A."""
-        found = []
-        for columns, inside, rows in tables_of_groups(self.by, self.overall, self.column, facts):
-            bins, weights = np.arange(len(rows)), list[np.ndarray]()
-            for q in map(float, self.quantiles):
-                reached = np.cumsum(rows)
-                middle = int(np.searchsorted(reached, math.ceil(Fraction(str(q)) * int(reached[-1]))))
-                weights += [((bins < middle - self.within) - q) * inside, ((bins > middle + self.within) - (1 - q)) * inside]
-            found.append(
-                SumError(
-                    columns=columns,
-                    weights=tuple(weights),
-                    most=(facts.n * limit,) * len(weights),
-                    each=f"the rows beyond each quantile of {words(self.column)} are as few as its criterion found",
-                )
-            )
-        return SumErrors(sums=tuple(found), criterion=self.name)
-
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        found = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
-        if not found and not setting.schema[self.column].ordered:
-            found.append(Mistake(field="column", expected="a column whose bins have an order", found=repr(self.column)))
-        return found
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         from synthrelease.criteria.groupings_mechanism import largest_excess
@@ -501,14 +417,22 @@ class ConditionalMedian(InGroups):
             void=any(window.void for window in windows),
         )
 
+    @model_validator(mode="after")
+    def _usable(self) -> ConditionalMedian:
+        if not all(0 < q < 1 and (Fraction(str(q)) * _FINEST).denominator == 1 for q in self.quantiles):
+            raise ValueError("quantiles must lie above 0 and below 1, with at most four decimals")
+        return self
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        return self.column_mistakes(setting, ordered=True)
+
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Rows beyond every bin of every group."""
         return sums_beyond(self.by, self.overall, self.column, self._exact_quantiles, facts)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         worst = self.best_figure * facts.n
-        groups = public_groupings(self.by, self.overall, self.column, facts)
-        for (columns, inside), each in zip(groups, limits, strict=True):
+        for (columns, inside), each in zip(self.groups_in(facts), limits, strict=True):
             rows = rows_of_group(columns, inside, facts)
             found = list(most_beyond(each, rows, self._exact_quantiles, self.within))
             if any(map(math.isnan, found)):
@@ -519,20 +443,6 @@ class ConditionalMedian(InGroups):
     @property
     def _exact_quantiles(self) -> list[Fraction]:
         return [Fraction(str(number)) for number in self.quantiles]
-
-    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The group and quantile with the most rows on the wrong side."""
-        labels = candidate.transformation.binning(self.column).labels
-
-        def words_of(window: Windows) -> tuple[float, Offender]:
-            excess = window.excess(public.counts)
-            group = int(excess.argmax())
-            theirs = quantile_bins(public.counts, window.grouping, window.column, window.present, window.q)[group]
-            released, original = (labels[int(place)] if place >= 0 else "no rows" for place in (window.middle[group], theirs))
-            where = f"{words(self.column)}, quantile {float(window.q):g}, {window.grouping.where(group)}"
-            return excess[group] / window.q.denominator, Offender(where=where, released=released, original=original)
-
-        return max((words_of(window) for window in self._windows(candidate, setting)), key=lambda found: found[0])[1]
 
     def _windows(self, candidate: SyntheticTable, setting: Setting) -> list[Windows]:
         from synthrelease.criteria.groupings_mechanism import Windows
@@ -551,3 +461,59 @@ class ConditionalMedian(InGroups):
             for grouping in groupings(self.by, self.overall, transformation, setting)
             for q in (Fraction(str(number)) for number in self.quantiles)
         ]
+
+
+class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
+    """Explain how far quantiles lie from the released ones."""
+
+    def sentence(self, facts: PublicFacts) -> str:
+        which = "median" if self.about.quantiles == (0.5,) else f"quantile ({shown(self.about.quantiles)})"
+        within = self.about.within
+        near = f"the bin of the released one{f' or {within} next to it' if within else ''}"
+        return (
+            f"Whether the original {which} of {words(self.about.column)} lies in {near}, {self.over(facts)}: the largest share "
+            "of all rows by which too many original rows lie below or above. At 0 or less, each lies there. Only rows with a "
+            "value count."
+        )
+
+    def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
+        """Of a group, the rows on a side of a bin are a share of all rows, and so are the others. The excess on the side is
+        1 - q of the ones less q of the others, or the other way round: it moves by no more than one of them, whatever the bin.
+        """
+        return self.drawn_shares(drawing, facts, facts.by_name[self.about.column].present)
+
+    def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
+        """Of every group, at most so many rows too many below the window, and above it: B - q n_g <= n limit, likewise A."""
+        found = []
+        for columns, inside, rows in tables_of_groups(self.about.by, self.about.overall, self.about.column, facts):
+            bins, weights = np.arange(len(rows)), list[np.ndarray]()
+            for q in map(float, self.about.quantiles):
+                reached = np.cumsum(rows)
+                middle = int(np.searchsorted(reached, math.ceil(Fraction(str(q)) * int(reached[-1]))))
+                weights += [
+                    ((bins < middle - self.about.within) - q) * inside,
+                    ((bins > middle + self.about.within) - (1 - q)) * inside,
+                ]
+            found.append(
+                SumError(
+                    columns=columns,
+                    weights=tuple(weights),
+                    most=(facts.n * limit,) * len(weights),
+                    each=f"the rows beyond each quantile of {words(self.about.column)} are as few as its criterion found",
+                )
+            )
+        return SumErrors(sums=tuple(found), criterion=self.about.name)
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The group and quantile with the most rows on the wrong side."""
+        labels = candidate.transformation.binning(self.about.column).labels
+
+        def words_of(window: Windows) -> tuple[float, Offender]:
+            excess = window.excess(public.counts)
+            group = int(excess.argmax())
+            theirs = quantile_bins(public.counts, window.grouping, window.column, window.present, window.q)[group]
+            released, original = (labels[int(place)] if place >= 0 else "no rows" for place in (window.middle[group], theirs))
+            where = f"{words(self.about.column)}, quantile {float(window.q):g}, {window.grouping.where(group)}"
+            return excess[group] / window.q.denominator, Offender(where=where, released=released, original=original)
+
+        return max((words_of(window) for window in self.about._windows(candidate, setting)), key=lambda found: found[0])[1]

@@ -5,10 +5,8 @@ Theory 3.13, one-step logistic regression.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from typing import ClassVar, Literal
 
@@ -17,9 +15,8 @@ from pydantic import Field, model_validator
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import condition, representation_mistakes, unknown_columns
+from synthrelease.criteria.explanation import Explanation
 from synthrelease.criteria.facts import (
-    CriterionDraft,
-    FileFacts,
     LostPair,
     Offender,
     PublicCounts,
@@ -42,7 +39,6 @@ from synthrelease.criteria.records import (
     maximum,
     public_axes,
 )
-from synthrelease.data.layout import Layout
 from synthrelease.data.schema import Binning
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
@@ -101,11 +97,6 @@ class LogisticRegression(Criterion):
     Fraction(1, 100)
     """
 
-    no_sensitivity: ClassVar[str] = (
-        "It follows from the released table where the representation of every column is what was released; of other bins a "
-        "bundle holds the name alone."
-    )
-    no_bounds: ClassVar[str] = "Coefficients say nothing about single counts or means."
     no_measured_bound: ClassVar[str] = "Residuals are of whole records, which tables of two columns do not determine."
     kind: Literal["logistic_regression"]
     target: str
@@ -115,39 +106,18 @@ class LogisticRegression(Criterion):
     values: Literal["own", "bins"] = "own"
     ranges: Mapping[str, tuple[Finite, Finite]] = Field(default_factory=dict)
 
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.records_mechanism import largest_logistic_step, released_records
+
+        columns = self.regression_columns(setting)
+        steps = _Steps.of(released_records(candidate.counts, columns, candidate.transformation))
+        figure = partial(largest_logistic_step, columns=columns, transformation=candidate.transformation, step=steps)
+        possible = setting.possible(self.columns, self.binnings(setting))
+        return Query(sensitivity=steps.sensitivity(columns.limits, possible), figure=figure, void=steps.void)
+
     @property
     def own_values_of(self) -> tuple[str, ...]:
         return self.features if self.values == "own" else ()
-
-    @classmethod
-    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
-        """Of the two categories with the strongest associations, on up to three columns of numbers."""
-        if not any(file.numeric_partners(column, 3) for column in file.conditions[:1]):
-            yield "logistic_regression: no column of two frequent values has columns of numbers beside it"
-        for column in file.conditions[:1]:
-            features = file.numeric_partners(column, 3)
-            if not features:
-                continue
-            settings = {
-                "kind": "logistic_regression",
-                "target": column.name,
-                "positive": [min(column.category_rows, key=lambda label: column.category_rows[label])],
-                "features": [other.name for other in features],
-                "representation": {other.name: other.alternative for other in [column, *features]},
-            }
-            ranges = {other.name: list(other.line_range) for other in features}
-            rest = {"ranges": ranges, "threshold": 0.2, "epsilon": Fraction(1, 100)}
-            remark = (
-                "no log odds ratio per standard deviation of a feature may be off by more than this; values beyond `ranges` "
-                "count as their ends"
-            )
-            name = f"odds of {column.name}"[:80]
-            yield CriterionDraft(settings={"name": name, **settings, **rest}, remark=remark)
-            yield CriterionDraft(
-                settings={"name": f"odds on the bins for {column.name}"[:80], **settings, "values": "bins", **rest},
-                remark=remark,
-                in_place_of=name,
-            )
 
     @model_validator(mode="after")
     def _columns_once(self) -> LogisticRegression:
@@ -160,27 +130,6 @@ class LogisticRegression(Criterion):
     def columns(self) -> tuple[str, ...]:
         """Features, then the target."""
         return (*self.features, self.target)
-
-    def figure_unit(self, facts: PublicFacts) -> str:
-        return "log odds"
-
-    def guards(self, pair: LostPair) -> bool:
-        """It names the target and its features."""
-        return pair.is_one_of(self.target, self.features)
-
-    def effort(self, layout: Layout, n: int) -> float:
-        """The rows are counted by the cells of the regression; each step of the fit sums their products."""
-        sizes = [size for name, size in zip(layout.columns, layout.sizes, strict=True) if name in self.columns]
-        return float(min(n, layout.n_cells)) * len(sizes) + _MOST_STEPS * float(min(n, math.prod(sizes))) * len(sizes) ** 2
-
-    def sentence(self, facts: PublicFacts) -> str:
-        return (
-            "How far one Newton step on the original records moves a coefficient of the logistic regression of "
-            f"{words(self.target)} ({shown(self.positive)}) on {', '.join(map(words, self.features))} that was fitted on the "
-            "released rows: the largest change, in log odds per standard deviation of a feature. Only rows with all these "
-            "columns count. Where released and original records agree in the spread of the features, this is the distance of "
-            f"the coefficients of the two, as long as it is small{what_counts(self.values, self.ranges, self.features, facts)}."
-        )
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         schema = setting.schema
@@ -198,45 +147,6 @@ class LogisticRegression(Criterion):
     def binnings(self, setting: Setting) -> tuple[Binning, ...]:
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
-    def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """From the fit on the released table and what the raw rules allow, all on the released bins."""
-        columns = [facts.by_name[name] for name in self.columns]
-        if any(column.binning != self.representation[column.name] for column in columns):
-            return None
-        outcome = np.isin(columns[-1].labels[: columns[-1].present], self.positive).astype(float)
-        numbers, limits = public_axes(columns[:-1], self.ranges, self.own_values_of)
-        cells, possible = (
-            facts.of_values(found, self.columns) for found in (facts.cells(self.columns), facts.possible(self.columns))
-        )
-        from synthrelease.criteria.records_mechanism import records_of_cells
-
-        released = records_of_cells(cells, [*numbers, outcome])
-        return _Steps.of(released).sensitivity([*limits, Interval.exactly(outcome)], possible)
-
-    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        from synthrelease.criteria.records_mechanism import largest_logistic_step, released_records
-
-        columns = self.regression_columns(setting)
-        steps = _Steps.of(released_records(candidate.counts, columns, candidate.transformation))
-        figure = partial(largest_logistic_step, columns=columns, transformation=candidate.transformation, step=steps)
-        possible = setting.possible(self.columns, self.binnings(setting))
-        return Query(sensitivity=steps.sensitivity(columns.limits, possible), figure=figure, void=steps.void)
-
-    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The coefficient with the largest change."""
-        from synthrelease.criteria.records_mechanism import logistic_steps, original_records, released_records
-
-        columns = self.regression_columns(setting)
-        steps = _Steps.of(released_records(candidate.counts, columns, candidate.transformation))
-        changes = logistic_steps(original_records(public.counts, columns, candidate.transformation), steps)
-        worst = max(range(len(changes)), key=lambda place: abs(changes[place]))
-        released, step = float(steps.slopes[worst]), changes[worst]
-        return Offender(
-            where=f"{words(self.features[worst])}, log odds of {words(self.target)} per standard deviation",
-            released=number(released, 3),
-            original=f"{number(released + step, 3)} after one step",
-        )
-
     def regression_columns(self, setting: Setting) -> RegressionColumns:
         """The columns of the regression, and what stands for the rows of either table in them."""
         wanted = self.binnings(setting)
@@ -247,6 +157,64 @@ class LogisticRegression(Criterion):
             ranges=self.ranges,
             own=self.own_values_of,
             outcome=condition(wanted[-1], None, self.positive)[: wanted[-1].present].astype(float),
+        )
+
+
+class LogisticRegressionExplained(Explanation[LogisticRegression]):
+    """Explain how far one Newton step moves log odds."""
+
+    no_sensitivity: ClassVar[str] = (
+        "It follows from the released table where the representation of every column is what was released; of other bins a "
+        "bundle holds the name alone."
+    )
+    no_bounds: ClassVar[str] = "Coefficients say nothing about single counts or means."
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "log odds"
+
+    def guards(self, pair: LostPair) -> bool:
+        """It names the target and its features."""
+        return pair.is_one_of(self.about.target, self.about.features)
+
+    def sentence(self, facts: PublicFacts) -> str:
+        line = self.about
+        return (
+            "How far one Newton step on the original records moves a coefficient of the logistic regression of "
+            f"{words(line.target)} ({shown(line.positive)}) on {', '.join(map(words, line.features))} that was fitted on the "
+            "released rows: the largest change, in log odds per standard deviation of a feature. Only rows with all these "
+            "columns count. Where released and original records agree in the spread of the features, this is the distance of "
+            f"the coefficients of the two, as long as it is small{what_counts(line.values, line.ranges, line.features, facts)}."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float | None:
+        """From the fit on the released table and what the raw rules allow, all on the released bins."""
+        columns = [facts.by_name[name] for name in self.about.columns]
+        if any(column.binning != self.about.representation[column.name] for column in columns):
+            return None
+        outcome = np.isin(columns[-1].labels[: columns[-1].present], self.about.positive).astype(float)
+        numbers, limits = public_axes(columns[:-1], self.about.ranges, self.about.own_values_of)
+        cells, possible = (
+            facts.of_values(found, self.about.columns)
+            for found in (facts.cells(self.about.columns), facts.possible(self.about.columns))
+        )
+        from synthrelease.criteria.records_mechanism import records_of_cells
+
+        released = records_of_cells(cells, [*numbers, outcome])
+        return _Steps.of(released).sensitivity([*limits, Interval.exactly(outcome)], possible)
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The coefficient with the largest change."""
+        from synthrelease.criteria.records_mechanism import logistic_steps, original_records, released_records
+
+        columns = self.about.regression_columns(setting)
+        steps = _Steps.of(released_records(candidate.counts, columns, candidate.transformation))
+        changes = logistic_steps(original_records(public.counts, columns, candidate.transformation), steps)
+        worst = max(range(len(changes)), key=lambda place: abs(changes[place]))
+        released, step = float(steps.slopes[worst]), changes[worst]
+        return Offender(
+            where=f"{words(self.about.features[worst])}, log odds of {words(self.about.target)} per standard deviation",
+            released=number(released, 3),
+            original=f"{number(released + step, 3)} after one step",
         )
 
 

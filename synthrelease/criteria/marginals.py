@@ -1,7 +1,4 @@
-"""Errors of tables: the largest, the mean, a quantile, relative and weighted ones.
-
-Marginals: the largest absolute error over tables of some columns, and the largest ratio over 1-way tables.
-"""
+"""Compare marginal tables: by the largest error of a cell or ratio of a bin, a mean or quantile of tables, weighted cells."""
 
 from __future__ import annotations
 
@@ -9,27 +6,22 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
-from synthrelease.criteria.columns import LARGEST_WHEN_WIDE, MarginalCriterion, furthest, unknown_columns, unnumbered
+from synthrelease.criteria.columns import MarginalCriterion, MarginalCriterionExplained, furthest, unknown_columns, unnumbered
+from synthrelease.criteria.explanation import Explanation
 from synthrelease.criteria.facts import (
-    MOST_EPSILON,
-    NOISE_SHARE,
     CellError,
-    CriterionDraft,
-    FileFacts,
     LostPair,
     Offender,
     PublicCounts,
     PublicFacts,
     Query,
     RatioError,
-    budget,
     share,
     shown,
     words,
@@ -44,9 +36,6 @@ from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:
     from synthrelease.generators.drawing import Drawing
-
-_MANY = 20
-"""Columns beyond which a draft compares tables of two columns alone: those of three take seconds in every round."""
 
 
 @reads_members
@@ -68,85 +57,12 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
     >>> judged = AbsoluteMarginalError(
     ...     kind="absolute_marginal_error", name="all tables", threshold=0.01, epsilon="0.02", largest=3
     ... )
-    >>> judged.least_sensitivity(10_000)
-    0.0001
+    >>> judged.figure_range
+    (0.0, 1.0)
     """
 
     counts_rows: ClassVar[bool] = True
-    bounds_every_cell: ClassVar[bool] = True
-    asked_for: ClassVar[str] = "Every cell of a table of columns: the largest error of a share of the rows"
     kind: Literal["absolute_marginal_error"]
-
-    @property
-    def asks_single_columns(self) -> bool:
-        return self.largest == 1 and not self.tables
-
-    @property
-    def worst_figure(self) -> float:
-        return 1.0
-
-    def figure_unit(self, facts: PublicFacts) -> str:
-        return "share of the rows"
-
-    def sentence(self, facts: PublicFacts) -> str:
-        return (
-            "The largest difference between released and original share of the rows, over all cells of all tables of "
-            f"{self.tables_in_words(len(facts.columns))}."
-        )
-
-    def public_sensitivity(self, facts: PublicFacts) -> float:
-        return 1 / facts.n
-
-    def known_error(self, limit: float, facts: PublicFacts) -> CellError:
-        """Counts are whole numbers, so the limit is rounded down to rows."""
-        bins = {column.name: len(column.labels) for column in facts.columns}
-        named = tuple(map(frozenset, self.named_columns(bins)))
-        rows = math.floor(facts.n * limit)
-        return CellError(rows=rows, largest=self.up_to(len(bins)), tables=named, criterion=self.name)
-
-    def every_cell_up_to(self, n_columns: int) -> int:
-        return self.up_to(n_columns)
-
-    def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Each cell is one share."""
-        bins = {column.name: len(column.labels) for column in facts.columns}
-        return drawing.of_cells(bins, self.up_to(len(bins)), self.named_columns(bins))
-
-    @classmethod
-    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
-        largest = LARGEST_WHEN_WIDE if len(file.columns) <= _MANY else 2
-        yield CriterionDraft(
-            settings={
-                "name": "absolute error of marginals",
-                "kind": "absolute_marginal_error",
-                "largest": min(largest, len(file.columns)),
-                "threshold": file.cell,
-                "epsilon": budget(NOISE_SHARE / (file.n_rows * file.cell)),
-            },
-            remark=f"no cell of a table of up to {largest} columns may be off by more than this share of all rows",
-        )
-        yield CriterionDraft(
-            settings={
-                "name": "absolute error of single columns",
-                "kind": "absolute_marginal_error",
-                "largest": 1,
-                "threshold": file.cell,
-                "epsilon": budget(NOISE_SHARE / (file.n_rows * file.cell)),
-            },
-            remark="no bin of one column may be off by more than this share of all rows",
-            asks="shares of single columns",
-        )
-
-    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The cell that is furthest off."""
-        largest, named = self.up_to(len(candidate.counts.layout.sizes)), self.named(candidate.counts.layout)
-        where, ours, theirs = worst_cell(candidate.counts, public.counts, candidate.transformation, largest, named)
-        if ours is None or theirs is None:
-            return Offender(where=where, released="another number", original="rows")
-        return Offender(where=where, released=share(ours, candidate.n), original=share(theirs, candidate.n))
-
-    def seconds(self, layout: Layout, rows: int) -> float:
-        return seconds_of_differences(layout, self.up_to(len(layout.sizes)) or 1, rows)
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         from synthrelease.criteria.marginals_mechanism import largest_share
@@ -168,6 +84,48 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         return max(int(furthest(each, facts.cells(one)).max()) for one, each in self._with(limits, facts)) / facts.n
+
+
+class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginalError]):
+    """Explain the largest error of a cell."""
+
+    bounds_every_cell: ClassVar[bool] = True
+
+    @property
+    def asks_single_columns(self) -> bool:
+        return self.about.largest == 1 and not self.about.tables
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            "The largest difference between released and original share of the rows, over all cells of all tables of "
+            f"{self.about.tables_in_words(len(facts.columns))}."
+        )
+
+    def known_error(self, limit: float, facts: PublicFacts) -> CellError:
+        """Counts are whole numbers, so the limit is rounded down to rows."""
+        bins = {column.name: len(column.labels) for column in facts.columns}
+        named = tuple(map(frozenset, self.about.named_columns(bins)))
+        rows = math.floor(facts.n * limit)
+        return CellError(rows=rows, largest=self.about.up_to(len(bins)), tables=named, criterion=self.about.name)
+
+    def every_cell_up_to(self, n_columns: int) -> int:
+        return self.about.up_to(n_columns)
+
+    def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
+        """Each cell is one share."""
+        bins = {column.name: len(column.labels) for column in facts.columns}
+        return drawing.of_cells(bins, self.about.up_to(len(bins)), self.about.named_columns(bins))
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The cell that is furthest off."""
+        largest, named = self.about.up_to(len(candidate.counts.layout.sizes)), self.about.named(candidate.counts.layout)
+        where, ours, theirs = worst_cell(candidate.counts, public.counts, candidate.transformation, largest, named)
+        if ours is None or theirs is None:
+            return Offender(where=where, released="another number", original="rows")
+        return Offender(where=where, released=share(ours, candidate.n), original=share(theirs, candidate.n))
+
+    def seconds(self, layout: Layout, rows: int) -> float:
+        return seconds_of_differences(layout, self.about.up_to(len(layout.sizes)) or 1, rows)
 
 
 class RelativeMarginalError(Criterion):
@@ -198,69 +156,6 @@ class RelativeMarginalError(Criterion):
     kind: Literal["relative_marginal_error"]
     clip: float = Field(gt=1, allow_inf_nan=False)
 
-    @property
-    def asks_single_columns(self) -> bool:
-        return True
-
-    @property
-    def worst_figure(self) -> float:
-        return self.clip
-
-    def figure_unit(self, facts: PublicFacts) -> str:
-        return "ratio"
-
-    def sentence(self, facts: PublicFacts) -> str:
-        return (
-            "The largest ratio between released and original count (each plus one), in either direction, over all bins of all "
-            f"columns. A ratio beyond {shown(self.clip)} counts as that."
-        )
-
-    def public_sensitivity(self, facts: PublicFacts) -> float:
-        from synthrelease.criteria.marginals_mechanism import one_way
-
-        return ratio_sensitivity(one_way(facts.table), self.clip)
-
-    def known_error(self, limit: float, facts: PublicFacts) -> RatioError | None:
-        """A limit at the clip says nothing: larger ratios were counted as the clip."""
-        return RatioError(factor=limit, criterion=self.name) if limit < self.clip else None
-
-    @classmethod
-    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
-        """At a clip of 2 the sensitivity is about 4 over the rows of the rarest bin."""
-        shares = [times / file.n_rows for column in file.columns for times in column.category_rows.values()]
-        shares += [column.missing_rows / file.n_rows for column in file.columns if column.missing_rows]
-        step = 4 / max(1.0, file.n_rows * min([0.01, *shares]))
-        epsilon = budget(step / 0.1)
-        if epsilon > MOST_EPSILON:
-            yield "relative_marginal_error: with so few rows in the rarest bins its noise would need a large budget"
-            return
-        settings = {"kind": "relative_marginal_error", "threshold": 1.4, "clip": 2, "epsilon": epsilon}
-        yield CriterionDraft(
-            settings={"name": "relative error of single columns", **settings},
-            remark="no bin of one column may be off by more than this factor",
-            asks="single columns",
-        )
-
-    @model_validator(mode="after")
-    def _threshold_below_clip(self) -> RelativeMarginalError:
-        if not self.threshold < self.clip:
-            raise ValueError(f"threshold must be below clip ({self.clip:g}): a clipped ratio must be able to fail")
-        return self
-
-    def effort(self, layout: Layout, n: int) -> float:
-        return float(min(n, layout.n_cells)) * len(layout.sizes)
-
-    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The bin with the largest ratio."""
-        from synthrelease.criteria.marginals_mechanism import one_way
-
-        binnings = zip(candidate.transformation.schema.names, candidate.transformation.binnings, strict=True)
-        bins = [f"{words(name)}={label}" for name, binning in binnings for label in binning.labels]
-        ours, theirs = one_way(candidate.counts), one_way(public.counts)
-        ratios = np.maximum((ours + 1.0) / (theirs + 1.0), (theirs + 1.0) / (ours + 1.0))
-        worst = int(ratios.argmax())
-        return Offender(where=bins[worst], released=f"{ours[worst]:,} rows", original=f"{theirs[worst]:,}")
-
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         from synthrelease.criteria.marginals_mechanism import clipped_ratio, one_way, records_to_spare
 
@@ -270,6 +165,16 @@ class RelativeMarginalError(Criterion):
             figure=partial(clipped_ratio, synthetic=synthetic, clip=self.clip),
             slack=partial(records_to_spare, synthetic=synthetic, threshold=self.threshold),
         )
+
+    @property
+    def worst_figure(self) -> float:
+        return self.clip
+
+    @model_validator(mode="after")
+    def _threshold_below_clip(self) -> RelativeMarginalError:
+        if not self.threshold < self.clip:
+            raise ValueError(f"threshold must be below clip ({self.clip:g}): a clipped ratio must be able to fail")
+        return self
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Every bin of every column."""
@@ -287,6 +192,43 @@ class RelativeMarginalError(Criterion):
         synthetic = one_way(facts.table)
         ends = (np.concatenate([each.low for each in limits]), np.concatenate([each.high for each in limits]))
         return max(largest_ratio(original, synthetic, self.clip) for original in ends)
+
+
+class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
+    """Explain the largest ratio of a bin."""
+
+    @property
+    def asks_single_columns(self) -> bool:
+        return True
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "ratio"
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            "The largest ratio between released and original count (each plus one), in either direction, over all bins of all "
+            f"columns. A ratio beyond {shown(self.about.clip)} counts as that."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        from synthrelease.criteria.marginals_mechanism import one_way
+
+        return ratio_sensitivity(one_way(facts.table), self.about.clip)
+
+    def known_error(self, limit: float, facts: PublicFacts) -> RatioError | None:
+        """A limit at the clip says nothing: larger ratios were counted as the clip."""
+        return RatioError(factor=limit, criterion=self.about.name) if limit < self.about.clip else None
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The bin with the largest ratio."""
+        from synthrelease.criteria.marginals_mechanism import one_way
+
+        binnings = zip(candidate.transformation.schema.names, candidate.transformation.binnings, strict=True)
+        bins = [f"{words(name)}={label}" for name, binning in binnings for label in binning.labels]
+        ours, theirs = one_way(candidate.counts), one_way(public.counts)
+        ratios = np.maximum((ours + 1.0) / (theirs + 1.0), (theirs + 1.0) / (ours + 1.0))
+        worst = int(ratios.argmax())
+        return Offender(where=bins[worst], released=f"{ours[worst]:,} rows", original=f"{theirs[worst]:,}")
 
 
 def worst_cell(
@@ -337,11 +279,8 @@ def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
     return 5e-9 * 2 * rows * math.comb(len(column_groups(layout, largest, rows // 2)), largest)
 
 
-# Marginals as they are typically used: the mean, and a quantile, of the distances of many tables.
-#
-# The largest error is the guarantee for each single cell; at the same budget a mean over hundreds of tables says more about
-# the
-# use of the whole (theory 3.10, distances of tables).
+# The largest error is the guarantee for each single cell; at the same budget a mean over hundreds of tables, or a quantile,
+# says more about the use of the whole (theory 3.10, distances of tables).
 
 
 class TypicalMarginalError(MarginalCriterion, OfMembers):
@@ -354,25 +293,6 @@ class TypicalMarginalError(MarginalCriterion, OfMembers):
 
     counts_rows: ClassVar[bool] = True
 
-    @property
-    def worst_figure(self) -> float:
-        return 1.0
-
-    def figure_unit(self, facts: PublicFacts) -> str:
-        return "share of the rows"
-
-    def public_sensitivity(self, facts: PublicFacts) -> float:
-        return 1 / facts.n
-
-    def guards(self, pair: LostPair) -> bool:
-        """Only where no other table is compared: a figure of many tables hardly moves when one pair is lost."""
-        alone = self.largest is None and len(self._named) == 1 and bool(self._named[0] and self._named[0].columns)
-        return alone and self.compares_table(pair.columns, pair.n_columns) and pair.distance > self.threshold
-
-    def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """No table is further off than it was by more than the distance of its drawn rows from those of the file."""
-        return drawing.of_distances(self.compared(facts), {column.name: len(column.labels) for column in facts.columns})
-
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Every cell of every table."""
         return [Sums(columns=columns) for columns in self.compared(facts)]
@@ -381,12 +301,32 @@ class TypicalMarginalError(MarginalCriterion, OfMembers):
         """Of every compared table the largest sum |r - s|."""
         return [int(furthest(each, facts.cells(columns)).sum()) for columns, each in self._with(limits, facts)]
 
+
+Typical = TypeVar("Typical", bound=TypicalMarginalError)
+
+
+class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
+    """Explain a figure of the distances of many tables."""
+
+    def guards(self, pair: LostPair) -> bool:
+        """Only where no other table is compared: a figure of many tables hardly moves when one pair is lost."""
+        alone = (
+            self.about.largest is None
+            and len(self.about._named) == 1
+            and bool(self.about._named[0] and self.about._named[0].columns)
+        )
+        return alone and self.about.compares_table(pair.columns, pair.n_columns) and pair.distance > self.about.threshold
+
+    def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
+        """No table is further off than it was by more than the distance of its drawn rows from those of the file."""
+        return drawing.of_distances(self.about.compared(facts), {column.name: len(column.labels) for column in facts.columns})
+
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The table that is furthest off."""
         from synthrelease.criteria.marginals_mechanism import moved
 
         layout = candidate.counts.layout
-        found = moved(public.counts, candidate.counts, self.up_to(len(layout.sizes)), self.named(layout))
+        found = moved(public.counts, candidate.counts, self.about.up_to(len(layout.sizes)), self.about.named(layout))
         columns, furthest_off = max(found, key=lambda each: each[1])
         names = " by ".join(words(candidate.counts.layout.columns[column]) for column in columns)
         return Offender(
@@ -409,54 +349,11 @@ class MeanMarginalError(TypicalMarginalError):
     ...     kind="mean_marginal_error", name="typical tables", threshold=0.05, epsilon="0.01",
     ...     tables=["all 2-way"]
     ... )
-    >>> judged.least_sensitivity(10_000)
-    0.0001
+    >>> judged.figure_range
+    (0.0, 1.0)
     """
 
-    no_bounds: ClassVar[str] = "A mean over tables says nothing about a single one of them."
-    asked_for: ClassVar[str] = "A table of columns as a whole: the share of the rows in a wrong cell"
     kind: Literal["mean_marginal_error"]
-
-    @classmethod
-    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
-        yield CriterionDraft(
-            settings={
-                "name": "typical error of pairs",
-                "kind": "mean_marginal_error",
-                "tables": ["all 2-way"],
-                "threshold": 0.05,
-                "epsilon": Fraction(1, 100),
-            },
-            remark="the share of rows in a wrong cell, on average over all tables of two columns",
-            asks="pairs",
-        )
-        n = len(file.strongest)
-        if 0 < n < math.comb(len(file.columns), 2):
-            yield CriterionDraft(
-                settings={
-                    "name": "typical error of the strongest pairs",
-                    "kind": "mean_marginal_error",
-                    "tables": [":".join(pair) for pair in file.strongest],
-                    "threshold": 0.1,
-                    "epsilon": Fraction(1, 100),
-                },
-                remark=(
-                    "the share of rows in a wrong cell of the table of the two columns that are associated"
-                    if n == 1
-                    else f"the share of rows in a wrong cell, on average over the tables of the {n} pairs of columns that hang "
-                    "together most"
-                ),
-                asks="pairs",
-            )
-        if file.members:
-            yield from _of_members(file)
-
-    def sentence(self, facts: PublicFacts) -> str:
-        return (
-            "On average over all tables of "
-            f"{self.tables_in_words(len(facts.columns))}: the share of the released rows that would have to be moved to "
-            "another cell for the table to be the original one."
-        )
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         from synthrelease.criteria.marginals_mechanism import mean_distance
@@ -471,6 +368,18 @@ class MeanMarginalError(TypicalMarginalError):
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         return sum(self.furthest_moved(limits, facts)) / (2 * facts.n * len(limits))
+
+
+class MeanMarginalErrorExplained(TypicalMarginalErrorExplained[MeanMarginalError]):
+    """Explain the mean distance of tables."""
+
+    no_bounds: ClassVar[str] = "A mean over tables says nothing about a single one of them."
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            f"On average over all tables of {self.about.tables_in_words(len(facts.columns))}: the share of the released "
+            "rows that would have to be moved to another cell for the table to be the original one."
+        )
 
 
 @reads_members
@@ -493,25 +402,12 @@ class QuantileMarginalError(TypicalMarginalError):
     ...     kind="quantile_marginal_error", name="most tables", threshold=0.05, epsilon="0.01",
     ...     quantile=0.9
     ... )
-    >>> judged.least_sensitivity(10_000)
-    0.0001
+    >>> judged.figure_range
+    (0.0, 1.0)
     """
 
-    no_draft: ClassVar[str] = "The mean is drafted; which share of the tables matters is a decision about the table at hand."
-    no_bounds: ClassVar[str] = "Which tables are among the share that is less far off is not known."
     kind: Literal["quantile_marginal_error"]
     quantile: float = Field(gt=0, le=1)
-
-    def sentence(self, facts: PublicFacts) -> str:
-        return (
-            f"Of all tables of {self.tables_in_words(len(facts.columns))}, a share of {shown(self.quantile)} is at most so far "
-            "off: the share of the released rows that would have to be moved to another cell for it to be the original one."
-        )
-
-    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """The k-th smallest distance is at most the k-th smallest of what bounds each."""
-        place = math.ceil(Fraction(str(self.quantile)) * len(limits)) - 1
-        return sorted(self.furthest_moved(limits, facts))[place] / (2 * facts.n)
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         from synthrelease.criteria.marginals_mechanism import quantile_distance
@@ -524,35 +420,24 @@ class QuantileMarginalError(TypicalMarginalError):
             figure=partial(quantile_distance, candidate=candidate.counts, largest=largest, named=named, place=place, rows=n),
         )
 
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        """The k-th smallest distance is at most the k-th smallest of what bounds each."""
+        place = math.ceil(Fraction(str(self.quantile)) * len(limits)) - 1
+        return sorted(self.furthest_moved(limits, facts))[place] / (2 * facts.n)
 
-def _of_members(file: FileFacts) -> Iterable[CriterionDraft]:
-    """All members, and who lives with whom: each a mean over tables of two columns."""
-    slots = {f"{name}_" for name in file.members}
-    roots = [each.name for each in file.columns if not any(each.name.startswith(slot) for slot in slots)]
-    pairs = [*combinations(file.members, 2), *((root, member) for root in roots for member in file.members)]
-    drafts = {
-        "members": ("members in pairs of columns", pairs, "the share of members in a wrong cell, on average over their tables"),
-        "pairs": (
-            "members who belong together",
-            [(name, f"other.{name}") for name in file.members],
-            "the share of pairs of members of one root that are in a wrong cell, on average over their tables",
-        ),
-    }
-    for of, (name, tables, remark) in drafts.items():
-        yield CriterionDraft(
-            settings={
-                "name": name,
-                "kind": "mean_marginal_error",
-                "of": of,
-                "tables": [":".join(pair) for pair in tables],
-                "threshold": 0.1,
-                "epsilon": Fraction(1, 100),
-            },
-            remark=remark,
+
+class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMarginalError]):
+    """Explain a quantile of the distances of tables."""
+
+    no_bounds: ClassVar[str] = "Which tables are among the share that is less far off is not known."
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            f"Of all tables of {self.about.tables_in_words(len(facts.columns))}, a share of "
+            f"{shown(self.about.quantile)} is at most so far off: the share of the released rows that would have to be "
+            "moved to another cell for it to be the original one."
         )
 
-
-# Weighted marginals: the largest error of a weighted share over all k-way tables, the weights being public numbers of bins.
 
 HEAVIEST = 2**20
 """The whole number that stands for the largest weight: sums over 2^40 rows are at most 2^60, those of differences 2^61, so that
@@ -594,61 +479,9 @@ class WeightedMarginalError(MarginalCriterion):
     Fraction(1, 100)
     """
 
-    no_bounds: ClassVar[str] = "It is about weighted shares, and bounds are about numbers of rows."
     no_measured_bound: ClassVar[str] = "Sums of weights in a table need one more column in every measured table: ask it."
-    no_draft: ClassVar[str] = "Which column holds design weights is for the steward to say."
     kind: Literal["weighted_marginal_error"]
     weight: str
-
-    def figure_unit(self, facts: PublicFacts) -> str:
-        return "share of the sum of weights"
-
-    def sentence(self, facts: PublicFacts) -> str:
-        weight = words(self.weight)
-        return (
-            f"The largest difference between released and original sum of {weight}, over all cells of all tables of "
-            f"{self.tables_in_words(len(facts.columns))}, as a share of the released sum of {weight} over all rows."
-        )
-
-    def public_sensitivity(self, facts: PublicFacts) -> float:
-        """The largest weight over the sum of all released ones."""
-        weights = whole_weights([number or 0.0 for number in facts.by_name[self.weight].numbers])
-        return HEAVIEST / max(1, int(facts.cells((self.weight,)) @ weights))
-
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        unknown = [*unknown_columns(setting.schema, "weight", [self.weight])]
-        unknown = unknown or [*unnumbered(setting, "weight", self.weight)]
-        if unknown:
-            return unknown
-        return [*self._no_weights(setting), *super().mistakes(setting, others)]
-
-    def _no_weights(self, setting: Setting) -> Iterable[Mistake]:
-        for transformation in setting.transformations:
-            numbers = transformation.numbers(self.weight)
-            if not ((numbers >= 0) & np.isfinite(numbers)).all() or not (numbers > 0).any():
-                yield Mistake(
-                    field="weight",
-                    expected=f"numbers of at least 0 for every bin of {self.weight!r}, one above 0 (missing values have none)",
-                    found=f"others in {transformation.binning(self.weight).name!r}",
-                )
-                return
-
-    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The cell whose weighted count is furthest off."""
-        from synthrelease.criteria.marginals_mechanism import weighted
-
-        layout, weights = candidate.counts.layout, self._weights(candidate)
-        column = layout.index(self.weight)
-        ours, theirs = (weighted(table, column, weights) for table in (candidate.counts, public.counts))
-        largest, named = self.up_to(len(layout.sizes)), self.named(layout)
-        where, released, original = worst_cell(ours, theirs, candidate.transformation, largest, named)
-        if released is None or original is None:
-            return Offender(where=where, released="another number", original="weights")
-        return Offender(where=where, released=share(released, ours.total), original=share(original, ours.total))
-
-    def _weights(self, candidate: SyntheticTable) -> np.ndarray:
-        """(n_bins,) of the rows of each bin, as whole numbers."""
-        return whole_weights(candidate.transformation.numbers(self.weight).tolist())
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         from synthrelease.criteria.marginals_mechanism import largest_weighted_share, weighted
@@ -670,6 +503,62 @@ class WeightedMarginalError(MarginalCriterion):
             ),
             void=total == 0,  # a share of nothing
         )
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        unknown = [*unknown_columns(setting.schema, "weight", [self.weight])]
+        unknown = unknown or [*unnumbered(setting, "weight", self.weight)]
+        if unknown:
+            return unknown
+        return [*self._no_weights(setting), *super().mistakes(setting, others)]
+
+    def _no_weights(self, setting: Setting) -> Iterable[Mistake]:
+        for transformation in setting.transformations:
+            numbers = transformation.numbers(self.weight)
+            if not ((numbers >= 0) & np.isfinite(numbers)).all() or not (numbers > 0).any():
+                yield Mistake(
+                    field="weight",
+                    expected=f"numbers of at least 0 for every bin of {self.weight!r}, one above 0 (missing values have none)",
+                    found=f"others in {transformation.binning(self.weight).name!r}",
+                )
+                return
+
+    def _weights(self, candidate: SyntheticTable) -> np.ndarray:
+        """(n_bins,) of the rows of each bin, as whole numbers."""
+        return whole_weights(candidate.transformation.numbers(self.weight).tolist())
+
+
+class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginalError]):
+    """Explain the largest error of a weighted cell."""
+
+    no_bounds: ClassVar[str] = "It is about weighted shares, and bounds are about numbers of rows."
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "share of the sum of weights"
+
+    def sentence(self, facts: PublicFacts) -> str:
+        weight = words(self.about.weight)
+        return (
+            f"The largest difference between released and original sum of {weight}, over all cells of all tables of "
+            f"{self.about.tables_in_words(len(facts.columns))}, as a share of the released sum of {weight} over all rows."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        """The largest weight over the sum of all released ones."""
+        weights = whole_weights([number or 0.0 for number in facts.by_name[self.about.weight].numbers])
+        return HEAVIEST / max(1, int(facts.cells((self.about.weight,)) @ weights))
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The cell whose weighted count is furthest off."""
+        from synthrelease.criteria.marginals_mechanism import weighted
+
+        layout, weights = candidate.counts.layout, self.about._weights(candidate)
+        column = layout.index(self.about.weight)
+        ours, theirs = (weighted(table, column, weights) for table in (candidate.counts, public.counts))
+        largest, named = self.about.up_to(len(layout.sizes)), self.about.named(layout)
+        where, released, original = worst_cell(ours, theirs, candidate.transformation, largest, named)
+        if released is None or original is None:
+            return Offender(where=where, released="another number", original="weights")
+        return Offender(where=where, released=share(released, ours.total), original=share(original, ours.total))
 
 
 def whole_weights(numbers: Sequence[float]) -> np.ndarray:

@@ -8,7 +8,6 @@ over roots).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -17,10 +16,8 @@ from pydantic import model_validator
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import condition, condition_mistakes, grouping_mistakes, unknown_columns, unnumbered
+from synthrelease.criteria.explanation import Explanation
 from synthrelease.criteria.facts import (
-    CriterionDraft,
-    FileColumn,
-    FileFacts,
     LostPair,
     Offender,
     PublicCounts,
@@ -34,8 +31,6 @@ from synthrelease.criteria.facts import (
 from synthrelease.criteria.groupings import group_sizes, groupings, present
 from synthrelease.criteria.groups import check_range, middle
 from synthrelease.criteria.members import plain_and_place
-from synthrelease.data.layout import Layout
-from synthrelease.data.linked import slot_name
 from synthrelease.data.schema import Schema, Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.settings.base import Mistake
@@ -86,11 +81,10 @@ class MeanOfRoots(Criterion):
     ...     kind="mean_of_roots", name="children", threshold=0.05, epsilon="0.01", column="age", number="sum",
     ...     bins=["<15"], range=[0, 3]
     ... )
-    >>> judged.least_sensitivity(10_000)
-    0.0003
+    >>> judged.limits
+    (0.0, 3.0)
     """
 
-    no_bounds: ClassVar[str] = "It is about all members of a root at once, and bounds are about tables of few columns."
     no_measured_bound: ClassVar[str] = "It is about all members of a root at once, and noisy tables are of few columns."
     kind: Literal["mean_of_roots"]
     column: str
@@ -100,6 +94,17 @@ class MeanOfRoots(Criterion):
     by: tuple[str, ...] = ()
     overall: bool = True
     values: Literal["own", "bins"] = "own"
+
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.mean_of_roots_mechanism import furthest_mean_of_roots
+
+        numbers, groups = self._numbers(candidate, setting)
+        smallest = min(int(group.roots.min()) for group in groups)
+        return Query(
+            sensitivity=(self.limits[1] - self.limits[0]) / max(1, smallest),
+            figure=partial(furthest_mean_of_roots, numbers=numbers, groups=groups),
+            void=smallest == 0,  # no mean
+        )
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -121,97 +126,6 @@ class MeanOfRoots(Criterion):
             raise ValueError("there must be a group-by column, or overall = true")
         return self
 
-    @classmethod
-    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
-        """How far members of a root are alike in the column in which the first two are most, and the mean of one of numbers."""
-        known = {column.name: column for column in file.columns}
-        beside = {name: _first_two(known, name) for name in file.members}
-        if not any(beside.values()):
-            return
-        alike = max(beside, key=lambda name: beside[name])
-        yield CriterionDraft(
-            settings={
-                "name": f"members alike in {alike}"[:80],
-                "kind": "mean_of_roots",
-                "column": alike,
-                "number": "agreement",
-                "threshold": 0.05,
-                "epsilon": Fraction(1, 100),
-            },
-            remark="of every two members of a root the share in the same bin: its mean over roots may be off by at most this",
-        )
-        for name in [name for name in file.members if len(known[slot_name(name, 1)].limits or ()) > 2][:1]:
-            limits = known[slot_name(name, 1)].limits or ()
-            yield CriterionDraft(
-                settings={
-                    "name": f"mean {name} of roots"[:80],
-                    "kind": "mean_of_roots",
-                    "column": name,
-                    "number": "mean",
-                    "range": [limits[0], limits[-1]],
-                    "values": "bins",
-                    "threshold": float(f"{(limits[-1] - limits[0]) * 0.05:.2g}"),
-                    "epsilon": Fraction(1, 100),
-                },
-                remark="no mean over roots of the mean of their members, within `range`, may be off by more than this",
-            )
-
-    def figure_unit(self, facts: PublicFacts) -> str:
-        if self.number == "agreement":
-            return "share of every two members"
-        if self.bins:
-            return "members of a root" if self.number == "sum" else "share of the members of a root"
-        return facts.unit(_columns(self.column, facts)[0])
-
-    def sentence(self, facts: PublicFacts) -> str:
-        low, high = self.limits
-        clipped = f", counted as {shown(low)} to {shown(high)}{facts.grid_of(self._own(facts))}" if self.range else ""
-        return (
-            "The largest difference between the released and the original mean over roots, each of which counts once, of "
-            f"{self._said}{clipped}, {grouped(self.by, self.overall, facts)}. Original groups count by their size in the "
-            "release."
-        )
-
-    @property
-    def _said(self) -> str:
-        """The number of a root, and which roots have one."""
-        name, with_value = words(self.column), "among roots with a member who has a value"
-        if self.number == "agreement":
-            return f"the share of every two members of a root who have the same {name}, among roots with two who have one"
-        if self.bins:
-            members = f"members of a root with {name} {shown(self.bins)}"
-            return f"the number of {members}" if self.number == "sum" else f"the share of {members}, {with_value}"
-        return f"the {self.number} of {name} over the members of a root{'' if self.number == 'sum' else f', {with_value}'}"
-
-    def _own(self, facts: PublicFacts) -> tuple[str, ...]:
-        return _columns(self.column, facts)[:1] if self.own_values_of else ()
-
-    def public_sensitivity(self, facts: PublicFacts) -> float:
-        """The range over the smallest released group of roots that count."""
-        table, low_high = facts.table, self.limits
-        valued = np.zeros(len(table.counts), dtype=np.int64)
-        for name in _columns(self.column, facts):
-            valued += table.digits(table.layout.index(name)) < facts.by_name[name].present
-        counting = valued >= {"agreement": 2, "sum": 0, "mean": 1}[self.number]
-        names = [*self.by, *([""] if self.overall else [])]
-        smallest = min(size for name in names for size in group_sizes(name, counting, facts))
-        return (low_high[1] - low_high[0]) / max(1, smallest)
-
-    def guards(self, pair: LostPair) -> bool:
-        """It names the column of two members whom it compares, or a member's and those that roots are grouped by."""
-        (one, first), (other, second) = map(plain_and_place, sorted(pair.columns))
-        if self.number == "agreement" and one == other == self.column and first != second:
-            return True
-        names = {one, other, *pair.columns}
-        return self.column in names and any(name in names - {self.column} for name in self.by)
-
-    def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
-        """No group has more than all roots."""
-        return (self.limits[1] - self.limits[0]) / n
-
-    def effort(self, layout: Layout, n: int) -> float:
-        return float(min(n, layout.n_cells)) * (len(self.by) + self.overall)
-
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         schema = setting.schema
         columns = _columns(self.column, schema)
@@ -227,17 +141,6 @@ class MeanOfRoots(Criterion):
         if self.bins:
             return [*found, *condition_mistakes(setting, "bins", columns[0], self.bins)]
         return [*found, *unnumbered(setting, "column", columns[0])]
-
-    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        from synthrelease.criteria.mean_of_roots_mechanism import furthest_mean_of_roots
-
-        numbers, groups = self._numbers(candidate, setting)
-        smallest = min(int(group.roots.min()) for group in groups)
-        return Query(
-            sensitivity=(self.limits[1] - self.limits[0]) / max(1, smallest),
-            figure=partial(furthest_mean_of_roots, numbers=numbers, groups=groups),
-            void=smallest == 0,  # no mean
-        )
 
     def _numbers(self, candidate: SyntheticTable, setting: Setting) -> tuple[NumbersOfRoots, list[ReleasedRoots]]:
         from synthrelease.criteria.mean_of_roots_mechanism import NumbersOfRoots
@@ -267,16 +170,73 @@ class MeanOfRoots(Criterion):
             scores = binning.known_numbers
         return np.where(present(binning), scores, np.nan)
 
+
+class MeanOfRootsExplained(Explanation[MeanOfRoots]):
+    """Explain the largest error of a mean over roots."""
+
+    no_bounds: ClassVar[str] = "It is about all members of a root at once, and bounds are about tables of few columns."
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        if self.about.number == "agreement":
+            return "share of every two members"
+        if self.about.bins:
+            return "members of a root" if self.about.number == "sum" else "share of the members of a root"
+        return facts.unit(_columns(self.about.column, facts)[0])
+
+    def sentence(self, facts: PublicFacts) -> str:
+        (low, high), over = self.about.limits, grouped(self.about.by, self.about.overall, facts)
+        own = _columns(self.about.column, facts)[:1] if self.about.own_values_of else ()
+        clipped = f", counted as {shown(low)} to {shown(high)}{facts.grid_of(own)}" if self.about.range else ""
+        return (
+            "The largest difference between the released and the original mean over roots, each of which counts once, of "
+            f"{self._number}{clipped}, {over}. Original groups count by their size in the release."
+        )
+
+    @property
+    def _number(self) -> str:
+        """The number of a root, and which roots have one."""
+        name, number = words(self.about.column), self.about.number
+        if number == "agreement":
+            return f"the share of every two members of a root who have the same {name}, among roots with two who have one"
+        roots = "" if number == "sum" else ", among roots with a member who has a value"
+        if self.about.bins:
+            share = "number" if number == "sum" else "share"
+            return f"the {share} of members of a root with {name} {shown(self.about.bins)}{roots}"
+        return f"the {number} of {name} over the members of a root{roots}"
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        """The range over the smallest released group of roots that count."""
+        table, (low, high) = facts.table, self.about.limits
+        valued = np.zeros(len(table.counts), dtype=np.int64)
+        for name in _columns(self.about.column, facts):
+            valued += table.digits(table.layout.index(name)) < facts.by_name[name].present
+        counting = valued >= {"agreement": 2, "sum": 0, "mean": 1}[self.about.number]
+        names = [*self.about.by, *([""] if self.about.overall else [])]
+        smallest = min(size for name in names for size in group_sizes(name, counting, facts))
+        return (high - low) / max(1, smallest)
+
+    def guards(self, pair: LostPair) -> bool:
+        """It names the column of two members whom it compares, or a member's and those that roots are grouped by."""
+        (one, first), (other, second) = map(plain_and_place, sorted(pair.columns))
+        if self.about.number == "agreement" and one == other == self.about.column and first != second:
+            return True
+        names = {one, other, *pair.columns}
+        return self.about.column in names and any(name in names - {self.about.column} for name in self.about.by)
+
+    def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
+        """No group has more than all roots."""
+        return (self.about.limits[1] - self.about.limits[0]) / n
+
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group whose mean is furthest off."""
-        numbers, groups = self._numbers(candidate, setting)
+        numbers, groups = self.about._numbers(candidate, setting)
         found = []
         for group in groups:
             roots, sums = numbers.of_original(public.counts, group.grouping)
             errors, theirs = group.errors(roots, sums), sums / np.maximum(roots, 1)
             worst = int(errors.argmax())
             released, original = (figure(float(means[worst]) + numbers.centre) for means in (group.means, theirs))
-            where = f"{self.number} of {words(self.column)}, {group.grouping.where(worst)}"
+            where = f"{self.about.number} of {words(self.about.column)}, {group.grouping.where(worst)}"
             found.append((float(errors[worst]), Offender(where=where, released=released, original=original)))
         return max(found, key=lambda each: each[0])[1]
 
@@ -284,10 +244,3 @@ class MeanOfRoots(Criterion):
 def _columns(column: str, known: Schema | PublicFacts) -> tuple[str, ...]:
     """Those of the wide record that a column is about: of all slots, or the one of the root."""
     return known.linked.slots_of(column, known.by_name) if known.linked else (column,)
-
-
-def _first_two(known: Mapping[str, FileColumn], name: str) -> float:
-    """How much the first two members of a root are associated in a column."""
-    first, second = (slot_name(name, place) for place in (1, 2))
-    found = known[first].partners.get(second) if first in known else None
-    return found.distance if found else 0.0

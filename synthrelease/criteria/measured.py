@@ -1,6 +1,4 @@
-"""Limits of sums and moments that shared noisy tables give a criterion without a charge.
-
-Limits of sums of original counts that shared noisy tables give, all at once.
+"""Bound sums and moments of original counts by shared noisy tables, and take a regression line from them, without a charge.
 
 Theory 13.6, criteria that measurements answer. Which sums there are is fixed before anything is measured; each gets an equal
 part of the risk. Of the tables that hold a sum's columns, those are combined, by weights that are public, too, whose noise
@@ -14,16 +12,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from synthrelease.criteria.facts import PublicFacts
+from synthrelease.criteria.functional import LinearModel
 from synthrelease.data.marginals import added_up, spread_out
 from synthrelease.generators.measured_noise import CountNoise
 from synthrelease.generators.measurements import Parts, noise_limit
 
 if TYPE_CHECKING:
+    from synthrelease.data.schema import Binning, Transformation
     from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 
 # What a measured sum of scores says about a sum of original counts, where the one is an affine function of the other.
@@ -356,3 +357,101 @@ def _standard(name: str, facts: PublicFacts) -> np.ndarray:
 def _half_range(name: str, facts: PublicFacts) -> float:
     numbers = np.array(facts.by_name[name].numbers, dtype=float)
     return max(float(numbers.max() - numbers.min()) / 2, 1e-9)
+
+
+# A regression line from shared noisy tables, in place of a private line of its own. It is what a criterion of prediction errors
+# compares with; how far it is from the line of the original rows is not stated.
+
+_SMALLEST_EIGENVALUE = 1e-2
+"""Eigenvalues of the noisy correlation matrix of the features below this are raised to it, so that the line always exists."""
+
+
+def measured_line(
+    names: Sequence[str], binnings: Sequence[Binning], measured: NoisyMarginals, common: Transformation
+) -> LinearModel:
+    """Return the least-squares line of the last column on the others. Total: a line exists for every input.
+
+    Means and products are taken from the measured table with the least noise that has the column or the pair, without bins of
+    missing values. A pair with a measured sum has the correlation that the sum tells of (`_correlation`). A pair that neither
+    has counts as uncorrelated.
+
+    Parameters
+    ----------
+    binnings : of each column, with numbers; every bin of `common` lies inside one of them.
+
+    Privacy
+    -------
+    Post-processing of the measurements.
+    """
+    maps = [common.binning(name).map_to(binning) for name, binning in zip(names, binnings, strict=True)]
+    numbers = [np.array(binning.numbers[: binning.present], dtype=float) for binning in binnings]
+    columns = [measured.layout.index(name) for name in names]
+    width = len(names)
+    means, deviations = np.empty(width), np.empty(width)
+    for i in range(width):
+        rows = np.maximum(_table(measured, [columns[i]], [maps[i]], [numbers[i]]), 0.0)
+        shares = (rows + 1e-9) / (rows + 1e-9).sum()
+        means[i] = shares @ numbers[i]
+        deviations[i] = max(np.sqrt(shares @ (numbers[i] - means[i]) ** 2), 1e-9)
+    standard = [(numbers[i] - means[i]) / deviations[i] for i in range(width)]
+    correlations = np.eye(width)
+    for j, i in combinations(range(width), 2):
+        pair = [columns[i], columns[j]]
+        if any(set(pair) <= set(table.columns) for table in measured.tables):
+            rows = _table(measured, pair, [maps[i], maps[j]], [numbers[i], numbers[j]])
+            correlation = float(standard[i] @ rows @ standard[j]) / max(float(rows.sum()), 1.0)
+            correlations[i, j] = correlations[j, i] = min(max(correlation, -1.0), 1.0)
+        if sums := [noisy for noisy in measured.sums if set(noisy.columns) == set(pair)]:
+            least = min(sums, key=lambda noisy: noisy.variance / noisy.sensitivity**2)
+            of_bins = [
+                np.append(standard[k], 0.0)[np.minimum(maps[k], len(numbers[k]))] for k in (i, j)
+            ]  # the mean without one
+            correlation = _correlation(measured, least, of_bins if pair == sorted(pair) else of_bins[::-1])
+            correlations[i, j] = correlations[j, i] = min(max(correlation, -1.0), 1.0)
+    values, vectors = np.linalg.eigh(correlations[:-1, :-1])
+    inverse = vectors @ np.diag(1 / np.maximum(values, _SMALLEST_EIGENVALUE)) @ vectors.T
+    slopes = inverse @ correlations[:-1, -1] * deviations[-1] / deviations[:-1]
+    return LinearModel(intercept=float(means[-1] - slopes @ means[:-1]), coefficients=slopes)
+
+
+def _correlation(measured: NoisyMarginals, noisy: NoisySum, numbers: Sequence[np.ndarray]) -> float:
+    """Return the correlation of the numbers of two columns, in a table that the sum and both columns tell of.
+
+    Of the tables p q (1 + l s), p and q the shares of the columns and s the scores without what either column explains, which
+    have these shares for every l, the one with the measured sum. Where scores are products of the numbers, up to a shift of
+    either, that is the measured product moment.
+
+    Parameters
+    ----------
+    numbers : standard numbers of the bins of both columns, in the order of the layout.
+    """
+    rows = [
+        np.maximum(_table(measured, [column], [np.arange(size)], [np.empty(size)]), 0.0) + 1e-9
+        for column, size in zip(noisy.columns, noisy.scores.shape, strict=True)
+    ]
+    shares = [counts / counts.sum() for counts in rows]
+    expected = float(shares[0] @ noisy.scores @ shares[1])
+    scores = noisy.scores - shares[0] @ noisy.scores - (noisy.scores @ shares[1])[:, None] + expected
+    weighted = np.outer(*shares) * scores
+    spread = float((weighted * scores).sum())
+    slope = (noisy.value / measured.n - expected) / max(spread, 1e-9)
+    return slope * float(numbers[0] @ weighted @ numbers[1])
+
+
+def _table(
+    measured: NoisyMarginals, columns: Sequence[int], maps: Sequence[np.ndarray], numbers: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Return noisy counts of some columns in bins with numbers, an axis each, from the table whose noise adds up to least."""
+
+    def noise(table: NoisyMarginal) -> float:
+        return float(table.variance().sum())
+
+    best = min((table for table in measured.tables if set(columns) <= set(table.columns)), key=noise, default=None)
+    if best is None:
+        return np.ones([len(axis) for axis in numbers])
+    others = tuple(axis for axis, column in enumerate(best.columns) if column not in columns)
+    remaining = [column for column in best.columns if column in columns]
+    values = best.values.sum(axis=others).transpose([remaining.index(column) for column in columns]).astype(float)
+    merged = np.zeros([int(into.max()) + 1 for into in maps])
+    np.add.at(merged, np.ix_(*maps), values)
+    return merged[tuple(slice(len(axis)) for axis in numbers)]

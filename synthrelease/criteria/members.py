@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import unnumbered
+from synthrelease.criteria.explanation import Explanation
 from synthrelease.criteria.facts import LostPair, Offender, PublicCounts, PublicFacts, Query
 from synthrelease.data.counts import Counts
-from synthrelease.data.layout import Layout
 from synthrelease.data.linked import Linked
 from synthrelease.data.member_counts import RowsOnBins, on_bins
 from synthrelease.data.members import MemberRows, Of, parts_of
@@ -88,22 +88,22 @@ Kind = TypeVar("Kind", bound=type[OfMembers])
 
 
 def reads_members(kind: Kind) -> Kind:
-    """A kind of criterion that asks of rows of members what it asks of rows, where `of` says which.
+    """Let a kind of criterion ask of rows of members what it asks of rows, where `of` says which.
 
     Its figure must move by at most its sensitivity when a row is added, or left out, as when one is replaced: the number of
     these rows is not the same for neighbours.
     """
-    for name, of_members in _OF_MEMBERS.items():
+    for name, of_members in (("query", _query), ("mistakes", _mistakes)):
         setattr(kind, name, _either(getattr(kind, name), of_members))
     return kind
 
 
 def _either(plain: Callable[..., Any], of_members: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(plain)
-    def asked(self: OfMembers, *given: Any) -> Any:
+    def either(self: OfMembers, *given: Any) -> Any:
         return plain(self, *given) if self.of is None else of_members(self, partial(plain, self), *given)
 
-    return asked
+    return either
 
 
 def _query(
@@ -136,13 +136,14 @@ def _setting(criterion: OfMembers, setting: Setting) -> Setting:
         raw=Plausibility(layout=schema.layout, masks=()),
         transformations=transformations,
         criteria=setting.criteria,
+        joint_test=setting.joint_test,
     )
 
 
-Found = TypeVar("Found")
+Groups = TypeVar("Groups")
 
 
-def _groups(rows: MemberRows, groups: Mapping[str, Found]) -> dict[str, Found]:
+def _groups(rows: MemberRows, groups: Mapping[str, Groups]) -> dict[str, Groups]:
     """The groups of each column of the rows: those of its columns of the wide record."""
     made = {name: rows.columns(name, rows.seats[0]) for name in rows.names}
     return {name: groups[columns[0]] for name, columns in made.items() if len(columns) == 1 and columns[0] in groups}
@@ -160,11 +161,6 @@ def _facts(criterion: OfMembers, facts: PublicFacts) -> PublicFacts:
         criteria=facts.criteria,
         counts=counts,
     )
-
-
-def _public_sensitivity(criterion: OfMembers, plain: Callable[..., float | None], facts: PublicFacts) -> float | None:
-    known = plain(_facts(criterion, facts))
-    return None if known is None else criterion.rows_of(facts.linked, facts.by_name).most * known
 
 
 def _mistakes(
@@ -207,42 +203,6 @@ def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting)
                 yield Mistake(field="values", expected=expected, found="'own'")
 
 
-def _sentence(criterion: OfMembers, plain: Callable[..., str], facts: PublicFacts) -> str:
-    return f"{plain(_facts(criterion, facts))} {_ROWS[_which(criterion)][1]}"
-
-
-def _figure_unit(criterion: OfMembers, plain: Callable[..., str], facts: PublicFacts) -> str:
-    return plain(_facts(criterion, facts)).replace("rows", _ROWS[_which(criterion)][0])
-
-
-def _which(criterion: OfMembers) -> Of:
-    return criterion.of or "members"
-
-
-def _known_error(criterion: OfMembers, plain: Callable[..., object], limit: float, facts: PublicFacts) -> None:
-    """Bounds are about tables of the wide record, and this is a sum over several of them."""
-
-
-def _drawn_error(criterion: OfMembers, plain: Callable[..., object], drawing: object, facts: PublicFacts) -> None:
-    """Roots are drawn, and a figure of members is about shares of those that the candidate has."""
-
-
-def _every_cell_up_to(criterion: OfMembers, plain: Callable[..., int], n_columns: int) -> int:
-    """None of roots: its cells are those of members."""
-    return 0
-
-
-def _guards(criterion: OfMembers, plain: Callable[[LostPair], bool], pair: LostPair) -> bool:
-    """Whether the figure is about these two columns of slots, as columns of one of the rows.
-
-    It is taken to be lost in every slot alike: then the rows of members lose at least as large a share as the roots.
-    """
-    one, other = sorted(pair.columns)
-    named = [frozenset(each) for each in (*_named_by(criterion, one, other), *_named_by(criterion, other, one))]
-    gaps = [frozenset(parts_of(name)) for name in criterion.read]
-    return any(each in gaps or plain(replace(pair, columns=each)) for each in named)
-
-
 def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[str, str]]:
     """What two columns of the wide record may be called in one of the rows, as far as the criterion names both."""
     names = {one for name in criterion.read for one in parts_of(name)}
@@ -264,39 +224,45 @@ def plain_and_place(name: str) -> tuple[str, int]:
     return (plain, int(place)) if plain and place.isdecimal() else (name, 0)
 
 
-def _offender(
-    criterion: OfMembers,
-    plain: Callable[..., Offender | None],
-    public: PublicCounts,
-    candidate: SyntheticTable,
-    setting: Setting,
-    fitted: Fitted,
-) -> Offender | None:
-    rows = criterion.rows_on(candidate.transformation)
-    table = StackedRows.of(rows, candidate.counts)
-    seen = replace(public, counts=rows.with_own_values(public.counts))
-    return plain(seen, table, _setting(criterion, setting), fitted)
+@dataclass(frozen=True)
+class ExplainedOfMembers(Explanation[OfMembers]):
+    """Explain a figure of members: what its kind says of rows, about the rows that members make.
 
+    Bounds are about tables of the wide record, of which a figure of members sums several; and roots are drawn, where it is
+    about shares of the members that the candidate has. So no known and no drawn error follows, and no cell of roots is bounded.
+    """
 
-def _effort(criterion: OfMembers, plain: Callable[..., float], layout: Layout, n: int) -> float:
-    return float(n) * len(criterion.read)
+    plain: Explanation[Any]
 
+    def sentence(self, facts: PublicFacts) -> str:
+        return f"{self.plain.sentence(_facts(self.about, facts))} {self._rows[1]}"
 
-def _seconds(criterion: OfMembers, plain: Callable[..., float], layout: Layout, rows: int) -> float:
-    return 0.0
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return self.plain.figure_unit(_facts(self.about, facts)).replace("rows", self._rows[0])
 
+    @property
+    def _rows(self) -> tuple[str, str]:
+        return _ROWS[self.about.of or "members"]
 
-_OF_MEMBERS: Mapping[str, Callable[..., Any]] = {
-    "query": _query,
-    "public_sensitivity": _public_sensitivity,
-    "mistakes": _mistakes,
-    "sentence": _sentence,
-    "figure_unit": _figure_unit,
-    "known_error": _known_error,
-    "drawn_error": _drawn_error,
-    "every_cell_up_to": _every_cell_up_to,
-    "guards": _guards,
-    "offender": _offender,
-    "effort": _effort,
-    "seconds": _seconds,
-}
+    def public_sensitivity(self, facts: PublicFacts) -> float | None:
+        known = self.plain.public_sensitivity(_facts(self.about, facts))
+        return None if known is None else self.about.rows_of(facts.linked, facts.by_name).most * known
+
+    def least_sensitivity(self, n: int, setting: Setting | None = None) -> float | None:
+        return self.plain.least_sensitivity(n, setting)
+
+    def guards(self, pair: LostPair) -> bool:
+        """Whether the figure is about these two columns of slots, as columns of one of the rows.
+
+        The pair is taken to be lost in every slot alike: then the rows of members lose at least as large a share as the roots.
+        """
+        one, other = sorted(pair.columns)
+        named = map(frozenset, (*_named_by(self.about, one, other), *_named_by(self.about, other, one)))
+        gaps = [frozenset(parts_of(name)) for name in self.about.read]
+        return any(columns in gaps or self.plain.guards(replace(pair, columns=columns)) for columns in named)
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        rows = self.about.rows_on(candidate.transformation)
+        table = StackedRows.of(rows, candidate.counts)
+        seen = replace(public, counts=rows.with_own_values(public.counts))
+        return self.plain.offender(seen, table, _setting(self.about, setting), fitted)

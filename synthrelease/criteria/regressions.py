@@ -1,26 +1,24 @@
-"""Linear regressions: coefficients, one step from the released ones, predictions.
+"""Compare linear regressions: by their coefficients, by one Newton step from the released ones, by their predictions.
 
-Linear regression: distance of the coefficients (paper 4.5.4; theory 3.9, regression coefficients).
+Paper 4.5.4; theory 3.9, regression coefficients.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.criteria.base import Criterion, Fitted, Regression, Setting
+from synthrelease.criteria.base import Criterion, Fitted, MeasuredAnswers, Regression, Setting
 from synthrelease.criteria.columns import representation_mistakes, unknown_columns
+from synthrelease.criteria.explanation import Explanation
 from synthrelease.criteria.facts import (
-    CriterionDraft,
-    FileFacts,
     LostPair,
     Offender,
     PublicCounts,
@@ -33,7 +31,7 @@ from synthrelease.criteria.facts import (
     words,
 )
 from synthrelease.criteria.functional import Design, LinearModel, NoisyMoments, Prior, design_of, least_squares, too_large
-from synthrelease.criteria.measured import Limits, Sums, furthest_slopes, moment_sums
+from synthrelease.criteria.measured import Limits, Sums, furthest_slopes, measured_line, moment_sums
 from synthrelease.criteria.records import (
     Finite,
     Interval,
@@ -44,7 +42,6 @@ from synthrelease.criteria.records import (
     linear,
     public_axes,
 )
-from synthrelease.data.layout import Layout
 from synthrelease.data.schema import Binning, Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import closest, listing, rejecting
@@ -123,9 +120,6 @@ class RegressionCoefficients(Criterion):
 
     figure_gets_noise: ClassVar[bool] = False
     own_mechanism: ClassVar[str] = "functional mechanism"
-    no_sensitivity: ClassVar[str] = "The noise is in the private line; none is added to the figure."
-    no_bounds: ClassVar[str] = "A distance of slopes says nothing about single counts or means."
-    no_draft: ClassVar[str] = "Which line the data are for is known to their users, and not from a file."
     kind: Literal["regression_coefficients"]
     target: str
     features: tuple[str, ...] = Field(min_length=1)
@@ -134,6 +128,22 @@ class RegressionCoefficients(Criterion):
     prior: PriorGuess | None = None
     values: Literal["own", "own target", "bins"] = "own"
     ranges: Mapping[str, tuple[Finite, Finite]] = Field(default_factory=dict)
+
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
+        from synthrelease.criteria.records_mechanism import released_records
+
+        regression = fitted.regression(self.name)
+        released = released_records(candidate.counts, self.regression_columns(setting), candidate.transformation)
+        synthetic, deviations = least_squares(released)
+        lines = np.vstack([regression.fitted.coefficients, *regression.redraws])
+        distances = np.abs((lines - synthetic.coefficients) * deviations).sum(axis=1)
+        score = self._judged(float(distances[0]))
+        if not len(regression.redraws):
+            return score
+        # by the triangle inequality, noise that moves the line by so much moves the distance by no more
+        moves = np.abs((lines[1:] - lines[0]) * deviations).sum(axis=1)
+        bound = float(np.quantile(moves, 0.95, method="higher"))
+        return replace(score, noise_sd=float(np.std(distances[1:])), noise_bound=bound)
 
     @model_validator(mode="after")
     def _columns_once(self) -> RegressionCoefficients:
@@ -165,46 +175,11 @@ class RegressionCoefficients(Criterion):
         """Whether the line for prediction errors is that of the shared measurements."""
         return self.answered_by is not None
 
-    def measured_columns(self, setting: Setting) -> Sequence[tuple[str, Binning]]:
-        return list(zip(self.columns, self.binnings(setting), strict=True))
-
     def once(self) -> tuple[Charge, ...]:
         return (self.fit_charge,) if self.fit == "once" and self.fit_charge else ()
 
     def per_score(self) -> tuple[Charge, ...]:
         return () if self.fit == "once" or self.answered_by is not None else (self.charge,)
-
-    def figure_unit(self, facts: PublicFacts) -> str:
-        return facts.unit(self.target)
-
-    def guards(self, pair: LostPair) -> bool:
-        """It names the target and its features."""
-        return pair.is_one_of(self.target, self.features)
-
-    def effort(self, layout: Layout, n: int) -> float:
-        """The rows are counted by the cells of the regression, whose products are summed."""
-        sizes = [size for name, size in zip(layout.columns, layout.sizes, strict=True) if name in self.columns]
-        return float(min(n, layout.n_cells)) * len(sizes) + float(min(n, math.prod(sizes))) * len(sizes) ** 2
-
-    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The slope that is furthest from that of the public rows, both by least squares."""
-        from synthrelease.criteria.records_mechanism import original_records, released_records
-
-        columns, transformation = self.regression_columns(setting), candidate.transformation
-        ours, deviations = least_squares(released_records(candidate.counts, columns, transformation))
-        theirs, _ = least_squares(original_records(public.counts, columns, transformation))
-        worst = int((np.abs(ours.coefficients - theirs.coefficients) * deviations).argmax())
-        released, original = (figure(float(line.coefficients[worst]), 3) for line in (ours, theirs))
-        where = f"slope of {words(self.target)} on {words(self.features[worst])}"
-        return Offender(where=where, released=released, original=original)
-
-    def sentence(self, facts: PublicFacts) -> str:
-        return (
-            f"The distance between the coefficients of the linear regression of {words(self.target)} on "
-            f"{', '.join(map(words, self.features))}, fitted on the released and, with noise, on the original records: the sum "
-            "of the absolute differences, per standard deviation of each feature. Only rows with all these columns count"
-            f"{what_counts(self.values, self.ranges, self.columns, facts)}."
-        )
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Moments of all pairs of columns."""
@@ -233,27 +208,17 @@ class RegressionCoefficients(Criterion):
                     found="missing values" if lacking else f"also {listing(sorted(others))}",
                 )
 
-    def joint_test_mistakes(self) -> Iterable[Mistake]:
-        if self.fit == "every_round":
-            expected = '"once", because [selection] test = "joint" tests rounds without a fit of their own'
-            yield Mistake(field="fit", expected=expected, found='"every_round"')
-
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        schema = setting.schema
-        found = [*unknown_columns(schema, "target", [self.target]), *unknown_columns(schema, "features", self.features)]
+        found = [*self._refitted(setting), *unknown_columns(setting.schema, "target", [self.target])]
+        found += unknown_columns(setting.schema, "features", self.features)
         if found:
             return found
         found = [*representation_mistakes(setting, self.columns, self.representation, self.columns)]
-        if self.prior:
-            for field in ("coefficients", "centres", "spreads"):
-                if set(getattr(self.prior, field)) != set(self.features):
-                    found.append(
-                        Mistake(
-                            field=f"prior.{field}",
-                            expected=f"one number for each feature ({listing(self.features)})",
-                            found=listing(getattr(self.prior, field)) or "none",
-                        )
-                    )
+        for field in ("coefficients", "centres", "spreads") if self.prior else ():
+            if set(getattr(self.prior, field)) != set(self.features):
+                expected = f"one number for each feature ({listing(self.features)})"
+                numbers = listing(getattr(self.prior, field)) or "none"
+                found.append(Mistake(field=f"prior.{field}", expected=expected, found=numbers))
         if not found and self.answered_by is not None:
             found += self._unanswered(setting)
         columns = None if found else self.regression_columns(setting)
@@ -267,6 +232,12 @@ class RegressionCoefficients(Criterion):
                 )
             )
         return found
+
+    def _refitted(self, setting: Setting) -> Iterable[Mistake]:
+        """Yield a mistake for a fit in every round where rounds are tested jointly."""
+        if setting.joint_test and self.fit == "every_round":
+            expected = '"once", because [selection] test = "joint" tests rounds without a fit of their own'
+            yield Mistake(field="fit", expected=expected, found='"every_round"')
 
     def binnings(self, setting: Setting) -> tuple[Binning, ...]:
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
@@ -283,15 +254,19 @@ class RegressionCoefficients(Criterion):
 
     def public_prior(self) -> Prior | None:
         """The public guess, in the order of the features."""
-        if self.prior is None:
+        guess = self.prior
+        if guess is None:
             return None
-        pick = self.prior
+
+        def ordered(numbers: Mapping[str, float]) -> np.ndarray:
+            return np.array([numbers[name] for name in self.features])
+
         return Prior(
-            intercept=pick.intercept,
-            coefficients=np.array([pick.coefficients[name] for name in self.features]),
-            centres=np.array([pick.centres[name] for name in self.features]),
-            spreads=np.array([pick.spreads[name] for name in self.features]),
-            uncertainty=pick.uncertainty,
+            intercept=guess.intercept,
+            coefficients=ordered(guess.coefficients),
+            centres=ordered(guess.centres),
+            spreads=ordered(guess.spreads),
+            uncertainty=guess.uncertainty,
         )
 
     def design(self, setting: Setting, possible: np.ndarray) -> Design:
@@ -300,9 +275,13 @@ class RegressionCoefficients(Criterion):
         columns = self.regression_columns(setting)
         return design_of(columns.numbers, possible, self.public_prior(), limits=columns.limits, counted=counted)
 
-    def prepare(self, private: PrivateCounts, setting: Setting) -> Regression:
-        possible = setting.possible(self.columns, self.binnings(setting))
+    def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression:
+        """Return the design, with the private line where one is fitted before the loop, or that of the measurements."""
+        binnings = self.binnings(setting)
+        possible = setting.possible(self.columns, binnings)
         regression = Regression(design=self.design(setting, possible), possible=possible, model=None)
+        if self.measured_line and answers is not None:
+            return replace(regression, model=measured_line(self.columns, binnings, answers.measured, answers.common))
         if self.fit == "every_round" or self.fit_charge is None:
             return regression
         return self.private_fit(private, setting, regression, setting.atomic)
@@ -332,26 +311,47 @@ class RegressionCoefficients(Criterion):
         again = self.private_fit(private, setting, fitted.regression(self.name), candidate.transformation)
         return fitted.with_regression(self.name, again)
 
-    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
-        from synthrelease.criteria.records_mechanism import released_records
 
-        regression = fitted.regression(self.name)
-        released = released_records(candidate.counts, self.regression_columns(setting), candidate.transformation)
-        synthetic, deviations = least_squares(released)
-        lines = np.vstack([regression.fitted.coefficients, *regression.redraws])
-        distances = np.abs((lines - synthetic.coefficients) * deviations).sum(axis=1)
-        score = self._judged(float(distances[0]), self.mechanism_words, None, None, self.epsilon)
-        if not len(regression.redraws):
-            return score
-        # by the triangle inequality, noise that moves the line by so much moves the distance by no more
-        moves = np.abs((lines[1:] - lines[0]) * deviations).sum(axis=1)
-        bound = float(np.quantile(moves, 0.95, method="higher"))
-        return replace(score, noise_sd=float(np.std(distances[1:])), noise_bound=bound)
+Line = TypeVar("Line", bound=RegressionCoefficients)
 
 
-# Linear regression: distance of the coefficients by one Newton step from the synthetic line.
-#
-# Theory 3.4, one-step regression.
+class RegressionCoefficientsExplained(Explanation[Line]):
+    """Explain the distance of the coefficients of two lines."""
+
+    no_sensitivity: ClassVar[str] = "The noise is in the private line; none is added to the figure."
+    no_bounds: ClassVar[str] = "A distance of slopes says nothing about single counts or means."
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return facts.unit(self.about.target)
+
+    def guards(self, pair: LostPair) -> bool:
+        """It names the target and its features."""
+        return pair.is_one_of(self.about.target, self.about.features)
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The slope that is furthest from that of the public rows, both by least squares."""
+        from synthrelease.criteria.records_mechanism import original_records, released_records
+
+        columns, transformation = self.about.regression_columns(setting), candidate.transformation
+        ours, deviations = least_squares(released_records(candidate.counts, columns, transformation))
+        theirs, _ = least_squares(original_records(public.counts, columns, transformation))
+        worst = int((np.abs(ours.coefficients - theirs.coefficients) * deviations).argmax())
+        released, original = (figure(float(line.coefficients[worst]), 3) for line in (ours, theirs))
+        where = f"slope of {words(self.about.target)} on {words(self.about.features[worst])}"
+        return Offender(where=where, released=released, original=original)
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            f"The distance between the coefficients of {self._line}, fitted on the released and, with noise, on the original "
+            "records: the sum of the absolute differences, per standard deviation of each feature. Only rows with all these "
+            f"columns count{what_counts(self.about.values, self.about.ranges, self.about.columns, facts)}."
+        )
+
+    @property
+    def _line(self) -> str:
+        features = ", ".join(map(words, self.about.features))
+        return f"the linear regression of {words(self.about.target)} on {features}"
+
 
 _MOST_DIRECTIONS = 64
 """In which the distance to the threshold is counted in records; with more the figure's sensitivity decides."""
@@ -399,58 +399,31 @@ class RegressionOneStep(RegressionCoefficients):
     """
 
     figure_gets_noise: ClassVar[bool] = True
-    no_sensitivity: ClassVar[str] = (
-        "It follows from the released table where the representation of every column is what was released; of other bins a "
-        "bundle holds the name alone."
-    )
     no_measured_bound: ClassVar[str] = "Residuals are of clipped predictions, which tables of two columns do not determine."
-    no_draft: ClassVar[str] = ""
     kind: Literal["regression_one_step"]  # type: ignore[assignment]
     range: tuple[float, float]
     fit: Literal["once"] = "once"
     fit_epsilon: Fraction | None = Field(default=None, gt=0)
     line: Literal["measurements"] | None = None
 
-    @classmethod
-    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
-        """The line of the column of numbers that is associated most with others, on up to three of these that are numbers.
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:  # type: ignore[override]
+        from synthrelease.criteria.records_mechanism import distance_of_steps, released_records, slack_of_steps
 
-        It is that of the file; or, where bins of the features are too wide for that, the file's on their bins.
-        """
-        for column in file.outcomes[:1]:
-            features = file.numeric_partners(column, 3)
-            low, high = column.line_range
-            if not features:
-                continue
-            settings = {
-                "kind": "regression_one_step",
-                "target": column.name,
-                "features": [other.name for other in features],
-                "representation": {other.name: other.alternative for other in [column, *features]},
-            }
-            ranges = {other.name: list(other.line_range) for other in [*features, column]}
-            rest = {
-                "ranges": ranges,
-                "range": [low, high],
-                "threshold": float(f"{(high - low) * 0.1:.2g}"),
-                "epsilon": Fraction(1, 100),
-            }
-            remark = (
-                "the sum of the errors of the regression coefficients, per standard deviation of each feature; values beyond "
-                "`ranges` count as their ends"
-            )
-            name = f"line of {column.name}"[:80]
-            yield CriterionDraft(settings={"name": name, **settings, **rest}, remark=remark)
-            yield CriterionDraft(
-                settings={
-                    "name": f"line on the bins for {column.name}"[:80],
-                    **settings,
-                    "values": "own target",
-                    **rest,
-                },
-                remark=remark,
-                in_place_of=name,
-            )
+        possible, columns = fitted.regression(self.name).possible, self.regression_columns(setting)
+        step = _Step.of(released_records(candidate.counts, columns, candidate.transformation), self.range)
+
+        sensitivity = step.sensitivity(columns.limits, possible)
+        figure = partial(distance_of_steps, columns=columns, transformation=candidate.transformation, step=step)
+        slack = partial(
+            slack_of_steps,
+            columns=columns,
+            transformation=candidate.transformation,
+            step=step,
+            threshold=self.threshold,
+            sensitivity=sensitivity,
+            farthest=step.farthest(columns.limits, possible),
+        )
+        return Query(sensitivity=sensitivity, figure=figure, slack=slack, void=step.void)
 
     @model_validator(mode="after")
     def _increasing(self) -> RegressionOneStep:
@@ -483,45 +456,35 @@ class RegressionOneStep(RegressionCoefficients):
     def measured_line(self) -> bool:
         return self.line is not None
 
+
+class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneStep]):
+    """Explain how far one Newton step moves a line."""
+
+    no_sensitivity: ClassVar[str] = (
+        "It follows from the released table where the representation of every column is what was released; of other bins a "
+        "bundle holds the name alone."
+    )
+
     def sentence(self, facts: PublicFacts) -> str:
         return (
-            "How far one Newton step on the original records moves the coefficients of the linear regression of "
-            f"{words(self.target)} on {', '.join(map(words, self.features))} that was fitted on the released rows: the sum of "
-            "the absolute differences, per standard deviation of each feature. Where released and original records agree in "
-            "the spread and the correlation of the features, this is the distance between the coefficients of the two"
-            f"{what_counts(self.values, self.ranges, self.columns, facts)}."
+            f"How far one Newton step on the original records moves the coefficients of {self._line} that was fitted on the "
+            "released rows: the sum of the absolute differences, per standard deviation of each feature. Where released and "
+            "original records agree in the spread and the correlation of the features, this is the distance between the "
+            "coefficients of the two"
+            f"{what_counts(self.about.values, self.about.ranges, self.about.columns, facts)}."
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
         """From A_S, the residuals and what the raw rules allow, all on the released bins."""
-        columns = [facts.by_name[name] for name in self.columns]
-        if any(column.binning != self.representation[column.name] for column in columns):
+        columns = [facts.by_name[name] for name in self.about.columns]
+        if any(column.binning != self.about.representation[column.name] for column in columns):
             return None
-        possible = facts.of_values(facts.possible(self.columns), self.columns)
-        numbers, limits = public_axes(columns, self.ranges, self.own_values_of)
+        possible = facts.of_values(facts.possible(self.about.columns), self.about.columns)
+        numbers, limits = public_axes(columns, self.about.ranges, self.about.own_values_of)
         from synthrelease.criteria.records_mechanism import records_of_cells
 
-        released = records_of_cells(facts.of_values(facts.cells(self.columns), self.columns), numbers)
-        return _Step.of(released, self.range).sensitivity(limits, possible)
-
-    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:  # type: ignore[override]
-        from synthrelease.criteria.records_mechanism import distance_of_steps, released_records, slack_of_steps
-
-        possible, columns = fitted.regression(self.name).possible, self.regression_columns(setting)
-        step = _Step.of(released_records(candidate.counts, columns, candidate.transformation), self.range)
-
-        sensitivity = step.sensitivity(columns.limits, possible)
-        figure = partial(distance_of_steps, columns=columns, transformation=candidate.transformation, step=step)
-        slack = partial(
-            slack_of_steps,
-            columns=columns,
-            transformation=candidate.transformation,
-            step=step,
-            threshold=self.threshold,
-            sensitivity=sensitivity,
-            farthest=step.farthest(columns.limits, possible),
-        )
-        return Query(sensitivity=sensitivity, figure=figure, slack=slack, void=step.void)
+        released = records_of_cells(facts.of_values(facts.cells(self.about.columns), self.about.columns), numbers)
+        return _Step.of(released, self.about.range).sensitivity(limits, possible)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -614,9 +577,6 @@ class _Step:
         return Interval(np.where(some, low, 0.0), np.where(some, high, 0.0))
 
 
-# Linear regression: distance of the prediction errors (paper 4.5.4; theory 3.5, regression prediction).
-
-
 class RegressionPrediction(Criterion):
     """|MAE_R(w_eps(R)) - MAE_R(w(S))|, predictions and values clipped to `range` (train on synthetic, test on real).
 
@@ -652,71 +612,11 @@ class RegressionPrediction(Criterion):
     Fraction(1, 100)
     """
 
-    no_sensitivity: ClassVar[str] = (
-        'With bound = "lines" it follows from the two lines, of which a bundle holds the released one alone.'
-    )
-    no_bounds: ClassVar[str] = "A difference of mean errors of two lines says nothing about single counts or means."
     no_measured_bound: ClassVar[str] = "Absolute errors are of whole records, which tables of two columns do not determine."
-    no_draft: ClassVar[str] = "It needs the private line of another criterion, which is not drafted either."
-    no_offender: ClassVar[str] = "It is one mean over all rows."
     kind: Literal["regression_prediction"]
     coefficients: str
     range: tuple[float, float]
     bound: Literal["range", "lines"] = "range"
-
-    def figure_unit(self, facts: PublicFacts) -> str:
-        partner = facts.criteria.get(self.coefficients)
-        return facts.unit(partner.target) if isinstance(partner, RegressionCoefficients) else ""
-
-    def sentence(self, facts: PublicFacts) -> str:
-        low, high = self.range
-        partner = facts.criteria.get(self.coefficients)
-        measured = isinstance(partner, RegressionCoefficients) and partner.measured_line
-        theirs = "the noisy tables give" if measured else "was fitted, with noise, on the original ones"
-        return (
-            "On the original records, the difference between the mean absolute errors of two linear predictions: by the line "
-            f"that was fitted on the released rows and by the line that {theirs}. "
-            f"Predictions and values are limited to {shown(low)} to {shown(high)}."
-        )
-
-    def effort(self, layout: Layout, n: int) -> float:
-        """The rows are counted by the cells of the regression of another criterion: all of them, at most."""
-        return float(min(n, layout.n_cells)) * len(layout.sizes)
-
-    def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        partner, rows = facts.criteria.get(self.coefficients), facts.n
-        if isinstance(partner, RegressionCoefficients):
-            rows = max(1, facts.rows_with_values(partner.columns))
-        elif any(column.missing is not None for column in facts.columns):
-            return None
-        return 2 * (self.range[1] - self.range[0]) / rows if self.bound == "range" else None
-
-    @model_validator(mode="after")
-    def _increasing(self) -> RegressionPrediction:
-        if not self.range[0] < self.range[1]:
-            raise ValueError("range must be [lowest, highest] with lowest < highest")
-        return self
-
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        lines = {name: other for name, other in others.items() if isinstance(other, RegressionCoefficients)}
-        known = [name for name, other in lines.items() if other.fit_charge or other.measured_line]
-        if self.coefficients not in known:
-            yield Mistake(
-                field="coefficients",
-                expected="the name of an earlier criterion with a line: regression_coefficients, or "
-                f"regression_one_step with fit_epsilon or line ({listing(known) or 'there is none'})",
-                found=repr(self.coefficients),
-                suggestion=closest(self.coefficients, known),
-            )
-            return
-        partner = _coefficients(others, self.coefficients)
-        numbers = partner.regression_columns(setting).numbers[-1]
-        if not self.range[0] <= numbers.min() <= numbers.max() <= self.range[1]:
-            yield Mistake(
-                field="range",
-                expected=f"a range that holds every number of the target ({numbers.min():.15g} to {numbers.max():.15g})",
-                found=str(list(self.range)),
-            )
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         from synthrelease.criteria.records_mechanism import difference_of_mean_errors, released_records
@@ -746,6 +646,66 @@ class RegressionPrediction(Criterion):
             furthest = max(float(np.abs(least).max()), float(np.abs(most).max()))
             widest = max(float(most.max() - least.min()), widest * 2.0**-20, n * furthest * room)
         return Query(sensitivity=widest / max(1, rows), figure=figure, void=not rows)
+
+    @model_validator(mode="after")
+    def _increasing(self) -> RegressionPrediction:
+        if not self.range[0] < self.range[1]:
+            raise ValueError("range must be [lowest, highest] with lowest < highest")
+        return self
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        lines = {name: other for name, other in others.items() if isinstance(other, RegressionCoefficients)}
+        known = [name for name, other in lines.items() if other.fit_charge or other.measured_line]
+        if self.coefficients not in known:
+            yield Mistake(
+                field="coefficients",
+                expected="the name of an earlier criterion with a line: regression_coefficients, or "
+                f"regression_one_step with fit_epsilon or line ({listing(known) or 'there is none'})",
+                found=repr(self.coefficients),
+                suggestion=closest(self.coefficients, known),
+            )
+            return
+        partner = _coefficients(others, self.coefficients)
+        numbers = partner.regression_columns(setting).numbers[-1]
+        if not self.range[0] <= numbers.min() <= numbers.max() <= self.range[1]:
+            yield Mistake(
+                field="range",
+                expected=f"a range that holds every number of the target ({numbers.min():.15g} to {numbers.max():.15g})",
+                found=str(list(self.range)),
+            )
+
+
+class RegressionPredictionExplained(Explanation[RegressionPrediction]):
+    """Explain the difference of the mean errors of two lines."""
+
+    no_sensitivity: ClassVar[str] = (
+        'With bound = "lines" it follows from the two lines, of which a bundle holds the released one alone.'
+    )
+    no_bounds: ClassVar[str] = "A difference of mean errors of two lines says nothing about single counts or means."
+    no_offender: ClassVar[str] = "It is one mean over all rows."
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        partner = facts.criteria.get(self.about.coefficients)
+        return facts.unit(partner.target) if isinstance(partner, RegressionCoefficients) else ""
+
+    def sentence(self, facts: PublicFacts) -> str:
+        low, high = self.about.range
+        partner = facts.criteria.get(self.about.coefficients)
+        measured = isinstance(partner, RegressionCoefficients) and partner.measured_line
+        theirs = "the noisy tables give" if measured else "was fitted, with noise, on the original ones"
+        return (
+            "On the original records, the difference between the mean absolute errors of two linear predictions: by the line "
+            f"that was fitted on the released rows and by the line that {theirs}. "
+            f"Predictions and values are limited to {shown(low)} to {shown(high)}."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float | None:
+        partner, rows = facts.criteria.get(self.about.coefficients), facts.n
+        if isinstance(partner, RegressionCoefficients):
+            rows = max(1, facts.rows_with_values(partner.columns))
+        elif any(column.missing is not None for column in facts.columns):
+            return None
+        return 2 * (self.about.range[1] - self.about.range[0]) / rows if self.about.bound == "range" else None
 
 
 def _gaps(

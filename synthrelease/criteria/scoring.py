@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from synthrelease.criteria.base import Criterion, Fitted, Setting
+from synthrelease.criteria.base import Criterion, Fitted, MeasuredAnswers, Setting
 from synthrelease.criteria.facts import MECHANISM, OneNoise, Query, Score, figure
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.privacy.charges import JOINT_TEST, Charge, mechanism
@@ -77,10 +77,13 @@ class JointTest:
         return noisy.value
 
 
-def fitted_before(criteria: Iterable[Criterion], private: PrivateCounts, setting: Setting) -> Fitted:
-    """What criteria fit before the loop. Spends the charges of `once` of each."""
-    found = {criterion.name: criterion.prepare(private, setting) for criterion in criteria}
-    return Fitted(regressions={name: regression for name, regression in found.items() if regression is not None})
+def fitted_before(
+    criteria: Iterable[Criterion], private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None
+) -> Fitted:
+    """Fit what criteria fit before the loop, with what the shared measurements answer. Spends the charges of `once` of each."""
+    prepared = {criterion.name: criterion.prepare(private, setting, answers) for criterion in criteria}
+    regressions = {name: regression for name, regression in prepared.items() if regression is not None}
+    return Fitted(regressions=regressions, answers=answers)
 
 
 def scores_of(

@@ -1,24 +1,19 @@
-"""Shares in groups: differences in proportions, and the Kolmogorov distance.
-
-What criteria have in common that compare shares of rows within groups: one share, or all cumulative ones.
-"""
+"""Compare shares of rows within groups: of a condition, or all cumulative ones (Kolmogorov distance)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from itertools import product
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
-from synthrelease.criteria.columns import condition, condition_mistakes, grouping_mistakes, unknown_columns
+from synthrelease.criteria.columns import condition, condition_mistakes
 from synthrelease.criteria.facts import (
-    CriterionDraft,
-    FileFacts,
     Group,
     Offender,
     PublicCounts,
@@ -27,7 +22,6 @@ from synthrelease.criteria.facts import (
     SumError,
     SumErrors,
     figure,
-    grouped,
     share,
     shown,
     words,
@@ -35,13 +29,11 @@ from synthrelease.criteria.facts import (
 from synthrelease.criteria.groupings import (
     furthest_share,
     groupings,
-    public_groupings,
-    public_sizes,
     rows_of_group,
     shares_of_groups,
     tables_of_groups,
 )
-from synthrelease.criteria.groups import InGroups
+from synthrelease.criteria.groups import InGroups, InGroupsExplained
 from synthrelease.criteria.measured import Limits, Sums
 from synthrelease.criteria.members import reads_members
 from synthrelease.data.synthetic_table import SyntheticTable
@@ -52,12 +44,22 @@ if TYPE_CHECKING:
     from synthrelease.generators.drawing import Drawing
 
 
+_COUNTED = "Original groups count by their size in the release, and only rows with a value."
+
+
 class SharesInGroups(InGroups):
     """A criterion about the shares of rows whose value of a column is one of some bins, in groups of rows with a value.
 
     With a_g of the n_g private rows of group g, the candidate's m_g rows there and its share p_g, the error of a share is
     |a_g - p_g n_g| / m_g (theory 3.12, difference in proportions).
     """
+
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.groupings_mechanism import largest_error
+
+        found = self.of_candidate(candidate, setting)
+        smallest = min(int(each.released[0].min()) for each in found)
+        return Query(sensitivity=1 / max(1, smallest), figure=partial(largest_error, found=found), void=smallest == 0)
 
     @model_validator(mode="after")
     def _groups_by_others(self) -> Self:
@@ -77,51 +79,6 @@ class SharesInGroups(InGroups):
         """What an error of at most `limit` means, in words."""
         raise NotImplementedError
 
-    def figure_unit(self, facts: PublicFacts) -> str:
-        return "share of a group"
-
-    def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
-        return 1 / self.rows_of_smallest_group(n, setting)
-
-    def public_sensitivity(self, facts: PublicFacts) -> float:
-        """One over the smallest released group; groups of rows that have a value of the column."""
-        return 1 / max(1, min(size for name in self.grouped_by for size in public_sizes(name, self.column, facts)))
-
-    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        from synthrelease.criteria.groupings_mechanism import largest_error
-
-        found = self.of_candidate(candidate, setting)
-        smallest = min(int(each.released[0].min()) for each in found)
-        return Query(sensitivity=1 / max(1, smallest), figure=partial(largest_error, found=found), void=smallest == 0)
-
-    def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
-        """Of a group, the rows that a share is of are a share of all rows, and so are the others. The error is 1 - p of the
-        ones less p of the others, over the group's part of the release: it moves by no more than one of them, whatever p is.
-        """
-        smallest = min(size for name in self.grouped_by for size in public_sizes(name, self.column, facts))
-        if not smallest:
-            return None
-        groups = sum(1 for _ in public_groupings(self.by, self.overall, self.column, facts))
-        ways = math.prod(drawing.ways.get(name, 1) for name in {self.column, *self.by})
-        return drawing.of_shares(2 * groups * len(self.bins_of_shares(facts)) * ways) * facts.n / smallest
-
-    def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Of every group and share, |a_g - p_g n_g| <= limit m_g, p_g and m_g those of the release."""
-        shares, found = self.bins_of_shares(facts), []
-        for columns, inside, rows in tables_of_groups(self.by, self.overall, self.column, facts):
-            most = float(rows.sum())
-            if most:
-                weights = [(bins - float(rows[bins].sum()) / most) * inside for bins in shares]
-                found.append(
-                    SumError(
-                        columns=columns,
-                        weights=tuple(sign * each for each in weights for sign in (1, -1)),
-                        most=(limit * most,) * (2 * len(weights)),
-                        each=self.said_of_each(limit),
-                    )
-                )
-        return SumErrors(sums=tuple(found), criterion=self.name)
-
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Of every share, the rows of each group that it is of, and those that it is not of."""
         return [
@@ -135,22 +92,63 @@ class SharesInGroups(InGroups):
         return max(float(each.min()) for each in widths) / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        groups = list(public_groupings(self.by, self.overall, self.column, facts))
-        worst, remaining = 0.0, iter(limits)
-        for bins in self.bins_of_shares(facts):
-            for columns, inside in groups:
-                rows = rows_of_group(columns, inside, facts)
-                if not rows.any():
-                    return math.nan
-                worst = max(worst, furthest_share(next(remaining), int(rows[bins].sum()), int(rows.sum())))
-        return worst
+        groups = [rows_of_group(columns, inside, facts) for columns, inside in self.groups_in(facts)]
+        if not all(rows.any() for rows in groups):
+            return math.nan
+        shares = product(self.bins_of_shares(facts), groups)
+        errors = (
+            furthest_share(limit, int(rows[bins].sum()), int(rows.sum()))
+            for limit, (bins, rows) in zip(limits, shares, strict=True)
+        )
+        return max(errors, default=0.0)
 
 
-# Kolmogorov distances: whether the whole distribution of a number is right in each group, and so each of its quantiles.
-#
-# A median looks at one point of a distribution, a mean at none. The distance of Kolmogorov and Smirnov is the largest error
-# of a
-# cumulative share, over all points at which the released bins can be told apart (theory 3.14, Kolmogorov distance).
+Shares = TypeVar("Shares", bound=SharesInGroups)
+
+
+class SharesInGroupsExplained(InGroupsExplained[Shares]):
+    """Explain the largest error of a share within a group."""
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "share of a group"
+
+    def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
+        return 1 / self.about.rows_of_smallest_group(n, setting)
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        """One over the smallest released group; groups of rows that have a value of the column."""
+        return 1 / max(1, min(self.public_sizes(facts)))
+
+    def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
+        """Of a group, the rows that a share is of are a share of all rows, and so are the others. The error is 1 - p of the
+        ones less p of the others, over the group's part of the release: it moves by no more than one of them, whatever p is.
+        """
+        smallest = min(self.public_sizes(facts))
+        if not smallest:
+            return None
+        return self.drawn_shares(drawing, facts, len(self.about.bins_of_shares(facts))) * facts.n / smallest
+
+    def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
+        """Of every group and share, |a_g - p_g n_g| <= limit m_g, p_g and m_g those of the release."""
+        shares, found = self.about.bins_of_shares(facts), []
+        for columns, inside, rows in tables_of_groups(self.about.by, self.about.overall, self.about.column, facts):
+            most = float(rows.sum())
+            if most:
+                weights = [(bins - float(rows[bins].sum()) / most) * inside for bins in shares]
+                found.append(
+                    SumError(
+                        columns=columns,
+                        weights=tuple(sign * each for each in weights for sign in (1, -1)),
+                        most=(limit * most,) * (2 * len(weights)),
+                        each=self.about.said_of_each(limit),
+                    )
+                )
+        return SumErrors(sums=tuple(found), criterion=self.about.name)
+
+
+# A median looks at one point of a distribution, a mean at none. The distance of Kolmogorov and Smirnov is the largest error of
+# a cumulative share, over all points at which the released bins can be told apart (theory 3.14, Kolmogorov distance): it says
+# whether the whole distribution of a number is right in each group, and so each of its quantiles.
 
 
 @reads_members
@@ -188,22 +186,10 @@ class KolmogorovDistance(SharesInGroups):
     Fraction(1, 100)
     """
 
-    no_draft: ClassVar[str] = "`init` drafts a median, which readers know; its bound for whole distributions is a choice."
-    asked_for: ClassVar[str] = "How a column is distributed, also in groups: the largest error of a cumulated share"
     kind: Literal["kolmogorov_distance"]
 
-    def sentence(self, facts: PublicFacts) -> str:
-        return (
-            f"The largest difference between released and original share of rows up to some value of {words(self.column)} "
-            f"(Kolmogorov distance), {grouped(self.by, self.overall, facts)}. Original groups count by their size in the "
-            "release, and only rows with a value."
-        )
-
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        found = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
-        if not found and not setting.schema[self.column].ordered:
-            found.append(Mistake(field="column", expected="a column whose bins have an order", found=repr(self.column)))
-        return found
+        return self.column_mistakes(setting, ordered=True)
 
     def said_of_each(self, limit: float) -> str:
         return f"each cumulative share of {words(self.column)} is off by at most {figure(limit)}"
@@ -212,21 +198,6 @@ class KolmogorovDistance(SharesInGroups):
         """Of every released bin with values but the last, (n_bins,) which lie at or below it."""
         column = facts.by_name[self.column]
         return [np.arange(len(column.labels)) <= place for place in range(max(1, column.present - 1))]
-
-    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The group and the bin with the largest error."""
-        labels = candidate.transformation.binning(self.column).labels
-
-        def words_of(found: SharesOfGroups) -> tuple[float, Offender]:
-            errors = found.errors(public.counts)
-            group, place = (int(each) for each in np.unravel_index(errors.argmax(), errors.shape))
-            released, original = (
-                share(int(hits[group, place]), int(hits[group, -1])) for _, hits in (found.released, found.of(public.counts))
-            )
-            where = f"{words(self.column)} up to {labels[place]} among {found.grouping.where(group)}"
-            return float(errors.max()), Offender(where=where, released=released, original=original)
-
-        return max((words_of(found) for found in self.of_candidate(candidate, setting)), key=lambda found: found[0])[1]
 
     def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[SharesOfGroups]:
         from synthrelease.criteria.groupings_mechanism import SharesOfGroups
@@ -239,14 +210,33 @@ class KolmogorovDistance(SharesInGroups):
         ]
 
 
-# Differences in proportions: whether the share of a condition in each group is right, P(hospital | diabetes) for example.
-#
-# A table can be right in every cell and wrong in what is read off it: in a small group an error of a cell is a large one of
-# its
-# share. This criterion looks at the shares themselves (theory 3.12, difference in proportions).
+class KolmogorovDistanceExplained(SharesInGroupsExplained[KolmogorovDistance]):
+    """Explain the largest error of a cumulative share."""
 
-_MOST_BY = 6
-"""Groupings of a draft."""
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            "The largest difference between released and original share of rows up to some value of "
+            f"{words(self.about.column)} (Kolmogorov distance), {self.over(facts)}. {_COUNTED}"
+        )
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The group and the bin with the largest error."""
+        labels = candidate.transformation.binning(self.about.column).labels
+
+        def words_of(found: SharesOfGroups) -> tuple[float, Offender]:
+            errors = found.errors(public.counts)
+            group, place = (int(each) for each in np.unravel_index(errors.argmax(), errors.shape))
+            released, original = (
+                share(int(hits[group, place]), int(hits[group, -1])) for _, hits in (found.released, found.of(public.counts))
+            )
+            where = f"{words(self.about.column)} up to {labels[place]} among {found.grouping.where(group)}"
+            return float(errors.max()), Offender(where=where, released=released, original=original)
+
+        return max((words_of(found) for found in self.about.of_candidate(candidate, setting)), key=lambda found: found[0])[1]
+
+
+# A table can be right in every cell and wrong in what is read off it: in a small group an error of a cell is a large one of its
+# share. A difference in proportions looks at the shares themselves, P(hospital | diabetes) for example (theory 3.12).
 
 
 @reads_members
@@ -281,48 +271,15 @@ class DifferenceInProportions(SharesInGroups):
     ...     kind="difference_in_proportions", name="hospital", threshold=0.03, epsilon="0.01",
     ...     column="hospital", bins=["yes"], by=["age"]
     ... )
-    >>> judged.least_sensitivity(10_000)
-    0.0001
+    >>> judged.charge.epsilon
+    Fraction(1, 100)
     """
 
-    asked_for: ClassVar[str] = "How often a value occurs, also in groups: the largest error of a share of a group"
     kind: Literal["difference_in_proportions"]
     bins: tuple[str, ...] = Field(min_length=1)
 
-    @classmethod
-    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
-        """The shares of the rarer of two categories, for the three columns with the strongest associations."""
-        least = max(300, 0.01 * file.n_rows)
-        if not any(file.grouping(column, least, _MOST_BY) for column in file.conditions[:3]):
-            yield "difference_in_proportions: no column of two frequent values has groups that are large enough"
-        for column in file.conditions[:3]:
-            by = [other.name for other in file.grouping(column, least, _MOST_BY)]
-            rarer = min(column.category_rows, key=lambda label: column.category_rows[label])
-            if by:
-                yield CriterionDraft(
-                    settings={
-                        "name": f"share of {column.name}"[:80],
-                        "kind": "difference_in_proportions",
-                        "column": column.name,
-                        "bins": [rarer],
-                        "by": by,
-                        "threshold": 0.05,
-                        "epsilon": Fraction(1, 100),
-                    },
-                    remark="no group's share of rows with this value, nor the overall share, may be off by more than this",
-                    about=column.category_rows[rarer] / max(1, sum(column.category_rows.values())),
-                )
-
-    def sentence(self, facts: PublicFacts) -> str:
-        return (
-            f"The largest difference between released and original share of rows with {words(self.column)} "
-            f"{shown(self.bins)}, {grouped(self.by, self.overall, facts)}. Original groups count by their size in the release, "
-            "and only rows with a value."
-        )
-
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        found = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
-        return found or condition_mistakes(setting, "bins", self.column, self.bins)
+        return self.column_mistakes(setting) or condition_mistakes(setting, "bins", self.column, self.bins)
 
     def said_of_each(self, limit: float) -> str:
         return f"each share of {words(self.column)}={shown(self.bins)} is off by at most {figure(limit)}"
@@ -336,20 +293,6 @@ class DifferenceInProportions(SharesInGroups):
         named = [group.inside for group in groups if group.label in self.bins]
         return [np.asarray(np.array(named, dtype=bool).reshape(len(named), len(column.labels)).any(axis=0))]
 
-    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The group with the largest error."""
-
-        def words_of(found: SharesOfGroups) -> tuple[float, Offender]:
-            errors = found.errors(public.counts)
-            group = int(errors.argmax())
-            where = f"{words(self.column)}={shown(self.bins)} among {found.grouping.where(group)}"
-            released, original = (
-                share(int(hits[group, 0]), int(rows[group, 0])) for rows, hits in (found.released, found.of(public.counts))
-            )
-            return float(errors[group, 0]), Offender(where=where, released=released, original=original)
-
-        return max((words_of(found) for found in self.of_candidate(candidate, setting)), key=lambda found: found[0])[1]
-
     def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[SharesOfGroups]:
         from synthrelease.criteria.groupings_mechanism import SharesOfGroups
 
@@ -360,3 +303,27 @@ class DifferenceInProportions(SharesInGroups):
             SharesOfGroups(table=candidate.counts, grouping=grouping, column=column, present=binning.present, meets=meets)
             for grouping in groupings(self.by, self.overall, transformation, setting)
         ]
+
+
+class DifferenceInProportionsExplained(SharesInGroupsExplained[DifferenceInProportions]):
+    """Explain the largest error of the share of a condition."""
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            f"The largest difference between released and original share of rows with {words(self.about.column)} "
+            f"{shown(self.about.bins)}, {self.over(facts)}. {_COUNTED}"
+        )
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The group with the largest error."""
+
+        def words_of(found: SharesOfGroups) -> tuple[float, Offender]:
+            errors = found.errors(public.counts)
+            group = int(errors.argmax())
+            where = f"{words(self.about.column)}={shown(self.about.bins)} among {found.grouping.where(group)}"
+            released, original = (
+                share(int(hits[group, 0]), int(rows[group, 0])) for rows, hits in (found.released, found.of(public.counts))
+            )
+            return float(errors[group, 0]), Offender(where=where, released=released, original=original)
+
+        return max((words_of(found) for found in self.about.of_candidate(candidate, setting)), key=lambda found: found[0])[1]

@@ -265,8 +265,7 @@ def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Count
         if not isinstance(generator, MeasuringGenerator):
             raise TypeError(f"{generator.family} does not measure apart from modelling")
         measured = generator.measure(private.fit.on(common), spec.generation_charge)
-    fitted = replace(fitted_before(spec.criteria, private.score, spec.setting), answers=spec.answers(measured))
-    fitted = fitted.with_lines({each.name: each.measured_columns(spec.setting) for each in spec.setting.measured_lines})
+    fitted = fitted_before(spec.criteria, private.score, spec.setting, spec.answers(measured))
     return Prepared(fitted=fitted, priors=priors or {}, measured=measured)
 
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from synthrelease.criteria import explain
 from synthrelease.criteria.scoring import NobodyPasses, unanswerable, uninformative
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.layout import Layout
@@ -89,7 +90,7 @@ def _of(family: str, generators: Iterable[Generator], spec: ReleaseSpec, layout:
     generators, distinct, columns = list(generators), min(rows, layout.n_cells), len(layout.sizes)
     seconds = max(generator.seconds(layout, rows) for generator in generators)
     seconds += _SECONDS_PER_FIELD * distinct * columns
-    seconds += sum(criterion.seconds(layout, distinct) for criterion in spec.criteria)
+    seconds += sum(explain(criterion).seconds(layout, distinct) for criterion in spec.criteria)
     dense = layout.n_cells * _BYTES_PER_CELL if layout.n_cells <= DENSE_LIMIT else 0
     table = distinct * (columns * _BYTES_PER_FIELD + _BYTES_PER_ROW) + (spec.rows.stated or 0) * _BYTES_PER_DRAWN_ROW
     bins = sum(layout.sizes) * _BYTES_PER_BIN
@@ -181,7 +182,7 @@ def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
     return unanswered + [
         (criterion.name, text)
         for criterion in spec.criteria
-        for text in uninformative(criterion, spec.joint_test, criterion.least_sensitivity(n, spec.setting))
+        for text in uninformative(criterion, spec.joint_test, explain(criterion).least_sensitivity(n, spec.setting))
     ]
 
 

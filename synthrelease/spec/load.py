@@ -115,6 +115,7 @@ class SpecBuilder:
             raw=raw,
             transformations=space.transformations,
             criteria={criterion.name: criterion for criterion in criteria},
+            joint_test=self.release.selection.test_epsilon is not None,
         )
         self._check_criteria(criteria, setting)
         self.problems.stop()
@@ -265,8 +266,6 @@ class SpecBuilder:
             where = f"criteria[{index}]"
             if self.problems.add_mistakes(where, criterion.mistakes(setting, before), self.acceptance_file):
                 faulty.add(criterion.name)
-            if self._joint_test():
-                self.problems.add_mistakes(where, criterion.joint_test_mistakes(), self.acceptance_file)
             before[criterion.name] = criterion
 
 

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from synthrelease.criteria import explain
 from synthrelease.generators.drawing import Drawing
 from synthrelease.studio.audit.enumeration import sweeps
 from synthrelease.studio.audit.exact import exact_figures
@@ -34,7 +35,7 @@ def test_which_criteria_limit_what_the_drawing_adds() -> None:
     for sweep in (each for each in sweeps() if not each.joint and each.linked is None and each.kind not in ADDING):
         judged, world = sweep.criteria[-1], sweep.world
         facts = world.setting(*sweep.criteria).facts(world.transformation, world.counts([0]))
-        assert judged.drawn_error(AllShares(n=1, most=2, risk=0.1), facts) is None
+        assert explain(judged).drawn_error(AllShares(n=1, most=2, risk=0.1), facts) is None
     assert {each.kind for each in PLAIN} == ADDING
 
 
@@ -55,7 +56,7 @@ def test_a_figure_of_the_file_is_within_the_limit_of_the_drawing(sweep: Sweep) -
         moved = float(np.abs(file / 2 - drawn).sum() / 2 / n)  # the most that any share moves
         counts = world.counts(np.repeat(np.arange(cells), released).tolist())
         facts = world.setting(judged).facts(world.transformation, counts)
-        added = judged.drawn_error(AllShares(n=n, most=2 * n, risk=moved), facts)
+        added = explain(judged).drawn_error(AllShares(n=n, most=2 * n, risk=moved), facts)
         assert added is not None
         higher += float(of_file.values[0]) > float(of_drawn.values[0])
         assert float(of_file.values[0]) <= float(of_drawn.values[0]) + added + 1e-12
@@ -67,5 +68,5 @@ def test_figures_of_members_are_limited_by_no_drawing_of_roots() -> None:
         judged, world = sweep.criteria[-1], sweep.world
         if getattr(judged, "of", None) is not None:
             facts = world.setting(judged).facts(world.transformation, world.counts(list(world.cells[:1])))
-            assert judged.drawn_error(AllShares(n=1, most=2, risk=0.1), facts) is None
-            assert judged.every_cell_up_to(3) == 0
+            assert explain(judged).drawn_error(AllShares(n=1, most=2, risk=0.1), facts) is None
+            assert explain(judged).every_cell_up_to(3) == 0

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.criteria import CRITERIA
+from synthrelease.criteria import CRITERIA, explain
 from synthrelease.criteria import faithfulness_mechanism as matching
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.facts import Query
@@ -217,4 +217,4 @@ def test_the_card_says_what_is_compared_and_what_is_not() -> None:
         },
     }  # fmt: skip
     for words, fields in ending.items():
-        assert criterion("faithfulness", **fields).sentence(facts).endswith(f"when they have {words}")
+        assert explain(criterion("faithfulness", **fields)).sentence(facts).endswith(f"when they have {words}")

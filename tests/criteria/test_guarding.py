@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from synthrelease.releasing.possible import doubts
 
+from synthrelease.criteria import explain
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.facts import LostPair, Query
 from synthrelease.criteria.scoring import JointTest, NobodyPasses, uninformative
@@ -62,7 +63,7 @@ def test_what_guards_a_pair_refuses_the_table_that_lost_it(
     original, lost = WORLD.counts(tied), WORLD.counts(free)
     pair = Pair.of(("a", "b"), original.marginal([0, 1]), 100)
     judged = criterion(kind, **{**settings, "threshold": 1 + threshold if kind == "relative_marginal_error" else threshold})
-    guards = judged.guards(
+    guards = explain(judged).guards(
         LostPair(columns=frozenset("ab"), distance=pair.distance, largest_cell=pair.largest_cell, n_columns=3)
     )
     query = judged.query(100, WORLD.candidate(free), WORLD.setting(judged), Fitted())
@@ -76,15 +77,15 @@ def test_what_guards_a_pair_refuses_the_table_that_lost_it(
 def test_some_criteria_guard_a_pair_and_others_do_not() -> None:
     """So that the test above cannot pass by nobody ever guarding anything."""
     pair = LostPair(columns=frozenset("ab"), distance=0.3, largest_cell=0.15, n_columns=3)
-    found = [criterion(kind, **settings, threshold=0.1).guards(pair) for kind, settings in KINDS[:-1]]
+    found = [explain(criterion(kind, **settings, threshold=0.1)).guards(pair) for kind, settings in KINDS[:-1]]
     assert found == [True, True, True, True, False, False, True, True, False, True, True, True, False]
     named = {"column": "a", "by": ["b"], "range": (0, 1), "size_margin": 0}
-    assert criterion("conditional_mean", **named).guards(pair)
-    assert criterion("difference_in_proportions", column="b", bins=["1"], by=["a", "c"]).guards(pair)
-    assert not criterion("difference_in_proportions", column="c", bins=["1"], by=["a", "b"]).guards(pair)
+    assert explain(criterion("conditional_mean", **named)).guards(pair)
+    assert explain(criterion("difference_in_proportions", column="b", bins=["1"], by=["a", "c"])).guards(pair)
+    assert not explain(criterion("difference_in_proportions", column="c", bins=["1"], by=["a", "b"])).guards(pair)
     line = {"target": "c", "features": ["a"], "representation": {}, "positive": ["1"]}
-    assert not criterion("logistic_regression", **line).guards(pair)
-    assert criterion("logistic_regression", **{**line, "target": "b"}).guards(pair)
+    assert not explain(criterion("logistic_regression", **line)).guards(pair)
+    assert explain(criterion("logistic_regression", **{**line, "target": "b"})).guards(pair)
 
 
 # --- Whether a criterion can say anything

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synthrelease.criteria import explain
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.facts import PublicCounts
 from synthrelease.criteria.shares import KolmogorovDistance
@@ -55,7 +56,7 @@ def test_rows_without_a_value_are_in_no_group() -> None:
 def test_the_worst_bin_is_named() -> None:
     judged = criterion("kolmogorov_distance", column="b", by=["a"])
     candidate, public = PLAIN.candidate([0, 4, 5, 5, 6, 9]), PLAIN.counts([0, 4, 5, 9, 9, 9])
-    offender = judged.offender(PublicCounts(counts=public), candidate, PLAIN.setting(judged), Fitted())
+    offender = explain(judged).offender(PublicCounts(counts=public), candidate, PLAIN.setting(judged), Fitted())
     assert str(offender) == "b up to 1 among a=1: 75% against 25%"
 
 
@@ -94,7 +95,7 @@ def test_what_cannot_be_compared_is_refused(fields: dict[str, object], why: str)
 def test_the_card_says_what_is_compared() -> None:
     judged = KolmogorovDistance(name="b", kind="kolmogorov_distance", column="b", by=("a",), threshold=0.1, epsilon="1")
     facts = facts_of(PLAIN.candidate([0, 4, 5, 9]), PLAIN.setting(judged))
-    assert judged.sentence(facts) == (
+    assert explain(judged).sentence(facts) == (
         "The largest difference between released and original share of rows up to some value of b (Kolmogorov distance), over "
         "groups by a and over all rows. Original groups count by their size in the release, and only rows with a value."
     )

@@ -11,7 +11,7 @@ import pytest
 
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.write import write_bundle
-from synthrelease.criteria import CRITERIA
+from synthrelease.criteria import CRITERIA, explain
 from synthrelease.criteria.facts import LostPair
 from synthrelease.errors import SpecError
 from synthrelease.releasing.release import release
@@ -184,4 +184,4 @@ def test_mistakes_are_told_before_a_file_is_read(which: str, tmp_path: Path) -> 
 def test_which_pairs_it_guards(settings: dict[str, object], pair: tuple[str, str], guarded: bool) -> None:
     stated = {"name": "x", "kind": "mean_of_roots", "threshold": 0.05, "epsilon": 1, "column": "age", **settings}
     lost = LostPair(columns=frozenset(pair), distance=0.2, largest_cell=0.1, n_columns=9)
-    assert CRITERIA["mean_of_roots"].model_validate(stated).guards(lost) is guarded
+    assert explain(CRITERIA["mean_of_roots"].model_validate(stated)).guards(lost) is guarded

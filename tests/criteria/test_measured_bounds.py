@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from synthrelease.criteria import CRITERIA
-from synthrelease.criteria.base import Criterion, Fitted, MeasuredAnswers, measured_line
+from synthrelease.criteria.base import Criterion, Fitted, MeasuredAnswers
 from synthrelease.criteria.facts import ANSWERED, PublicFacts
 from synthrelease.criteria.functional import least_squares
-from synthrelease.criteria.measured import Limits, Sums, all_limits, half_widths
+from synthrelease.criteria.measured import Limits, Sums, all_limits, half_widths, measured_line
 from synthrelease.criteria.records_mechanism import records_of_cells
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout

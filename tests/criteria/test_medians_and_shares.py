@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synthrelease.criteria import explain
 from synthrelease.criteria.base import Criterion, Fitted
 from synthrelease.criteria.facts import PublicCounts, Query
 from synthrelease.studio.audit.sweep import criterion
@@ -55,7 +56,7 @@ def test_a_median_by_groups_by_hand() -> None:
     found = query(PLAIN, judged, synthetic, 7)
     assert found.figure(PLAIN.counts(original)) == pytest.approx((4 - 2.5) / 7)
     assert not found.void
-    offender = judged.offender(
+    offender = explain(judged).offender(
         PublicCounts(counts=PLAIN.counts(original)), PLAIN.candidate(synthetic), PLAIN.setting(judged), Fitted()
     )
     assert str(offender) == "b, quantile 0.5, a=1: 3 against 1"
@@ -99,7 +100,7 @@ def test_shares_within_groups_against_rows(original: list[int], synthetic: list[
 def test_the_worst_share_is_named() -> None:
     judged = criterion("difference_in_proportions", column="b", bins=["4"], by=["a"])
     candidate, public = PLAIN.candidate([0, 4, 5, 5, 5, 9]), PLAIN.counts([0, 4, 5, 9, 9, 9])
-    offender = judged.offender(PublicCounts(counts=public), candidate, PLAIN.setting(judged), Fitted())
+    offender = explain(judged).offender(PublicCounts(counts=public), candidate, PLAIN.setting(judged), Fitted())
     assert str(offender) == "b=4 among a=1: 25% against 75%"
 
 

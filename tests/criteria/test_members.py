@@ -14,7 +14,7 @@ import pytest
 
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.write import write_bundle
-from synthrelease.criteria import CRITERIA
+from synthrelease.criteria import CRITERIA, explain
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import LostPair
 from synthrelease.data.counts import Counts
@@ -222,15 +222,15 @@ def criterion(kind: str, **settings: object) -> Criterion:
 def test_which_pairs_of_slots_a_criterion_guards(of: str, names: tuple[str, str], pair: tuple[str, str], guarded: bool) -> None:
     judged = criterion("mean_marginal_error", of=of, tables=[":".join(names)])
     lost = LostPair(columns=frozenset(pair), distance=0.2, largest_cell=0.1, n_columns=9)
-    assert judged.guards(lost) is guarded
+    assert explain(judged).guards(lost) is guarded
     weak = LostPair(columns=frozenset(pair), distance=0.04, largest_cell=0.1, n_columns=9)
-    assert not judged.guards(weak)
+    assert not explain(judged).guards(weak)
 
 
 def test_a_gap_guards_the_two_columns_that_it_is_between() -> None:
     judged = criterion("conditional_median", of="others", column="first.age - age", by=["relation"])
     for pair, guarded in ((("age_1", "age_2"), True), (("age_2", "age_3"), False), (("age_2", "relation_2"), False)):
-        assert judged.guards(LostPair(columns=frozenset(pair), distance=0.2, largest_cell=0.1, n_columns=9)) is guarded
+        assert explain(judged).guards(LostPair(columns=frozenset(pair), distance=0.2, largest_cell=0.1, n_columns=9)) is guarded
 
 
 def test_rows_with_members_in_another_order_are_similar_where_the_order_is_of_no_matter() -> None:

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from synthrelease.criteria import CRITERIA, published_criterion
+from synthrelease.criteria import CRITERIA, explain, explanation_of, published_criterion
 from synthrelease.criteria.base import Criterion, Fitted
 from synthrelease.criteria.facts import CellError, MeanError, PublicFacts, Query, RatioError, SumErrors, Unmatched
 from synthrelease.studio.audit.examples import criterion_sweeps
@@ -29,18 +29,18 @@ def facts(*criteria: Criterion) -> PublicFacts:
 
 @pytest.mark.parametrize(("largest", "columns"), [(None, 3), (2, 2)])
 def test_an_absolute_error_is_a_whole_number_of_rows_in_tables_of_so_many_columns(largest: int | None, columns: int) -> None:
-    found = criterion("absolute_marginal_error", largest=largest).known_error(0.29, facts())
+    found = explain(criterion("absolute_marginal_error", largest=largest)).known_error(0.29, facts())
     assert found == CellError(rows=2, largest=columns, criterion="it")
 
 
 def test_a_ratio_at_its_clip_says_nothing() -> None:
     ratio = criterion("relative_marginal_error", clip=3)
-    assert ratio.known_error(2.99, facts()) == RatioError(factor=2.99, criterion="it")
-    assert ratio.known_error(3.0, facts()) is None
-    assert ratio.known_error(5.0, facts()) is None
+    assert explain(ratio).known_error(2.99, facts()) == RatioError(factor=2.99, criterion="it")
+    assert explain(ratio).known_error(3.0, facts()) is None
+    assert explain(ratio).known_error(5.0, facts()) is None
 
 
-BOUNDS_SUMS = [kind for kind in CRITERIA if CRITERIA[kind].known_error.__annotations__["return"] == "SumErrors"]
+BOUNDS_SUMS = [kind for kind in CRITERIA if explanation_of(kind).known_error.__annotations__["return"] == "SumErrors"]
 
 
 @pytest.mark.slow
@@ -65,7 +65,7 @@ def test_sums_that_a_figure_bounds_are_within_it_for_every_original_table(sweep:
         query = judged.query(3, candidate, setting, Fitted())
         assert isinstance(query, Query)
         for place, counts in enumerate(originals if not query.void else ()):
-            known = judged.known_error(query.figure(counts), public)
+            known = explain(judged).known_error(query.figure(counts), public)
             assert isinstance(known, SumErrors)
             for one in known.sums:
                 found = of_original(place, tuple(one.columns)).reshape(one.weights[0].shape)
@@ -77,12 +77,14 @@ def test_sums_that_a_figure_bounds_are_within_it_for_every_original_table(sweep:
 
 def test_a_mean_says_what_it_is_taken_over() -> None:
     mean = criterion("conditional_mean", column="c", by=["a"], range=[0, 3], size_margin=0.1, overall=False)
-    found = mean.known_error(0.5, facts())
+    found = explain(mean).known_error(0.5, facts())
     assert isinstance(found, MeanError)
     assert (found.most, found.column, found.by, found.overall, found.criterion) == (0.5, "c", ("a",), False, "it")
     assert (found.lowest, found.highest, found.size_margin) == (0, 3, 0.1)
     assert [limit.tolist() for limit in found.values] == [[0, 1, 2, 3]] * 2  # single values
-    narrow = criterion("conditional_mean", column="c", by=["a"], range=[1, 2], size_margin=0.1).known_error(0.5, facts())
+    narrow = explain(criterion("conditional_mean", column="c", by=["a"], range=[1, 2], size_margin=0.1)).known_error(
+        0.5, facts()
+    )
     assert isinstance(narrow, MeanError)
     assert [limit.tolist() for limit in narrow.values] == [[1, 1, 2, 2]] * 2  # clipped to the range
 
@@ -90,9 +92,11 @@ def test_a_mean_says_what_it_is_taken_over() -> None:
 def test_pairs_say_which_bins_are_similar() -> None:
     """Those of the columns that must be equal are left out; without tolerance none is similar to another."""
     tolerant = criterion("faithfulness", exact=["a", "b"], within_one_bin=["c"])
-    assert tolerant.known_error(0.35, facts()) == Unmatched(rows=3, steps={"c": (True, True, True, False)}, criterion="it")
+    assert explain(tolerant).known_error(0.35, facts()) == Unmatched(
+        rows=3, steps={"c": (True, True, True, False)}, criterion="it"
+    )
     strict = criterion("faithfulness", exact=["a", "b"], within_one_bin=["c"], at_most=0)
-    assert strict.known_error(0.35, facts()) == Unmatched(rows=3, steps={}, criterion="it")
+    assert explain(strict).known_error(0.35, facts()) == Unmatched(rows=3, steps={}, criterion="it")
 
 
 @pytest.mark.parametrize("names", [("a",), ("c", "a"), ("b", "c", "a"), ("a", "b", "c")], ids=str)

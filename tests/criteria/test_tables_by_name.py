@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from inspect import unwrap
 from itertools import combinations
 from math import comb
 
 import numpy as np
 import pytest
 
-from synthrelease.criteria import CRITERIA
-from synthrelease.criteria.base import Criterion
+from synthrelease.criteria import CRITERIA, explain, explanation_of
 from synthrelease.criteria.columns import MAX_TABLES, usual_largest
+from synthrelease.criteria.explanation import Explanation
 from synthrelease.criteria.facts import CellError
 from synthrelease.criteria.marginals import AbsoluteMarginalError
 from synthrelease.criteria.marginals_mechanism import largest_difference
@@ -100,30 +99,29 @@ def test_whole_rows_of_sixty_columns_are_compared_at_the_price_of_one_table() ->
 )
 def test_the_card_says_which_tables(fields: dict[str, object], words: str) -> None:
     judged = error(**fields)
-    assert judged.sentence(facts_of(WORLD.candidate([0, 1]), WORLD.setting(judged))).endswith(f"all tables of {words}")
+    assert explain(judged).sentence(facts_of(WORLD.candidate([0, 1]), WORLD.setting(judged))).endswith(f"all tables of {words}")
 
 
 def test_the_card_of_a_wide_table_says_that_its_tables_are_small_ones() -> None:
     world = World({f"c{number}": 1 for number in range(9)})
-    assert "at most 3 columns" in error().sentence(facts_of(world.candidate([0, 1]), world.setting()))
+    assert "at most 3 columns" in explain(error()).sentence(facts_of(world.candidate([0, 1]), world.setting()))
 
 
 def test_bounds_take_the_named_tables_and_no_others() -> None:
     """The cells of a smaller table are sums of cells that are each off by so much: nothing is said of them."""
     judged = error(tables=["sex:age"], largest=1)
-    found = judged.known_error(0.5, facts_of(WORLD.candidate([0, 1]), WORLD.setting(judged)))
+    found = explain(judged).known_error(0.5, facts_of(WORLD.candidate([0, 1]), WORLD.setting(judged)))
     assert found == CellError(rows=1, largest=1, tables=(frozenset({"age", "sex"}),), criterion="it")
     assert found.holds_for(["age", "sex"])
     assert found.holds_for(["job"])
     assert not found.holds_for(["age", "region"])
     assert not found.holds_for(["age", "sex", "job"])
-    assert (judged.every_cell_up_to(4), error(tables=["sex:age"]).every_cell_up_to(4)) == (1, 0)
+    assert (explain(judged).every_cell_up_to(4), explain(error(tables=["sex:age"])).every_cell_up_to(4)) == (1, 0)
 
 
 def test_only_the_absolute_error_says_something_of_every_cell() -> None:
-    """Others that can look at members ask what they inherit; of members, none says anything."""
-    others: list[type[Criterion]] = [model for kind, model in CRITERIA.items() if kind != "absolute_marginal_error"]
-    assert all(unwrap(model.every_cell_up_to) is Criterion.every_cell_up_to for model in others)
+    others = [explanation_of(kind) for kind in CRITERIA if kind != "absolute_marginal_error"]
+    assert all(model.every_cell_up_to is Explanation.every_cell_up_to for model in others)
 
 
 def test_the_usual_tables_are_at_least_those_of_single_columns() -> None:

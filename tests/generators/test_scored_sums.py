@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from synthrelease.criteria.base import measured_line
+from synthrelease.criteria.measured import measured_line
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import STEPS, Binning, Schema, Transformation

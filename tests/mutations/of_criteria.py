@@ -111,7 +111,7 @@ OF_CRITERIA = (
     Mutation(
         name="shares in groups: bounds of half the error",
         breaks="a bound that some original table is outside of",
-        place="criteria.shares:SharesInGroups.known_error",
+        place="criteria.shares:SharesInGroupsExplained.known_error",
         old="(limit * most,)",
         new="(limit * most / 2,)",
         tests=(f"{FACTS}::test_sums_that_a_figure_bounds_are_within_it_for_every_original_table",),

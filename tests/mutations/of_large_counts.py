@@ -43,7 +43,7 @@ OF_LARGE_COUNTS = (
     Mutation(
         name="trillion: a figure forgets how many rows are behind it",
         breaks="the same",
-        place="criteria.base:Criterion._release",
+        place="criteria.base:Criterion.answer",
         old="rows=private.n",
         new="rows=1",
         tests=(f"{LARGE}::test_a_record_among_a_trillion_moves_a_figure_by_no_more_than_its_noise_covers",),

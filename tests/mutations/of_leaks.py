@@ -199,11 +199,11 @@ OF_LEAKS = (
     Mutation(
         name="verdict: taken on the exact figure",
         breaks="which datasets are released depends on exact private figures",
-        place="criteria.base:Criterion._release",
-        old="return self.released(query, private.spend(self.charge, figure))",
+        place="criteria.base:Criterion.answer",
+        old="return self.released(asked, private.spend(self.charge, figure))",
         new=(
-            "score = self.released(query, private.spend(self.charge, figure))\n"
-            "exact = private.with_plan((self.charge,)).spend(self.charge, query.figure)\n"
+            "score = self.released(asked, private.spend(self.charge, figure))\n"
+            "exact = private.with_plan((self.charge,)).spend(self.charge, asked.figure)\n"
             "return __import__('dataclasses').replace(score, passed=exact <= self.threshold)"
         ),
         tests=("tests/test_contracts.py::test_the_verdict_is_one_of_the_released_value",),

@@ -252,12 +252,12 @@ OF_THE_THEORY = (
     Mutation(
         name="verdict: an empty group is not paid for",
         breaks="the time and the meter tell of an empty group",
-        place="criteria.base:Criterion._release",
-        old="return self.released(query, private.spend(self.charge, figure))",
+        place="criteria.base:Criterion.answer",
+        old="return self.released(asked, private.spend(self.charge, figure))",
         new=(
-            "if query.void:\n"
-            "    return self._judged(math.nan, 'Laplace', 1.0, 1.0, self.epsilon)\n"
-            "return self.released(query, private.spend(self.charge, figure))"
+            "if asked.void:\n"
+            "    return self._judged(math.nan, 1.0, 1.0)\n"
+            "return self.released(asked, private.spend(self.charge, figure))"
         ),
         tests=(VALUES,),
     ),

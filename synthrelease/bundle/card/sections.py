@@ -15,6 +15,7 @@ import numpy as np
 from synthrelease.answers.stated import StatedAnswer, question, verdict
 from synthrelease.bundle.card.numbers import exact_epsilon, probability, program, rounded_down, rounded_up, share
 from synthrelease.bundle.limits import LEVEL, error_band, file_end, kept_rows, of_every_cell, public_facts, rows_were_drawn
+from synthrelease.criteria import explain
 from synthrelease.criteria.facts import figure, shown, words
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
@@ -378,13 +379,13 @@ def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
     known = criterion.criterion()
     if known is None:
         return f"A criterion of the kind {criterion.kind!r}."
-    return " ".join([known.sentence(public_facts(document)), *([known.agreed.words] if known.agreed else [])])
+    return " ".join([explain(known).sentence(public_facts(document)), *([known.agreed.words] if known.agreed else [])])
 
 
 def criterion_unit(criterion: CriterionPart, document: ReleaseDocument) -> str:
     """In what the figure is measured, empty for a plain number."""
     known = criterion.criterion()
-    return "" if known is None else known.figure_unit(public_facts(document))
+    return "" if known is None else explain(known).figure_unit(public_facts(document))
 
 
 def interval_text(interval: IntervalPart | None) -> str:

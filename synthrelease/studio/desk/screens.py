@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from synthrelease.bundle.write import commitment
+from synthrelease.criteria import explain
 from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.drafts import ASKED_FOR
 from synthrelease.data.schema import Column
 from synthrelease.data.texts import program, quoted_path
 from synthrelease.errors import InputError, SpecError, SynthreleaseError, percent
@@ -25,7 +27,7 @@ from synthrelease.spec.shortlist import cheaper_plan, narrowed
 from synthrelease.spec.tried import Changed, standing
 from synthrelease.studio.desk.files import CARD_LISTS, CARD_TEXTS, Rehearsals, Rehearsed, Running
 from synthrelease.studio.desk.strips import Strips, heat_map, marks
-from synthrelease.studio.drafting.edits import Guesses, kinds_asked_for, limits_of, table_of
+from synthrelease.studio.drafting.edits import Guesses, limits_of, table_of
 from synthrelease.studio.drafting.public_file import GroupingError, PublicBins, PublicFile
 from synthrelease.studio.drafting.toml_edit import Path_
 from synthrelease.studio.rehearsal.expected_noise import (
@@ -226,7 +228,7 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
         "asked": expected_answers(spec),
         "examples": _examples(spec),
         "inherited": file.base.name if file.base is not None and "acceptance" in file.inherited else "",
-        "kinds": kinds_asked_for(),
+        "kinds": ASKED_FOR,
         "columns": list(spec.schema.names),
         "rehearsed": rehearsed,
         "today": datetime.date.today().isoformat(),
@@ -235,8 +237,8 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
                 "place": place,
                 "name": each.name,
                 "threshold": f"{each.threshold:.15g}",
-                "unit": each.figure_unit(facts),
-                "sentence": each.sentence(facts),
+                "unit": explain(each).figure_unit(facts),
+                "sentence": explain(each).sentence(facts),
                 "reason": each.reason,
                 "agreed": each.agreed,
                 **_marked(each, looks.get(each.name)),
@@ -256,7 +258,7 @@ def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]
         "independent columns": look["independent_columns"],
     }
     alone = look["independent_columns"]
-    nothing = alone is not None and alone <= criterion.threshold and not criterion.asks_single_columns
+    nothing = alone is not None and alone <= criterion.threshold and not explain(criterion).asks_single_columns
     return {
         "marks": marks(criterion.threshold, *known.values(), bad=nothing),
         "told": [

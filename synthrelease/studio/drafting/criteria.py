@@ -11,8 +11,8 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.criteria import CRITERIA
-from synthrelease.criteria.facts import (
+from synthrelease.criteria import explain
+from synthrelease.criteria.drafts import (
     MOST_EPSILON,
     NOISE_SHARE,
     CriterionDraft,
@@ -20,8 +20,9 @@ from synthrelease.criteria.facts import (
     FileFacts,
     Partner,
     budget,
-    figure,
+    drafts_of,
 )
+from synthrelease.criteria.facts import figure
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import lattice, with_pairs
 from synthrelease.data.member_counts import RowsOnBins
@@ -152,7 +153,7 @@ def draft_acceptance(
     strongest = tuple(pair.columns for pair in tied_pairs(pairs)[: len(columns)])
     unique = once_only(table) if unique is None else unique
     file = FileFacts(columns=tuple(facts), n_rows=n_rows, cell=cell, unique=unique, strongest=strongest, members=tuple(members))
-    found = [each for criterion in CRITERIA.values() for each in criterion.drafts(file)]
+    found = drafts_of(file)
     drafted = tuple(each for each in found if isinstance(each, CriterionDraft))
     grouped = {name for draft in drafted for name in _names(draft.settings.get("by"))}
     return AcceptanceDraft(
@@ -279,7 +280,7 @@ def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
     """With the unit of its figures in the remark, where they have one."""
     facts = spec.setting.facts(spec.space[0].transformation)
     criterion = next(each for each in spec.criteria if each.name == draft.settings["name"])
-    unit = criterion.figure_unit(facts)
+    unit = explain(criterion).figure_unit(facts)
     below = "; below 0 is room to spare" if criterion.best_figure < 0 else ""
     return replace(draft, remark=f"{draft.remark} (in: {unit}{below})") if unit else draft
 

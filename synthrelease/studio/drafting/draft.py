@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.criteria.facts import MOST_UNIQUE, CriterionDraft
+from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Binning, IntervalBin, parse_bins
 from synthrelease.enclave.ingest import read_public

@@ -22,6 +22,7 @@ import numpy as np
 
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.columns import ALL_COLUMNS
+from synthrelease.criteria.drafts import ASKED_FOR
 from synthrelease.data.schema import Column, IntervalBin, parse_bins
 from synthrelease.errors import InputError, OutputError, SpecError, Unexpected, closest, listing
 from synthrelease.generators.measurements import FormulaTerm, folded, formula_of, read_terms
@@ -776,11 +777,6 @@ MARGIN = 0.02
 """By how much of all rows a group may be smaller than in the candidate, where the criteria say nothing else."""
 
 
-def kinds_asked_for() -> dict[str, str]:
-    """By their kind, what each criterion that can be asked for is about."""
-    return {kind: each.asked_for for kind, each in CRITERIA.items() if each.asked_for}
-
-
 def criterion_edits(
     spec: ReleaseSpec,
     acceptance: Mapping[str, Any],
@@ -797,7 +793,7 @@ def criterion_edits(
     Parameters
     ----------
     acceptance : its tables.
-    kind : of `kinds_asked_for`.
+    kind : of `ASKED_FOR`.
     columns : the column that it is about, and those of the table, or to group by.
     threshold, epsilon : numbers as they are written.
     value : a label of the column, for a kind that asks how often it occurs.
@@ -808,7 +804,7 @@ def criterion_edits(
     """
     named = list(dict.fromkeys(name for name in columns if name))
     unknown = [name for name in named if name not in spec.schema.by_name]
-    if kind not in kinds_asked_for() or unknown or not named:
+    if kind not in ASKED_FOR or unknown or not named:
         raise ValueError(f"Expected a kind of criterion and columns of the release, found {', '.join(unknown) or 'none'}.")
     settings = _settings(spec, kind, [spec.schema[name] for name in named], value)
     lines = {key: toml(each) for key, each in {"name": _name(spec, kind, named), "kind": kind, **settings}.items()}

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from synthrelease.criteria.facts import CriterionDraft
+from synthrelease.criteria.drafts import CriterionDraft
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import lattice
 from synthrelease.data.schema import Binning

@@ -453,7 +453,7 @@ _PAYS = Fraction(95, 100)
 def offered(spec: ReleaseSpec) -> list[str]:
     """Return a sentence where [partition] costs less and goes with the other settings: a record costs what its piece spends."""
     alone = spec.partition is None and not spec.publish_measurements and not spec.questions
-    if not alone or spec.setting.answered or spec.setting.measured_lines:
+    if not alone or spec.setting.answered or any(criterion.measured_line for criterion in spec.criteria):
         return []
     divided = replace(spec, partition=PartitionRule(fit=Fraction(1, 2)))
     now, then = spec.plan.total.epsilon, divided.plan.total.epsilon

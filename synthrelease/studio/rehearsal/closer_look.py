@@ -13,6 +13,7 @@ import numpy as np
 
 from synthrelease.answers.questions import Condition, parse_condition, parse_question
 from synthrelease.answers.stated import question
+from synthrelease.criteria import explain
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import LostPair, Offender, PublicCounts, figure
 from synthrelease.criteria.scoring import JointTest, uninformative
@@ -174,7 +175,7 @@ class PublicJudge:
             fitted = criterion.refit(table, candidate, self.spec.setting, fitted)
             value = criterion.score(table, candidate, self.spec.setting, fitted).value
             public = PublicCounts(counts=self.original)
-            offender = criterion.offender(public, candidate, self.spec.setting, fitted) if name else None
+            offender = explain(criterion).offender(public, candidate, self.spec.setting, fitted) if name else None
             found.append((value, offender))
         return found
 
@@ -279,7 +280,7 @@ def unguarded_pairs(
     def looked_at(pair: Pair) -> bool:
         names = frozenset(pair.columns)
         lost = LostPair(columns=names, distance=pair.distance, largest_cell=pair.largest_cell, n_columns=width)
-        return any(names <= table for table in measured) or any(each.guards(lost) for each in criteria)
+        return any(names <= table for table in measured) or any(explain(each).guards(lost) for each in criteria)
 
     by_strength = sorted(strongest_pairs(original, missing=with_gaps(configuration)), key=lambda pair: -pair.cramers_v)
     found = [pair for pair in by_strength if pair.cramers_v >= WEAKEST and not looked_at(pair)]
@@ -592,7 +593,7 @@ def verdicts(
         return ()
     threshold = criterion.threshold
     found = [ThresholdProblem(kind="says nothing", text=text) for text in uninformative(criterion, joint_test, sensitivity)]
-    if yardstick.independent <= threshold and not criterion.asks_single_columns:
+    if yardstick.independent <= threshold and not explain(criterion).asks_single_columns:
         text = (
             f"a table with independent columns passes it ({figure(yardstick.independent, 2)} against the threshold "
             f"{figure(threshold)}): it says nothing about the associations of columns."

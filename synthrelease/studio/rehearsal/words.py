@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.criteria import CRITERIA
+from synthrelease.criteria import explain, explanation_of
 from synthrelease.criteria.facts import figure, words
 from synthrelease.errors import listing, percent
 from synthrelease.privacy.charges import decimal_text
@@ -219,7 +219,7 @@ def finite(value: float) -> float | None:
 def units(rehearsal: Rehearsal) -> dict[str, str]:
     """In what the figure and the threshold of each criterion are measured; empty for a plain number."""
     facts = rehearsal.spec.setting.facts(rehearsal.spec.space[0].transformation)
-    return {criterion.name: criterion.figure_unit(facts) for criterion in rehearsal.spec.criteria}
+    return {criterion.name: explain(criterion).figure_unit(facts) for criterion in rehearsal.spec.criteria}
 
 
 def below_zero(rehearsal: Rehearsal) -> str:
@@ -330,7 +330,7 @@ def binding(rehearsal: Rehearsal) -> str:
         told += f" Where its largest error was, in {rehearsal.look.candidates} candidates (times): {many}."
     if look.offender is not None:
         told += f" In a typical one: {look.offender}."
-    elif why := CRITERIA[_kind(rehearsal, advice.name)].no_offender:
+    elif why := explanation_of(_kind(rehearsal, advice.name)).no_offender:
         told += f" It has no worst place: {why[0].lower()}{why[1:]}"
     return told
 

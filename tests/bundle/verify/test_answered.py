@@ -164,7 +164,7 @@ def test_a_smaller_risk_makes_wider_bounds(result: Release, tmp_path: Path) -> N
     found = []
     for risk in (Fraction(1, 100), Fraction(1, 10_000)):
         answers = replace(spec, bound_risk=risk).answers(result.measured)
-        limits = answers.limits(result.candidate.transformation, spec.setting.sums, spec.setting.raw)  # type: ignore[union-attr]
+        limits = answers.limits(result.candidate.transformation, spec.setting)  # type: ignore[union-attr]
         found.append(sum(int((each.high - each.low).sum()) for each in limits["marginals"]))
     assert found[0] < found[1]
 
@@ -176,14 +176,11 @@ def test_each_transformation_has_its_part_of_the_risk(result: Release) -> None:
     two = spec.answers(result.measured)
     assert two is not None
     assert two.transformations == 2
-    narrow, wide = replace(two, risk=Fraction(1, 10**6)), replace(two, risk=Fraction(1, 10**12), transformations=1, _kept={})
-    one = replace(two, risk=Fraction(1, 2 * 10**6), transformations=1, _kept={})
+    narrow, wide = replace(two, risk=Fraction(1, 10**6)), replace(two, risk=Fraction(1, 10**12), transformations=1, _known={})
+    one = replace(two, risk=Fraction(1, 2 * 10**6), transformations=1, _known={})
     widths = [
-        [
-            int((each.high - each.low).sum())
-            for each in found.limits(transformation, spec.setting.sums, spec.setting.raw)["marginals"]
-        ]
-        for found in (replace(narrow, _kept={}), one, wide)
+        [int((each.high - each.low).sum()) for each in found.limits(transformation, spec.setting)["marginals"]]
+        for found in (replace(narrow, _known={}), one, wide)
     ]
     assert widths[0] == widths[1] < widths[2]
 

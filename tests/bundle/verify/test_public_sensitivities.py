@@ -13,6 +13,7 @@ import pytest
 from synthrelease.bundle.document import interval_part, release_document
 from synthrelease.bundle.limits import public_facts, with_file_ends
 from synthrelease.bundle.verify_figures import figures
+from synthrelease.criteria import explain
 from synthrelease.privacy.grids import laplace_sd, noise_grid
 from synthrelease.published.charges import CriterionPart
 from synthrelease.published.document import ReleaseDocument
@@ -89,9 +90,9 @@ def test_facts_of_a_candidate_and_of_its_release_json_are_the_same() -> None:
         read = public_facts(document, table.counts, rebuild(document).raw)
         assert (direct.n, direct.columns, dict(direct.criteria)) == (read.n, read.columns, dict(read.criteria))
         for criterion in direct.criteria.values():
-            assert criterion.public_sensitivity(direct) == criterion.public_sensitivity(read)
-            assert criterion.sentence(direct) == criterion.sentence(read)
-            assert criterion.figure_unit(direct) == criterion.figure_unit(read)
+            assert explain(criterion).public_sensitivity(direct) == explain(criterion).public_sensitivity(read)
+            assert explain(criterion).sentence(direct) == explain(criterion).sentence(read)
+            assert explain(criterion).figure_unit(direct) == explain(criterion).figure_unit(read)
 
 
 def one_step_by_hand(document: ReleaseDocument, table: ReleasedTable, forbidden: Callable[[float, float], bool]) -> float:
@@ -117,7 +118,7 @@ def test_the_sensitivity_of_one_step_is_the_largest_share_of_a_record_that_the_r
         document = document.model_copy(update={"rules": []})
     criterion = part.criterion()
     assert criterion is not None
-    found = criterion.public_sensitivity(public_facts(document, table.counts, rebuild(document).raw))
+    found = explain(criterion).public_sensitivity(public_facts(document, table.counts, rebuild(document).raw))
     wanted = one_step_by_hand(document, table, lambda face, year: ruled and face == 1 and year > 6)
     assert found == pytest.approx(wanted, rel=1e-9)
     if ruled:
@@ -131,5 +132,5 @@ def test_one_step_on_bins_that_were_not_released_is_not_computed_again() -> None
     other = part.model_copy(update={"parameters": {**part.parameters, "representation": {"face": "categories", "year": "all"}}})
     criterion = other.criterion()
     assert criterion is not None
-    assert criterion.public_sensitivity(public_facts(document, table.counts, rebuild(document).raw)) is None
-    assert criterion.no_sensitivity
+    assert explain(criterion).public_sensitivity(public_facts(document, table.counts, rebuild(document).raw)) is None
+    assert explain(criterion).no_sensitivity

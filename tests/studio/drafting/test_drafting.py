@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from jsonschema import Draft202012Validator
 
-from synthrelease.criteria.facts import budget
+from synthrelease.criteria.drafts import budget
 from synthrelease.data.layout import Layout
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, SynthreleaseError

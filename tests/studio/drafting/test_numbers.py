@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.criteria.facts import CriterionDraft
+from synthrelease.criteria.drafts import CriterionDraft
 from synthrelease.criteria.groups import ConditionalMean
 from synthrelease.criteria.regressions import RegressionOneStep
 from synthrelease.data.schema import parse_bins

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from synthrelease.criteria import CRITERIA
-from synthrelease.criteria.facts import CriterionDraft
+from synthrelease.criteria.drafts import ASKED_FOR, CriterionDraft
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.criteria import with_threshold
-from synthrelease.studio.drafting.edits import criterion_edits, kinds_asked_for
+from synthrelease.studio.drafting.edits import criterion_edits
 from synthrelease.studio.drafting.toml_edit import changed
 from synthrelease.studio.rehearsal.closer_look import Yardstick
 from tests.helpers.tiny import write_config
@@ -29,7 +29,7 @@ ASKED = {
 
 
 def test_what_can_be_asked_for_is_tried_here() -> None:
-    assert kinds_asked_for().keys() == ASKED.keys()
+    assert ASKED_FOR.keys() == ASKED.keys()
 
 
 @pytest.mark.parametrize("what", list(ASKED))
