@@ -236,7 +236,8 @@ class KolmogorovDistanceExplained(SharesInGroupsExplained[KolmogorovDistance]):
 
 
 # A table can be right in every cell and wrong in what is read off it: in a small group an error of a cell is a large one of its
-# share. A difference in proportions looks at the shares themselves, P(hospital | diabetes) for example (theory 3.12).
+# share. A difference in proportions looks at the shares themselves, P(hospital | diabetes) for example (theory
+# 3.12, difference in proportions).
 
 
 @reads_members
