@@ -565,7 +565,9 @@ def run_audit(
 
 
 def _sensitivities(scope: Scope, most_records: int, jobs: int, progress: Progress) -> list[Enumeration]:
-    chosen = [sweep for sweep in sweeps() if scope.has_kind(sweep.kind) and scope.named(sweep.kind, sweep.name)]
+    wanted = [sweep for sweep in sweeps() if scope.has_kind(sweep.kind)]
+    every = [world for sweep in wanted for world in (sweep, *sweep.moved())]
+    chosen = [sweep for sweep in every if scope.named(sweep.kind, sweep.name)]
     found: list[Enumeration] = []
     for part in side_by_side(enumerate_sweep, [(sweep, most_records) for sweep in chosen], jobs):
         found.append(part)

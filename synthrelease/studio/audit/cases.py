@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations, combinations_with_replacement, islice, permutations
@@ -28,7 +28,7 @@ from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Charge, Meter
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.settings.columns import ColumnTable, InputTable
-from synthrelease.spec.columns import build_column, group_binning
+from synthrelease.spec.columns import Bins, build_column, group_binning
 
 # What counts of hits prove about epsilon: Clopper-Pearson bounds, and how many draws a wrong scale takes to be found.
 
@@ -103,44 +103,125 @@ def draws_to_find(more: float, less: float, claim: float, *, error: float, power
 # Tiny made-up worlds: a schema with its setting, tables of a few records over it, and all their neighbours.
 
 
-def integer_column(name: str, low: int, high: int, groups: Sequence[str] | None = None, *, missing: bool = False) -> Column:
-    """A column of whole numbers with one bin for each, and one for missing values where there can be such."""
-    alternatives: dict[str, list[str] | dict[str, list[str]]] = {"single": [f"{low}..{high}"]}
+@dataclass(frozen=True, kw_only=True)
+class Coding:
+    """The whole numbers that the codes 0, 1, ... of a column's bins stand for, `step` apart.
+
+    A world whose numbers begin at 0 cannot tell the highest number from the distance of the highest and the lowest.
+
+    Attributes
+    ----------
+    lowest : of the numbers in the first bin.
+    step : how many whole numbers share a bin; odd, so that the number that stands for a bin is whole.
+    categories : whether the bins are ordered categories that have these numbers.
+    """
+
+    lowest: int = 0
+    step: int = 1
+    categories: bool = False
+
+    def number(self, code: int) -> int:
+        """The number that stands for a bin: the middle of its numbers."""
+        return self.lowest + self.step * code + self.step // 2
+
+    def labels(self, text: str) -> list[str]:
+        """The labels of the bins with the codes of a text such as "1-2" or "1"."""
+        if self.categories:
+            return [str(self.number(code)) for code in codes_of(text)]
+        return [_interval(self._ends(code, code), "-" if self.lowest >= 0 else " to ") for code in codes_of(text)]
+
+    def bins(self, texts: Sequence[str]) -> Bins:
+        """As a configuration writes bins that each hold the codes of a text."""
+        if self.categories:
+            return {" or ".join(self.labels(text)): self.labels(text) for text in texts}
+        return [_interval(self._ends(codes_of(text)[0], codes_of(text)[-1]), " - ") for text in texts]
+
+    def _ends(self, first: int, last: int) -> tuple[int, int]:
+        return self.lowest + self.step * first, self.lowest + self.step * (last + 1) - 1
+
+
+def codes_of(text: str) -> range:
+    """The codes from 1 to 2 of "1-2", or 1 of "1"."""
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def _interval(ends: tuple[int, int], between: str) -> str:
+    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]}{between}{ends[1]}"
+
+
+FROM_0 = Coding()
+
+
+def integer_column(
+    name: str, low: int, high: int, groups: Sequence[str] | None = None, *, missing: bool = False, step: int = 1
+) -> Column:
+    """A column of whole numbers with a bin for each `step` of them, and one for missing values where there can be such."""
+    alternatives: dict[str, list[str] | dict[str, list[str]]] = {"single": [f"{low}-{high} by {step}"]}
     policy: Literal["bin", "error"] = "bin" if missing else "error"
     table = ColumnTable(kind="integer", bounds=(low, high), alternatives=alternatives, missing=policy)
     return build_column(name, table, InputTable(), [], groups)
 
 
+def _category_column(name: str, high: int, coding: Coding, groups: Bins | None, *, missing: bool) -> Column:
+    labels = coding.labels(f"0-{high}")
+    numbers = {label: coding.number(code) for code, label in enumerate(labels)}
+    policy: Literal["bin", "error"] = "bin" if missing else "error"
+    table = ColumnTable(kind="category", categories=labels, numbers=numbers, ordered=True, missing=policy)
+    column = build_column(name, table, InputTable(), [], groups)
+    return replace(column, alternatives={"single": column.alternatives["categories"]})
+
+
 class World:
-    """Integer columns from 0 to a highest value with single-value bins, no rules, and any criteria.
+    """Columns of whole numbers from 0 to a highest value, a bin for each, without rules; with any criteria.
 
     Columns named `missing` have one more bin, the last, for records without a value. A cell's code counts all combinations of
     values, the last column varying fastest.
 
     Parameters
     ----------
+    groups : of the bins of columns, by their codes: {"b": ["0", "1-2"]}.
     linked : how columns are those of a root and its members; then records are those of such roots alone.
+    coding : the numbers that the bins stand for, in all columns but the number of members.
     """
 
     def __init__(
         self,
         highs: Mapping[str, int],
-        groups: Mapping[str, list[str]] | None = None,
+        groups: Mapping[str, Sequence[str]] | None = None,
         missing: Collection[str] = (),
         linked: Linked | None = None,
+        coding: Coding = FROM_0,
     ):
-        groups, self.missing, self.linked = groups or {}, frozenset(missing), linked
+        self.missing, self.linked, self._coding = frozenset(missing), linked, coding
+        bins = {name: self.coding(name).bins(texts) for name, texts in (groups or {}).items()}
         self.schema = Schema(
-            columns=tuple(
-                integer_column(name, 0, high, groups.get(name), missing=name in self.missing) for name, high in highs.items()
-            ),
-            linked=linked,
+            columns=tuple(self._column(name, high, bins.get(name)) for name, high in highs.items()), linked=linked
         )
         self.transformation = Transformation(
             schema=self.schema, binnings=tuple(column.alternatives["single"] for column in self.schema.columns)
         )
         self.layout = self.transformation.layout
-        self.groups = {name: group_binning(self.schema[name], bins) for name, bins in groups.items()}
+        self.groups = {name: group_binning(self.schema[name], groups) for name, groups in bins.items()}
+
+    def coding(self, name: str) -> Coding:
+        """The coding of a column, also of one that members have; a difference of two columns is a number of steps."""
+        if self.linked is not None and name == self.linked.size:
+            return FROM_0
+        return Coding(step=self._coding.step, lowest=-(self._coding.step // 2)) if " - " in name else self._coding
+
+    def label(self, name: str, text: str) -> str:
+        """The label of the bin, or of the group, with the codes of a text."""
+        if name not in self.groups:
+            return self.coding(name).labels(text)[0]
+        return self.groups[name].labels[self.groups[name].of_atom[codes_of(text)[0]]]
+
+    def _column(self, name: str, high: int, groups: Bins | None) -> Column:
+        coding, missing = self.coding(name), name in self.missing
+        if coding.categories:
+            return _category_column(name, high, coding, groups, missing=missing)
+        last = coding.lowest + coding.step * (high + 1) - 1
+        return integer_column(name, coding.lowest, last, groups, missing=missing, step=coding.step)
 
     @cached_property
     def cells(self) -> tuple[int, ...]:

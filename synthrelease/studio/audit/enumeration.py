@@ -37,7 +37,7 @@ from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.charges import RowsRule, decimal_text
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
-from synthrelease.studio.audit.cases import Case, ResizedPairs, Rows, World, file_pairs, pair_numbers, resized_pairs
+from synthrelease.studio.audit.cases import FROM_0, Case, ResizedPairs, Rows, World, file_pairs, pair_numbers, resized_pairs
 from synthrelease.studio.audit.exact import exact_figures, least_slack
 from synthrelease.studio.audit.examples import criterion_sweeps
 from synthrelease.studio.audit.sweep import SMALL, WIDE, Neighbours, Sweep, Table, criterion
@@ -122,7 +122,8 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
     tables = world.dense(codes)
     first, second = neighbour_pairs(tables)
     bins = tuple((name, high + (name in sweep.missing)) for name, high in sweep.highs.items())  # the last one's index
-    resized = resized_pairs(bins, n, n_file) if sweep.linked is None else ResizedPairs.none()
+    plain = sweep.linked is None and sweep.coding == FROM_0  # which rows are left out asks for no number
+    resized = resized_pairs(bins, n, n_file) if plain else ResizedPairs.none()
     scorer = CodeFigures(sweep, world)
     privates = [scorer.behind_the_door(table) for table in codes]
     violations, disagreements, largest = 0, resized.contradictions, Fraction(0)

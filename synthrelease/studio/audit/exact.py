@@ -33,10 +33,12 @@ from synthrelease.criteria.marginals import (
 from synthrelease.criteria.mean_of_roots import MeanOfRoots
 from synthrelease.criteria.regressions import RegressionOneStep, RegressionPrediction
 from synthrelease.criteria.shares import DifferenceInProportions, KolmogorovDistance
-from synthrelease.studio.audit.cases import World
+from synthrelease.studio.audit.cases import Coding, World
 
 SMALLEST = Fraction(1, 2**20)
 """Least sensitivity of a figure that a candidate may make constant, as a share of the whole range."""
+UNIT = 2**20
+"""The whole number that the largest weight counts as."""
 _LOWEST = -(2**30)
 """The slack of a candidate that no private table can make pass."""
 _MISSING = -(10**6)
@@ -75,7 +77,7 @@ class RowsOfRecords:
 
     Attributes
     ----------
-    columns : by name (n_rows,) the value of every distinct row; `_MISSING` where it has none.
+    columns : by name (n_rows,) the bin of every distinct row, or the difference of two; `_MISSING` where it has none.
     made : (n_cells, n_rows) how many of each row a record in a cell makes.
     """
 
@@ -87,6 +89,11 @@ class RowsOfRecords:
     def most(self) -> int:
         """The most rows that a record makes."""
         return int(self.made.sum(axis=1).max())
+
+    def numbers(self, name: str) -> np.ndarray:
+        """(n_rows,) the numbers that stand for the bins of a column; any number where there is none."""
+        coding = self.world.coding(name)
+        return coding.step * self.columns[name] + coding.number(0)
 
     def valued(self, *names: str) -> np.ndarray:
         """(n_rows,) 1 for rows with a value in all of these columns."""
@@ -105,7 +112,8 @@ class RowsOfRecords:
         if name in self.world.groups:
             known = self.world.groups[name].labels
             return np.sum([self.groups(name)[known.index(label)] for label in labels], axis=0)
-        return np.isin(self.columns[name], [int(label) for label in labels]).astype(np.int64)
+        known = self.world.coding(name).labels(f"0-{int(self.columns[name].max())}")
+        return np.isin(self.columns[name], [known.index(label) for label in labels]).astype(np.int64)
 
 
 @lru_cache(maxsize=8)
@@ -185,15 +193,14 @@ def weighted(criterion: WeightedMarginalError, rows: RowsOfRecords, tables: np.n
 
     Theory 3.20, weighted marginal error. Void where no synthetic row has a weight.
     """
-    weights = rows.columns[criterion.weight]
-    total, heaviest = int(synthetic @ weights), int(weights.max())
+    numbers = rows.numbers(criterion.weight)
+    weights = (2 * UNIT * numbers + numbers.max()) // (2 * numbers.max())  # to the nearest multiple of w_max / 2^20
+    total = int(synthetic @ weights)
     every = AbsoluteMarginalError(
         name="every", kind="absolute_marginal_error", threshold=1, epsilon=Fraction(1), largest=criterion.largest
     )
     worst = absolute(every, rows, tables * weights, synthetic * weights).numerators
-    # without any weight the program divides by its unit of weight, a 2^20th of the heaviest
-    whole = Fraction(total) if total else Fraction(heaviest, 2**20)
-    return ExactFigures(worst * whole.denominator, whole.numerator, Fraction(heaviest) / whole, void=total == 0)
+    return ExactFigures(worst, max(1, total), Fraction(UNIT, max(1, total)), void=total == 0)
 
 
 def _sub_tables(
@@ -270,7 +277,7 @@ def conditional_mean(
     n, (low, high) = int(synthetic.sum()), (Fraction(str(end)) for end in criterion.range)
     unit = math.lcm(2 * low.denominator, 2 * high.denominator)
     # rows without a value are in no group, whatever number stands here for them
-    scaled = np.clip(rows.columns[criterion.column] * unit, int(low * unit), int(high * unit))
+    scaled = np.clip(rows.numbers(criterion.column) * unit, int(low * unit), int(high * unit))
     middle, margin = int((low + high) / 2 * unit), math.ceil(Fraction(str(criterion.size_margin)) * n)
     groups = _groups(criterion, rows)
     sizes = [max(1, int(synthetic @ group) - margin) for group in groups]
@@ -406,7 +413,7 @@ def one_step(criterion: RegressionOneStep, rows: RowsOfRecords, tables: np.ndarr
     Where a is constant in S there is no slope: the figure is 0, and never passes. n are the synthetic rows that have both
     columns; a record that lacks one adds 0.
     """
-    valued, feature = rows.valued("a", "b"), rows.columns["a"]
+    valued, feature = rows.valued("a", "b"), rows.numbers("a")
     n, synthetic = max(1, int(synthetic @ valued)), synthetic * valued
     low, high = (Fraction(str(end)) for end in criterion.range)
     intercept, slope = _least_squares(rows, synthetic)
@@ -434,7 +441,7 @@ def logistic(criterion: LogisticRegression, rows: RowsOfRecords, tables: np.ndar
     if any(not 0 < hit < size for hit, size in zip(hits, sizes, strict=True)):
         return ExactFigures(np.zeros(len(tables), dtype=np.int64), 1, SMALLEST / m, void=True)
     steps = []
-    for (a, _, present), outcome in zip(_points(rows, valued), y.tolist(), strict=True):
+    for a, present, outcome in zip(rows.columns["a"].tolist(), valued.tolist(), y.tolist(), strict=True):
         if not present:
             steps.append(Fraction(0))
             continue
@@ -448,7 +455,7 @@ def logistic(criterion: LogisticRegression, rows: RowsOfRecords, tables: np.ndar
 
 def _points(rows: RowsOfRecords, valued: np.ndarray) -> Iterator[tuple[int, int, int]]:
     """Feature and target of every distinct row, and 1 where it has both."""
-    return zip(rows.columns["a"].tolist(), rows.columns["b"].tolist(), valued.tolist(), strict=True)
+    return zip(rows.numbers("a").tolist(), rows.numbers("b").tolist(), valued.tolist(), strict=True)
 
 
 def _sums(tables: np.ndarray, numbers: Sequence[Fraction]) -> tuple[np.ndarray, int]:
@@ -459,7 +466,7 @@ def _sums(tables: np.ndarray, numbers: Sequence[Fraction]) -> tuple[np.ndarray, 
 
 def _least_squares(rows: RowsOfRecords, synthetic: np.ndarray) -> tuple[Fraction, Fraction]:
     """Intercept and slope of the line through a synthetic table; slope 0 where the feature is constant."""
-    n, feature, target = max(1, int(synthetic.sum())), rows.columns["a"], rows.columns["b"]
+    n, feature, target = max(1, int(synthetic.sum())), rows.numbers("a"), rows.numbers("b")
     a, b = (Fraction(int(synthetic @ values), n) for values in (feature, target))
     variance = Fraction(int(synthetic @ feature**2), n) - a**2
     covariance = Fraction(int(synthetic @ (feature * target)), n) - a * b
@@ -475,7 +482,7 @@ def means_of_roots(criterion: MeanOfRoots, world: World, tables: np.ndarray, syn
     low, high = (Fraction(str(end)) for end in criterion.limits)
     cells = list(world.cells)
     roots = [_with_members(criterion, world, cell) for cell in cells]
-    numbers = [_number_of_root(criterion, members) for _, members in roots]
+    numbers = [_number_of_root(criterion, members, world.coding(criterion.column)) for _, members in roots]
     present = np.array([number is not None for number in numbers])
     clipped = [Fraction(0) if number is None else min(max(number, low), high) for number in numbers]
     groups = [present] if criterion.overall else []
@@ -505,13 +512,15 @@ def _with_members(criterion: MeanOfRoots, world: World, cell: int) -> tuple[Row,
     return row, [row]
 
 
-def _number_of_root(criterion: MeanOfRoots, members: Iterable[Row]) -> Fraction | None:
-    values = [value for member in members if (value := member[criterion.column]) is not None]
+def _number_of_root(criterion: MeanOfRoots, members: Iterable[Row], coding: Coding) -> Fraction | None:
+    values = [code for member in members if (code := member[criterion.column]) is not None]
     if criterion.number == "agreement":
         pairs = [first == second for first, second in combinations(values, 2)]
         return Fraction(sum(pairs), len(pairs)) if pairs else None
     if criterion.bins:
-        values = [int(str(value) in criterion.bins) for value in values]
+        values = [int(coding.labels(str(code))[0] in criterion.bins) for code in values]
+    else:
+        values = [coding.number(code) for code in values]
     if criterion.number == "sum":
         return Fraction(sum(values))
     return Fraction(sum(values), len(values)) if values else None

@@ -20,8 +20,9 @@ from synthrelease.generators.marginals import Marginals
 from synthrelease.generators.measured_noise import TABLE_CHANGE
 from synthrelease.generators.privbayes_mechanism import _measure, dependence_score, score_sensitivity
 from synthrelease.privacy.charges import Charge
-from synthrelease.studio.audit.cases import World, pair_numbers, resized_pairs
+from synthrelease.studio.audit.cases import FROM_0, Coding, World, pair_numbers, resized_pairs
 from synthrelease.studio.audit.enumeration import Enumeration, Recording, neighbour_pairs
+from synthrelease.studio.audit.sweep import CODINGS
 
 PRIOR = Prior(
     intercept=0.5,
@@ -118,6 +119,10 @@ def _models() -> Iterator[MeasuredModel]:
         for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}, {"a": 1, "b": 1}):
             world = World(highs)
             yield MeasuredModel.of(f"functional mechanism: moments, {name}", highs, _moments(world, prior), tight=False)
+    for words, coding in CODINGS.items():
+        highs = {"a": 1, "b": 1}
+        moments = _moments(World(highs), None, coding)
+        yield MeasuredModel.of(f"functional mechanism: moments, {words}", highs, moments, tight=False)
 
 
 def _enumerated(model: MeasuredModel, most_records: int) -> Enumeration:
@@ -289,8 +294,9 @@ def _scored(world: World, asked: CompetingTable) -> Callable[[int], Measured]:
     return lambda n: Measured(values=values, sensitivity=TABLE_CHANGE * asked.weight)
 
 
-def _moments(world: World, prior: Prior | None) -> Callable[[int], Measured]:
-    design = Design.of(tuple(np.arange(float(size)) for size in world.layout.sizes), np.ones(world.layout.n_cells, bool), prior)
+def _moments(world: World, prior: Prior | None, coding: Coding = FROM_0) -> Callable[[int], Measured]:
+    numbers = tuple(np.array([float(coding.number(code)) for code in range(size)]) for size in world.layout.sizes)
+    design = Design.of(numbers, np.ones(world.layout.n_cells, bool), prior)
 
     def values(table: tuple[int, ...]) -> np.ndarray:
         recorder = Recording()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.functional import LinearModel
 from synthrelease.data.linked import Linked, slot_name
-from synthrelease.studio.audit.cases import World
+from synthrelease.studio.audit.cases import FROM_0, Coding, World
 
 WIDE = {"a": 1, "b": 2}
 TALL = {"a": 2, "b": 1}
@@ -19,6 +19,16 @@ SMALL = {"a": 1, "b": 1}
 """Worlds: columns -> the highest of their whole numbers, the lowest is 0."""
 HALVES = {"b": ["0", "1-2"]}
 """[groups] of `WIDE`."""
+
+CODINGS = {
+    "7 more": Coding(lowest=7),
+    "7 less": Coding(lowest=-7),
+    "3 apart": Coding(lowest=4, step=3),
+    "categories": Coding(lowest=18, step=5, categories=True),
+}
+"""The numbers of worlds whose lowest number is not 0."""
+MOVED_RECORDS = 2
+"""Records of the tables there."""
 
 Table = tuple[int, ...]
 """A table by the codes of its records' cells."""
@@ -47,6 +57,7 @@ class Sweep:
     furthest : a triple that moves the figure furthest, of which the statistical audit draws.
     linked : of the `World`.
     most : how many records its tables have at most, where the world is larger than most.
+    coding : of the `World`; criteria and fitted line are those of this world.
     """
 
     name: str
@@ -61,10 +72,38 @@ class Sweep:
     furthest: Neighbours | None = None
     linked: Linked | None = None
     most: int | None = None
+    coding: Coding = FROM_0
 
     @property
     def world(self) -> World:
-        return World(self.highs, self.groups, self.missing, self.linked)
+        return World(self.highs, self.groups, self.missing, self.linked, self.coding)
+
+    def moved(self) -> Iterator[Sweep]:
+        """The same in worlds of other numbers, with fewer records; where the criterion can be asked there at all.
+
+        A figure that adds up numbers of which the lowest is 0 moves by no more than the highest less the lowest, and one whose
+        noise pays for that distance alone looks right. So no kind is seen in such a world only.
+        """
+        for words, coding in CODINGS.items():
+            world = World(self.highs, self.groups, self.missing, self.linked, coding)
+            criteria = tuple(recoded(criterion, world) for criterion in self.criteria)
+            setting, by_name = world.setting(*criteria), {criterion.name: criterion for criterion in criteria}
+            if any(mistake for criterion in criteria for mistake in criterion.mistakes(setting, by_name)):
+                continue
+            line = self.fitted
+            if line is not None:  # through the same points of a and b
+                first, slope = coding.number(0), line.coefficients
+                line = LinearModel(intercept=coding.step * line.intercept + first - float(slope[0]) * first, coefficients=slope)
+            yield replace(
+                self,
+                name=f"{self.name}, {words}",
+                criteria=criteria,
+                fitted=line,
+                furthest=None,
+                most=MOVED_RECORDS if self.linked is None else 1,
+                tight=self.tight and self.attained <= MOVED_RECORDS and self.linked is None,
+                coding=coding,
+            )
 
     @property
     def kind(self) -> str:
@@ -129,6 +168,20 @@ class Households:
 def criterion(kind: str, **fields: object) -> Criterion:
     """A criterion with a budget of 1, for enumeration and audit."""
     return CRITERIA[kind].model_validate({"name": kind, "kind": kind, "threshold": 1.5, "epsilon": 1, **fields})
+
+
+def recoded(judged: Criterion, world: World) -> Criterion:
+    """A criterion over codes, as it stands where bins have other numbers: the ends of its range, and the bins that it names."""
+    column = str(getattr(judged, "column", getattr(judged, "target", "b")))
+    coding, settings = world.coding(column), judged.model_dump(exclude_unset=True)
+    for name in {"bins", "positive"} & settings.keys():
+        settings[name] = [world.label(column, text) for text in settings[name]]
+    number = settings.get("number")
+    if (ends := settings.get("range")) and number != "agreement" and not (number == "sum" and settings.get("bins")):
+        settings["range"] = [coding.number(0) + coding.step * end for end in ends]
+    if coding.step > 1 and "values" in type(judged).model_fields:
+        settings["values"] = "bins"  # a bin of several numbers stands for one of them
+    return type(judged).model_validate(settings)
 
 
 def sweep(
