@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthrelease.privacy.plan import Plan
+from synthrelease.requests import RehearsalRequest, ReleaseRequest
 from synthrelease.sources.paths import checked_path
 
 if TYPE_CHECKING:
@@ -91,30 +92,29 @@ def rehearse(
     >>> found.n_rows, found.seed
     (400, 1)
     """
-    from synthrelease.sources.source import Source
     from synthrelease.spec.load import load_spec
-    from synthrelease.studio.rehearsal.attempts import RaceGoal
-    from synthrelease.studio.rehearsal.rehearse import Workers
     from synthrelease.studio.rehearsal.rehearse import rehearse as run
     from synthrelease.studio.rehearsal.report import write_report
 
-    spec, out = load_spec(config), checked_path(out)
-    found = run(
-        spec,
-        Source.of(data, table, members),
-        out,
-        goal=RaceGoal(target=target, keep=keep),
-        workers=Workers(jobs=jobs),
-        seed=seed,
+    request = RehearsalRequest(
+        config=checked_path(config),
+        data=str(data),
+        out=checked_path(out),
+        table=table,
+        members=None if members is None else str(members),
+        jobs=jobs,
+        target=target,
+        keep=keep,
         minutes=minutes,
+        seed=seed,
         copies=copies,
-        quasi_identifiers=quasi_identifiers,
+        quasi_identifiers=None if quasi_identifiers is None else tuple(quasi_identifiers),
         noise_level=noise_level,
         nothing=nothing,
-        progress=progress,
     )
-    write_report(found, out, noise_level)
-    return found
+    rehearsal = run(load_spec(request.config), request, progress=progress)
+    write_report(rehearsal, request.out, noise_level)
+    return rehearsal
 
 
 def release(
@@ -189,7 +189,6 @@ def release(
     from synthrelease import publish as room
     from synthrelease.privacy.charges import decimal_text
     from synthrelease.published import load
-    from synthrelease.sources.source import Source
 
     class Told(room.Listener):
         def cheaper(self, spec: room.ReleaseSpec, proposal: room.PlanTable) -> None:
@@ -211,9 +210,11 @@ def release(
         def phase(self, name: str) -> None:
             progress(name)
 
-    request = room.ReleaseRequest(
+    request = ReleaseRequest(
         config=checked_path(config),
-        data=Source.of(data, table, members),
+        data=str(data),
+        table=table,
+        members=None if members is None else str(members),
         out=checked_path(out),
         jobs=jobs,
         shortlist=_path(shortlist),
@@ -224,6 +225,7 @@ def release(
         sign=_path(sign),
         password_file=_path(password_file),
         archive=_path(archive),
+        backend="loky" if address is None else "dask",
         address=address,
         unrehearsed=unrehearsed,
         rows=rows,

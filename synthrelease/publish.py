@@ -40,8 +40,9 @@ from synthrelease.releasing.dry_run import DryRun, dry_run
 from synthrelease.releasing.opening import check_opens, tables_to_read
 from synthrelease.releasing.record_numbers import PieceOfRegister
 from synthrelease.releasing.release import KnownSplit, Release, piece_to_read, release
+from synthrelease.requests import ReleaseRequest
 from synthrelease.settings.base import RELEASED
-from synthrelease.sources.source import Source, check_members, check_pieces
+from synthrelease.sources.source import check_members, check_pieces
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import PlanTable, cheaper_plan, narrowed, rehearsed_on
@@ -55,46 +56,6 @@ SPENT = (
     "Nothing was published. The whole planned budget counts as spent, because the file was opened. Run `synthrelease check "
     "--data` before a release: it finds files, columns and values that do not fit."
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReleaseRequest:
-    """What a steward asks for.
-
-    Attributes
-    ----------
-    config, data, out : the configuration, the private file (or folder, or table: `Source`), and a new folder for the released
-        files.
-    jobs : processes that run rounds ahead of need.
-    shortlist : draw from these configurations only.
-    ledger : the budget ledger of the dataset. Without one, OUT.ledger is used, which knows only of releases into `out`.
-    split_key : the secret key of the split that the ledger notes, where the release reads a piece of a register; LEDGER.key
-        when omitted.
-    dataset, expect_head : the name that the ledger must have, and the head from the steward's logbook.
-    sign, password_file : a private key, and a file with its password.
-    archive : a new .zip of the released folder.
-    address : of a Dask scheduler whose workers count the files of the table (`enclave.many_files`); None to count them here.
-    unrehearsed : also of two files that were changed since they were tried on public data, or of which nothing is known.
-    rows : of the private file, as far as somebody says: criteria that no table of so many rows can meet are refused.
-    nobodys : the data are simulated and come with the program: no ledger is kept. For the demonstration alone.
-    """
-
-    config: Path
-    data: Path | Source
-    out: Path
-    jobs: int = 1
-    shortlist: Path | None = None
-    ledger: Path | None = None
-    split_key: Path | None = None
-    dataset: str | None = None
-    expect_head: str | None = None
-    sign: Path | None = None
-    password_file: Path | None = None
-    archive: Path | None = None
-    address: str | None = None
-    unrehearsed: bool = False
-    rows: int | None = None
-    nobodys: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,14 +139,16 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
     proposal = None if request.shortlist is None else cheaper_plan(spec, request.shortlist)
     if proposal is not None:
         listener.cheaper(spec, proposal)
-    checked, data = check_before_spending(spec, request), Source.of(request.data)
+    checked = check_before_spending(spec, request)
     known = request.nobodys or request.unrehearsed or tried(spec, request.shortlist)
     if not known and not listener.never_tried(spec):
         raise InputError(f"{request.config}: {NEVER} {INSTEAD}.")
     listener.tried(dry_run(spec, checked.priors, request.jobs))
     with ExitStack() as held:
         # a cluster that is not there, is not fit for private rows or does not see the files is found before the charge
-        run = None if request.address is None else held.enter_context(counting_cluster(request.address, *data.tables()))
+        run = (
+            None if request.address is None else held.enter_context(counting_cluster(request.address, *request.source.tables()))
+        )
         places = Places(
             folder=held.enter_context(taking(request.out)),
             archive=None if request.archive is None else held.enter_context(taking(request.archive, "an archive")),
@@ -236,7 +199,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     for generator in spec.space.generators:
         generator.load()
     priors = read_priors(spec)
-    data = Source.of(request.data)
+    data, on_a_cluster = request.source, request.address is not None
     if not data.is_there():
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
     check_members(data, asked=spec.schema.linked is not None)
@@ -251,14 +214,14 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
         role = f"what {request.shortlist} was rehearsed on"
         public.append(CalledPublic(role=role, size=rehearsed.bytes, digest=rehearsed.sha256))
         tables.append(rehearsed.table)
-    if request.address is not None and not data.holds_files():
+    if on_a_cluster and not data.holds_files():
         raise InputError(
             f"{data}: expected a folder, a pattern or an object store whose files a cluster counts, found one table. Nothing "
             "was spent."
         )
-    if request.address is not None and spec.schema.linked is not None:
+    if on_a_cluster and spec.schema.linked is not None:
         check_pieces(data)
-    if request.address is not None and spec.unit.key is not None:
+    if on_a_cluster and spec.unit.key is not None:
         raise InputError(f"expected no cluster with [unit] key: {TOGETHER} Nothing was spent.")
     for source, schema, more in tables_to_read(spec.schema, data):
         persons = [] if spec.unit.key is None else [spec.unit.key, *spec.unit.order]
@@ -272,7 +235,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
         expect_head=request.expect_head,
     )
     key = _key(request)
-    piece = piece_to_read(spec, known, on_a_cluster=request.address is not None)
+    piece = piece_to_read(spec, known, on_a_cluster=on_a_cluster)
     check_ledger(spec, request, piece)
     size = released_bytes(spec, documents, data)
     return Checked(spec=spec, priors=priors, public_tables=tuple(tables), key=key, size=size, piece=piece)
@@ -351,7 +314,7 @@ def _charged_for(spec: ReleaseSpec) -> str:
 
 def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
     """Other ledgers beside the output, beside the private file and in the working folder. They are not opened."""
-    own, data = place_beside(request.out), Source.of(request.data).path
+    own, data = place_beside(request.out), request.source.path
     beside = () if data is None else (data.absolute().parent,)
     folders = dict.fromkeys((own.parent, *beside, Path.cwd()))
     found: set[Path] = set()
@@ -371,7 +334,7 @@ def _spent(
     try:
         result = release(
             checked.spec,
-            request.data,
+            request.source,
             jobs=request.jobs,
             progress=listener.phase,
             priors=checked.priors,

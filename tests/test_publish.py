@@ -26,8 +26,9 @@ from synthrelease.errors import BudgetError, InputError, InternalError, Interrup
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.privacy.plan import check_delta
 from synthrelease.privacy.protection import core_limit, protected, set_core_limit
-from synthrelease.publish import ReleaseRequest, publish
+from synthrelease.publish import publish
 from synthrelease.releasing.release import Release
+from synthrelease.requests import ReleaseRequest
 from synthrelease.resources import file_digest
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec

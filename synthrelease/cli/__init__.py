@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from synthrelease import __version__
-from synthrelease.cli.commands import LateCommands, be_quiet
+from synthrelease.cli.commands import LazyGroup, be_quiet
 from synthrelease.cli.terminal import STOPPED, err, screen
 from synthrelease.errors import SynthreleaseError, failure_of
 from synthrelease.sources.paths import without_secrets
@@ -30,7 +30,7 @@ def _print_version(asked: bool) -> None:
 
 
 app = typer.Typer(
-    cls=LateCommands,
+    cls=LazyGroup,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -1,26 +1,65 @@
 """The commands by their names, each loaded when it is asked for, in a process that shows nothing private.
 
+A command is a function with typed parameters and help texts in its docstring (`requests`). From both the library that reads
+arguments learns its options.
+
 Beside what protects private data (`protection`): what looks like a connection string is not quoted where arguments are wrong
-(`sources`); a terminal that cannot show a letter would make the program fail after the
-budget is spent, and a closed terminal would leave its worker processes behind.
+(`sources`); a terminal that cannot show a letter would make the program fail after the budget is spent, and a closed terminal
+would leave its worker processes behind.
 """
 
 from __future__ import annotations
 
+import inspect
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from inspect import getdoc
+from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from synthrelease.privacy.protection import protect
+from synthrelease.requests import Option, flags, help_texts, names_in, shown_options
 from synthrelease.resources import Kinds
 from synthrelease.sources.paths import checked_path, without_secrets
+
+COMMANDS: Mapping[str, str | Mapping[str, str]] = {
+    "init": "drafting:init",
+    "leave-out": "drafting:leave_out",
+    "numbers": "drafting:numbers",
+    "schema": "specifying:schema",
+    "plan": "specifying:plan",
+    "check": "specifying:check",
+    "simulate": "rehearsing:simulate",
+    "rehearse": "rehearsing:rehearse",
+    "compare": "rehearsing:compare",
+    "allocate": "rehearsing:allocate",
+    "commit": "specifying:commit",
+    "release": "releasing:release",
+    "demo": "releasing:demo",
+    "bound": "reading:bound",
+    "estimate": "reading:estimate",
+    "verify": "reading:verify",
+    "card": "reading:card",
+    "keygen": "reading:keygen",
+    "audit": "reading:audit",
+    "desk": "drafting:desk",
+    "ledger": {
+        "open": "releasing:open_new",
+        "split": "releasing:split",
+        "years": "releasing:plan_years",
+        "show": "releasing:show",
+        "renew": "releasing:renew",
+    },
+}
+"""Of each command the function, or its own commands. In the order in which the help has them."""
+
+GROUPS = {"ledger": "The privacy budget of a dataset across releases."}
 
 
 class QuietCommand(TyperCommand):
@@ -29,16 +68,20 @@ class QuietCommand(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """As the library does. Raises InputError for such a path."""
         for parameter in self.params:
-            found = ctx.params.get(parameter.name)
-            for value in found if isinstance(found, list | tuple) else [found]:
+            given = ctx.params.get(parameter.name)
+            for value in given if isinstance(given, list | tuple) else [given]:
                 # the library gives a path, and before version 0.20 its text
                 if isinstance(value, Path) or (isinstance(value, str) and _kind(parameter) == "path"):
                     checked_path(value)
         return super().invoke(ctx)
 
 
-class QuietGroup(TyperGroup):
+class LazyGroup(TyperGroup):
     """The commands. Where their arguments are wrong, the message quotes none that looks like a connection string."""
+
+    def __init__(self, *args: Any, places: Mapping[str, str | Mapping[str, str]] = COMMANDS, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.commands: Any = _Built(places)  # the library only reads them
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """As the library does; the arguments of the whole command line are looked at here."""
@@ -49,6 +92,74 @@ class QuietGroup(TyperGroup):
         """As the library does; the arguments of a command are looked at here."""
         with _unquoted():
             return super().invoke(ctx)
+
+
+class _Built(Kinds[Any]):
+    """Commands, each loaded and built when it is asked for."""
+
+    def __init__(self, places: Mapping[str, str | Mapping[str, str]]) -> None:
+        self._groups = {name: inner for name, inner in places.items() if isinstance(inner, Mapping)}
+        super().__init__("synthrelease.cli", {name: str(place) for name, place in places.items()})
+        self._built = dict[str, Any]()
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._built:
+            self._built[name] = self._group(name) if name in self._groups else built(name, super().__getitem__(name))
+        return self._built[name]
+
+    def _group(self, name: str) -> LazyGroup:
+        return LazyGroup(
+            name=name, help=GROUPS[name], places=self._groups[name], no_args_is_help=True, rich_markup_mode=None
+        )  # fmt: skip
+
+
+def built(name: str, function: Callable[..., None]) -> Any:
+    """Return the command that reads the arguments of a function, or the fields of its one request, and calls it."""
+    (first, *others), hints = inspect.signature(function).parameters.values(), get_type_hints(function)
+    asked = hints[first.name] if not others and is_dataclass(hints[first.name]) else function
+    types, options, texts = get_type_hints(asked), shown_options(asked), help_texts(asked)
+    parameters = [each for each in inspect.signature(asked).parameters.values() if not options[each.name].hidden]
+
+    def run(**given: Any) -> None:
+        values = {}
+        for parameter in parameters:
+            value = given[parameter.name]
+            if value is None or value == []:
+                value = parameter.default
+            elif options[parameter.name].comma:
+                value = names_in(value)
+            values[parameter.name] = tuple(value) if isinstance(value, list) and asked is not function else value
+        function(**values) if asked is function else function(asked(**values))
+
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [_read(each, types[each.name], options[each.name], texts[each.name]) for each in parameters]
+    )
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    words = (inspect.getdoc(function) or "").partition("\n\nParameters\n---")[0]
+    alone.command(name, cls=QuietCommand, help=words)(run)
+    return typer.main.get_command(alone)
+
+
+def _read(parameter: inspect.Parameter, kind: Any, option: Option, text: str) -> inspect.Parameter:
+    """Return the parameter as the library reads it: a text for names with commas, a list for several values."""
+    default: Any = parameter.default
+    if option.comma:
+        kind, default = str | None, None
+    elif several := [each for each in _alternatives(kind) if get_origin(each) is tuple]:
+        kind, default = list[get_args(several[0])[0]] | None, None  # type: ignore[misc]
+    about: dict[str, Any] = {"metavar": option.metavar, "help": text or None, "min": option.least, "max": option.most}
+    if option.positional:
+        info: Any = typer.Argument(show_default=False, **about)
+    else:
+        name = flags(parameter.name, option)
+        info = typer.Option(*([f"{name[0]}/--no{name[0][1:]}"] if default is True else name), **about)
+    return inspect.Parameter(
+        parameter.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
+    )  # fmt: skip
+
+
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
 def _kind(parameter: Any) -> str:
@@ -74,86 +185,3 @@ def be_quiet() -> None:
     for name in ("SIGTERM", "SIGHUP"):  # a closed terminal or a scheduler stops a run as Ctrl-C does: worker processes end, too
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_DFL:
             signal.signal(getattr(signal, name), signal.default_int_handler)
-
-
-COMMANDS: Kinds[Any] = Kinds(
-    "synthrelease.cli",
-    {
-        "init": "drafting:init",
-        "leave-out": "drafting:leave_out",
-        "numbers": "drafting:numbers",
-        "schema": "specifying:schema",
-        "plan": "specifying:plan",
-        "check": "specifying:check",
-        "simulate": "rehearsing:simulate",
-        "rehearse": "rehearsing:rehearse",
-        "compare": "rehearsing:compare",
-        "allocate": "rehearsing:allocate",
-        "commit": "specifying:commit",
-        "release": "releasing:release",
-        "demo": "releasing:demo",
-        "bound": "reading:bound",
-        "estimate": "reading:estimate",
-        "verify": "reading:verify",
-        "card": "reading:card",
-        "keygen": "reading:keygen",
-        "audit": "reading:audit",
-        "desk": "drafting:desk",
-        "ledger": "releasing:app",
-    },
-)
-"""Of each command the function, or the group of commands, in the order of the help. One that is asked for is loaded and
-built; the list of all needs the first line of each alone."""
-
-
-class LateCommands(QuietGroup):
-    """All commands of the program."""
-
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self.commands: Any = _Built()  # which the library only reads
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """As the library does, with what it says of a command, and without the settings of each."""
-        built, self.commands = self.commands, {name: TyperCommand(name, help=_help(name)) for name in COMMANDS}
-        try:
-            super().format_commands(ctx, formatter)
-        finally:
-            self.commands = built
-
-
-def _help(name: str) -> str | None:
-    found = COMMANDS[name]
-    return str(found.info.help) if isinstance(found, typer.Typer) else getdoc(found)
-
-
-def _built(name: str) -> Any:
-    found: Any = COMMANDS[name]
-    if isinstance(found, typer.Typer):
-        group = typer.main.get_command(found)
-        group.name = name
-        return group
-    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(name, cls=QuietCommand)(found)
-    return typer.main.get_command(alone)
-
-
-class _Built(Mapping[str, Any]):
-    """The commands that were asked for, each built once."""
-
-    def __init__(self) -> None:
-        self._built: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._built:
-            self._built[name] = _built(name)
-        return self._built[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in COMMANDS
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)

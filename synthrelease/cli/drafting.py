@@ -5,19 +5,17 @@ init and leave-out: the files of a new release, drafted from a public file, and 
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from synthrelease.cli.specifying import carried_lines
-from synthrelease.cli.terminal import Config, TableName, progress_bars, screen
+from synthrelease.cli.terminal import progress_bars, screen
 from synthrelease.data.texts import quoted_path, visible
 from synthrelease.errors import InputError, listing, so_many
 from synthrelease.privacy.plan import loss_text
+from synthrelease.requests import Config, DraftRequest, File, Folder, From, MembersFile, Option, TableName
 from synthrelease.resources import library
 
 if TYPE_CHECKING:
@@ -25,35 +23,28 @@ if TYPE_CHECKING:
 
     from synthrelease.studio.drafting.text import Draft
 
-# desk: a local page over the two files. Opens no private file.
-
 
 def desk(
     config: Config,
-    data: Annotated[
-        str | None,
-        typer.Option("--data", metavar="PUBLIC", help="Read this public file for pictures and rehearsals. By default none."),
-    ] = None,
-    members: Annotated[
-        str | None,
-        typer.Option(
-            "--members", metavar="PUBLIC", help="Read this public file of the members (only with [members]). By default none."
-        ),
-    ] = None,
-    ledger: Annotated[
-        Path | None, typer.Option("--ledger", metavar="FILE", help="Show what this ledger has left. By default none.")
-    ] = None,
-    release: Annotated[
-        Path | None, typer.Option("--release", metavar="DIR", help="Show this released folder. By default none.")
-    ] = None,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Use this port of the loopback address. By default (0) a free one.")
-    ] = 0,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Print the address and open no browser.")] = False,
+    data: Annotated[str | None, Option(metavar="PUBLIC")] = None,
+    members: Annotated[str | None, Option(metavar="PUBLIC")] = None,
+    ledger: File | None = None,
+    release: Folder | None = None,
+    port: Annotated[int, Option(least=0, most=65535)] = 0,
+    no_open: bool = False,
 ) -> None:
     """Edit the configuration and the acceptance file on a local web page. Opens no private file and needs no network.
 
     Each control saves one line; comments stay. Only this machine can reach the page, and only by the printed address.
+
+    Parameters
+    ----------
+    data : Read this public file for pictures and rehearsals. By default none.
+    members : Read this public file of the members (only with [members]). By default none.
+    ledger : Show what this ledger has left. By default none.
+    release : Show this released folder. By default none.
+    port : Use this port of the loopback address. By default (0) a free one.
+    no_open : Print the address and open no browser.
     """
     import socket
     import sys
@@ -114,82 +105,7 @@ def desk(
         server.run(sockets=[listener])
 
 
-def init(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the release. Both files get this name.")],
-    public: Annotated[
-        str,
-        typer.Option(
-            "--from", metavar="FILE", help="Read this PUBLIC file or database, which has the layout of the private one."
-        ),
-    ],
-    codebook: Annotated[
-        Path | None,
-        typer.Option(
-            "--codebook",
-            metavar="FILE",
-            help="Read the meaning of columns and codes from this file: JSON, or CSV with column,code,label. By default none.",
-        ),
-    ] = None,
-    table: TableName = None,
-    only: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Draft these columns only, such as A,B. By default all.")
-    ] = None,
-    leave_out: Annotated[
-        str | None,
-        typer.Option("--leave-out", metavar="A,B,...", help="Leave these columns out, such as A,B. By default none."),
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            "--unit",
-            metavar="row|KEY[:K]",
-            help="Say whose a row is. row: every row is a different person. KEY: the column that identifies the person; "
-            "K rows of each person are kept (default 1). By default the draft asks.",
-        ),
-    ] = None,
-    epsilon: Annotated[
-        str | None,
-        typer.Option(metavar="E", help="Limit the epsilon of the release. By default 2, more for few rows."),
-    ] = None,
-    pure: Annotated[
-        bool,
-        typer.Option(
-            "--pure",
-            help="Draft a release with delta 0. It needs a larger epsilon (5 at most) or preserves less. By "
-            "default delta is 1e-9.",
-        ),
-    ] = False,
-    members: Annotated[
-        str | None,
-        typer.Option(
-            "--members",
-            metavar="FILE",
-            help="Read the members of these rows from this PUBLIC file (needs --key). By default no members.",
-        ),
-    ] = None,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            "--key",
-            metavar="COLUMN",
-            help="Join rows and members by this column of both files, or of one file that has both. By default no members.",
-        ),
-    ] = None,
-    areas: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A>B",
-            help="Draft columns as areas within areas, the largest first, such as region>municipality. By default none.",
-        ),
-    ] = None,
-    important: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,...", help="Measure pairs of these columns first, with a criterion. By default none."),
-    ] = None,
-    into: Annotated[
-        Path, typer.Option("--into", metavar="DIR", help="Write into the folders configs and acceptance of this folder.")
-    ] = Path("."),
-) -> None:
+def init(request: DraftRequest) -> None:
     """Draft configs/NAME.toml and acceptance/NAME.toml from a PUBLIC file, for you to edit. Overwrites nothing.
 
     Never use a private file. Bounds, bins and categories come from the file and are published without protection. A release
@@ -203,20 +119,19 @@ def init(
     from synthrelease.studio.rehearsal.plan_race import Promise
 
     with progress_bars() as progress:
-        wanted = AskedFor(only=_names(only) if only is not None else None, leave_out=_names(leave_out or ""))
         configuration, acceptance, found = write_draft(
-            name,
-            public,
-            into,
-            table,
-            codebook,
+            request.name,
+            request.public,
+            request.into,
+            request.table,
+            request.codebook,
             lambda doing: progress(doing, 0, 0),
-            wanted,
-            unit,
-            Promise.of(epsilon, pure=pure, important=_names(important or "")),
-            members,
-            key,
-            areas,
+            AskedFor(only=request.only, leave_out=request.leave_out),
+            request.unit,
+            Promise.of(request.epsilon, pure=request.pure, important=request.important),
+            request.members,
+            request.key,
+            request.areas,
         )
     gone = [*found.left_out, *(found.members.left_out if found.members else ())]
     together = Counter(left.because for left in gone)
@@ -269,14 +184,17 @@ def _what_became(found: Draft, told_together: Container[str]) -> Iterator[Table]
 
 
 def leave_out(
-    config: Config,
-    columns: Annotated[list[str], typer.Argument(metavar="COLUMN...", help="Names of the columns to take out.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the changes and write nothing.")] = False,
+    config: Config, columns: Annotated[list[str], Option(metavar="COLUMN...", positional=True)], dry_run: bool = False
 ) -> None:
     """Take columns out of a configuration and its acceptance file. Reads no data.
 
     Removes rules, criteria, intended queries and texts about a column. Removes its name from tables and groups. Comments and
     layout stay. If you have to decide something, the command says what, and writes nothing.
+
+    Parameters
+    ----------
+    columns : Names of the columns to take out.
+    dry_run : Show the changes and write nothing.
     """
     from synthrelease.studio.drafting.edits import leave_out
 
@@ -296,25 +214,16 @@ def leave_out(
     )
 
 
-def numbers(
-    config: Config,
-    public: Annotated[
-        str, typer.Option("--from", metavar="FILE", help="Read the PUBLIC file that the configuration was drafted from.")
-    ],
-    members: Annotated[
-        str | None,
-        typer.Option(
-            "--members",
-            metavar="FILE",
-            help="Read this PUBLIC file of the members (only with [members]). By default --from holds both.",
-        ),
-    ] = None,
-    table: TableName = None,
-) -> None:
+def numbers(config: Config, public: From, members: MembersFile = None, table: TableName = None) -> None:
     """Set the representative value of each bin that has none. Use it after you edit bins.
 
     The value is the mean of the rows of a PUBLIC file in the bin. Values that the configuration has stay. Values of removed
     bins are removed. Comments and layout stay.
+
+    Parameters
+    ----------
+    public : Read the PUBLIC file that the configuration was drafted from.
+    members : Read this PUBLIC file of the members (only with [members]). By default --from holds both.
     """
     from synthrelease.studio.drafting.edits import fill_numbers
     from synthrelease.studio.drafting.public_file import read_public_file
@@ -326,8 +235,3 @@ def numbers(
     gone = f" {so_many(filled.removed, 'number')} of bins that are gone went." if filled.removed else ""
     wrote = f"Wrote {filled.path}." if filled.added or filled.removed else "Every bin has its number already."
     screen.print(f"{wrote}{gone}", highlight=False)
-
-
-def _names(given: str) -> tuple[str, ...]:
-    """Names that are separated by commas; one that has a comma stands in double quotes."""
-    return tuple(name.strip() for name in next(csv.reader([given], skipinitialspace=True), []) if name.strip())

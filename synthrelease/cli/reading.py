@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from synthrelease.cli.terminal import Config, Jobs, err, progress_bars, screen
+from synthrelease.cli.terminal import err, progress_bars, screen
 from synthrelease.errors import InputError, VerificationFailed
+from synthrelease.requests import Config, File, Folder, Jobs, Json, Option, Password, ReleasedFolder, Sign, Text
 
 if TYPE_CHECKING:
     from synthrelease.answers.bounds import Bound
@@ -42,50 +43,32 @@ class AuditPart(StrEnum):
 
 
 def audit(
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Write all results to this JSON file. By default only print them."),
-    ] = None,
+    out: File | None = None,
     jobs: Jobs = 1,
-    hours: Annotated[
-        float | None,
-        typer.Option(min=0.01, help="Draw from all mechanisms for this many hours. By default as often as --draws says."),
-    ] = None,
-    draws: Annotated[
-        int | None,
-        typer.Option(min=50, help="Draw this often on each side of every case. By default each case has its own number."),
-    ] = None,
-    part: Annotated[
-        list[AuditPart] | None, typer.Option(help="Run this part. May be repeated. By default all parts but power.")
-    ] = None,
-    only: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Run only cases whose names have this text. By default all.")
-    ] = None,
-    release: Annotated[
-        Path | None,
-        typer.Option(
-            "--release",
-            metavar="DIR",
-            help="Audit the generator, criteria and selection of this published release. By default all.",
-        ),
-    ] = None,
-    records: Annotated[
-        int | None,
-        typer.Option(min=1, max=5, help="Enumerate tables of at most this many records. [default: 5; 4 with --release]"),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LIBRARY",
-            help="Compare noise and private choices with diffprivlib or opendp, and nothing else (needs the extra "
-            "`audit`). By default no library.",
-        ),
-    ] = None,
+    hours: Annotated[float | None, Option(least=0.01)] = None,
+    draws: Annotated[int | None, Option(least=50)] = None,
+    part: list[AuditPart] | None = None,
+    only: Text | None = None,
+    release: Folder | None = None,
+    records: Annotated[int | None, Option(least=1, most=5)] = None,
+    against: Annotated[str | None, Option(metavar="LIBRARY")] = None,
 ) -> None:
     """Test the guarantee on made-up tables.
 
     Enumerates sensitivities, computes losses and draws from the mechanisms. Reads no file except release.json of --release, and
     spends nothing. There is no seed, because the audit also tests the machine's own random numbers.
+
+    Parameters
+    ----------
+    out : Write all results to this JSON file. By default only print them.
+    hours : Draw from all mechanisms for this many hours. By default as often as --draws says.
+    draws : Draw this often on each side of every case. By default each case has its own number.
+    part : Run this part. May be repeated. By default all parts but power.
+    only : Run only cases whose names have this text. By default all.
+    release : Audit the generator, criteria and selection of this published release. By default all.
+    records : Enumerate tables of at most this many records. [default: 5; 4 with --release]
+    against : Compare noise and private choices with diffprivlib or opendp, and nothing else (needs the extra `audit`). By
+        default no library.
     """
     from synthrelease.bundle.write import check_free_name
     from synthrelease.errors import InputError
@@ -270,43 +253,16 @@ def _largest(found: list[Finding]) -> str:
     return f"{finding.epsilon:.3g} / {finding.case.claim:.3g}"
 
 
-# bound: queries on a published release. Reads nothing private, spends nothing.
-
-
 def bound(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Released folder.")],
-    query: Annotated[
-        str,
-        typer.Argument(
-            metavar="QUERY", help="A condition, for example \"age >= 35 and sex == 'F'\", or a question.", show_default=False
-        ),
-    ] = "",
-    given: Annotated[
-        str,
-        typer.Option(
-            metavar="CONDITION", help="Ask for a share among the rows that meet this condition. By default a number of rows."
-        ),
-    ] = "",
-    mean: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Ask for the mean of this column. By default a number of rows.")
-    ] = None,
-    minus: Annotated[
-        str | None,
-        typer.Option(
-            metavar="QUERY", help="Ask for the difference to the answer for this condition. By default no difference."
-        ),
-    ] = None,
-    confidence: Annotated[float, typer.Option(help="Set the confidence with which all bounds hold together.")] = 0.95,
-    acceptance: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P", help="Assume that a round is accepted with at least this probability. By default nothing is assumed."
-        ),
-    ] = None,
-    intended: Annotated[
-        bool, typer.Option("--intended", help="List the intended questions, and what the release states about each.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs. By default text.")] = False,
+    folder: ReleasedFolder,
+    query: Annotated[str, Option(metavar="QUERY", positional=True)] = "",
+    given: Annotated[str, Option(metavar="CONDITION")] = "",
+    mean: Annotated[str | None, Option(metavar="COLUMN")] = None,
+    minus: Annotated[str | None, Option(metavar="QUERY")] = None,
+    confidence: float = 0.95,
+    acceptance: Annotated[float | None, Option(metavar="P")] = None,
+    intended: bool = False,
+    as_json: Json = False,
 ) -> None:
     """Answer a question from a release, and bound the answer of the file.
 
@@ -314,6 +270,16 @@ def bound(
     condition with limits between released bins, such as "age >= 35 and sex == 'F'". It asks for a number of rows, with --given
     for a share, with --mean for a mean. Or QUERY is a question of `synthrelease estimate`, such as "share weight < 2500: age >=
     35 against < 35". If noisy tables answer it, the estimate stands beside the bound.
+
+    Parameters
+    ----------
+    query : A condition, for example "age >= 35 and sex == 'F'", or a question.
+    given : Ask for a share among the rows that meet this condition. By default a number of rows.
+    mean : Ask for the mean of this column. By default a number of rows.
+    minus : Ask for the difference to the answer for this condition. By default no difference.
+    confidence : Set the confidence with which all bounds hold together.
+    acceptance : Assume that a round is accepted with at least this probability. By default nothing is assumed.
+    intended : List the intended questions, and what the release states about each.
     """
     from synthrelease.answers.bounds import bound as ask
     from synthrelease.answers.stated import verdict
@@ -401,29 +367,13 @@ def _plain(found: Bound) -> dict[str, Any]:
     }
 
 
-# card, verify and keygen: what is done with the files of a release. None of them reads private data.
+def keygen(file: Annotated[Path, Option(metavar="KEY", positional=True)], password_file: Password = None) -> None:
+    """Make a key pair for signing releases. Needs the extra `sign`.
 
-Sign = Annotated[
-    Path | None,
-    typer.Option("--sign", metavar="KEY", help="Sign the files with this private key (see keygen). By default unsigned."),
-]
-Password = Annotated[
-    Path | None,
-    typer.Option(
-        "--password-file",
-        metavar="FILE",
-        help="Read the password of the key from the first line of this file. By default the key has no password.",
-    ),
-]
-
-
-def keygen(
-    file: Annotated[
-        Path, typer.Argument(metavar="KEY", help="Write the private key to this new file, and the public key to KEY.pub.")
-    ],
-    password_file: Password = None,
-) -> None:
-    """Make a key pair for signing releases. Needs the extra `sign`."""
+    Parameters
+    ----------
+    file : Write the private key to this new file, and the public key to KEY.pub.
+    """
     from synthrelease.bundle.write import make_key, read_password
 
     fingerprint = make_key(file, read_password(password_file))
@@ -432,38 +382,24 @@ def keygen(
 
 
 def verify(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Released folder.")],
-    public_key: Annotated[
-        Path | None,
-        typer.Option(
-            "--public-key",
-            metavar="FILE",
-            help="Check the signature with this public key of the publisher. By default with the key in the folder.",
-        ),
-    ] = None,
-    earlier: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--with",
-            metavar="DIR",
-            help="Compare with this earlier release of the register, or with the one that an erratum replaces. By "
-            "default none.",
-        ),
-    ] = None,
-    commitment: Annotated[
-        Path | None,
-        typer.Option(
-            "--commitment",
-            metavar="FILE",
-            help="Compare with this commitment from before the run (see commit). By default none.",
-        ),
-    ] = None,
-    plan: Annotated[bool, typer.Option(help="Compute plan and criterion values again from the specification.")] = True,
-    documents: Annotated[bool, typer.Option(help="Write all other documents again and compare.")] = True,
+    folder: ReleasedFolder,
+    public_key: File | None = None,
+    earlier: Annotated[list[Path] | None, Option(metavar="DIR", flags=("--with",))] = None,
+    commitment: File | None = None,
+    plan: bool = True,
+    documents: bool = True,
 ) -> None:
     """Check a published release without private data, and list what cannot be checked.
 
     Exits with code 5 if something is wrong. --no-plan --no-documents leaves the checks that work with any version.
+
+    Parameters
+    ----------
+    public_key : Check the signature with this public key of the publisher. By default with the key in the folder.
+    earlier : Compare with this earlier release of the register, or with the one that an erratum replaces. By default none.
+    commitment : Compare with this commitment from before the run (see commit). By default none.
+    plan : Compute plan and criterion values again from the specification.
+    documents : Write all other documents again and compare.
     """
     from synthrelease.bundle.verify import verify_bundle
 
@@ -479,19 +415,19 @@ def verify(
 
 def card(
     config: Config,
-    target: Annotated[Path, typer.Option("--out", metavar="DIR", help="Write to this new folder.")],
-    bundle: Annotated[
-        Path | None,
-        typer.Option(
-            "--bundle", metavar="DIR", help="Write this finished release again with new texts. By default a preview is written."
-        ),
-    ] = None,
+    target: Annotated[Path, Option(metavar="DIR", flags=("--out",))],
+    bundle: Folder | None = None,
     sign: Sign = None,
     password_file: Password = None,
 ) -> None:
     """Preview the data card, or write a finished release again with new texts.
 
     Uses [card], [calibration], [bundle] and questions of CONFIG. Spends nothing and reads no private data.
+
+    Parameters
+    ----------
+    target : Write to this new folder.
+    bundle : Write this finished release again with new texts. By default a preview is written.
     """
     from synthrelease.bundle.write import check_free, new_folder, signing_key, write_folder
     from synthrelease.spec.load import load_spec
@@ -566,33 +502,13 @@ def warn_of_gaps(spec: Any) -> None:
         )
 
 
-# estimate: numbers of the file with intervals, from noisy tables. Reads nothing private, spends nothing.
-
-
 def estimate(
-    asked: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DIR... QUESTION",
-            help='Released folder, or folders of several years in their order. Then the question, such as "mean income by sex '
-            'where age >= 30".',
-            show_default=False,
-        ),
-    ],
-    confidence: Annotated[
-        float, typer.Option(help="Set the confidence of each interval. With --together, of all intervals at once.")
-    ] = 0.95,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs. By default text.")] = False,
-    weights: Annotated[
-        Literal["rows", "precision"], typer.Option(help="Weight years in their common level by rows or by precision.")
-    ] = "rows",
-    together: Annotated[
-        bool,
-        typer.Option(
-            "--together", help="Widen the intervals so that all of them hold at once. By default each holds by itself."
-        ),
-    ] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV for R, Stata or a spreadsheet. By default text.")] = False,
+    asked: Annotated[list[str], Option(metavar="DIR... QUESTION", positional=True)],
+    confidence: float = 0.95,
+    as_json: Json = False,
+    weights: Literal["rows", "precision"] = "rows",
+    together: bool = False,
+    as_csv: Annotated[bool, Option(flags=("--csv",))] = False,
 ) -> None:
     """Estimate shares, counts, means, medians or slopes from published noisy tables.
 
@@ -604,6 +520,15 @@ def estimate(
     simple random sample (docs/estimates.md). If no noisy table has the columns, use `synthrelease bound`.
 
     Several releases give the number in each, the changes between them with intervals, and the common level.
+
+    Parameters
+    ----------
+    asked : Released folder, or folders of several years in their order. Then the question, such as "mean income by sex where
+        age >= 30".
+    confidence : Set the confidence of each interval. With --together, of all intervals at once.
+    weights : Weight years in their common level by rows or by precision.
+    together : Widen the intervals so that all of them hold at once. By default each holds by itself.
+    as_csv : Print CSV for R, Stata or a spreadsheet. By default text.
     """
     from synthrelease.answers.estimates import estimate as ask
     from synthrelease.answers.estimates import trend

@@ -12,20 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synthrelease.cli.terminal import (
-    NOTHING_RELEASED,
-    STOPPED,
-    Config,
-    Jobs,
-    MembersFile,
-    PublicData,
-    QuasiIdentifiers,
-    TableName,
-    given_names,
-    progress_bars,
-    screen,
-)
+from synthrelease.cli.terminal import NOTHING_RELEASED, STOPPED, progress_bars, screen
 from synthrelease.privacy.plan import loss_text
+from synthrelease.requests import AllocationRequest, ComparisonRequest, File, Option, RehearsalRequest, Seed
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -41,89 +30,28 @@ FIXED = 5
 """Columns before the criteria: method, guarantee, thresholds met, CPU time, risk."""
 
 
-def compare(
-    config: Config,
-    data: PublicData,
-    table: TableName = None,
-    members: MembersFile = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Compare with this method: swapping, sequential, dami, independent, imputation, "
-            "post-stratification or members. May be repeated. By default all.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Write all statistics to this new .json or .csv file. By default none."),
-    ] = None,
-    shortlist: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Use the configurations of this shortlist. By default all.")
-    ] = None,
-    copies: Annotated[
-        int, typer.Option(min=1, help="Draw this many tables with each method. Below 2 there are no statistics of utility.")
-    ] = 3,
-    quasi_identifiers: QuasiIdentifiers = None,
-    swap: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...", help="Swap the values of these columns together. By default a column that identifies persons."
-        ),
-    ] = None,
-    swap_key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...",
-            help="Swap between records that agree on these columns; empty for none. By default a column that "
-            "depends on --swap.",
-        ),
-    ] = None,
-    swap_rate: Annotated[float, typer.Option(help="Select each record for swapping with this probability.")] = 0.05,
-    seed: Annotated[int, typer.Option(min=0, help="Set the random seed. The same seed gives the same statistics.")] = 1,
-    jobs: Jobs = 1,
-) -> None:
+def compare(request: ComparisonRequest) -> None:
     """Compare with other ways to protect the table, on the same PUBLIC file.
 
     Shows criteria, utility and risk of each method, without noise. No release uses these methods (docs/appendix/baselines.md).
     Reads nothing private and spends nothing.
     """
-    from synthrelease.sources.source import Source
     from synthrelease.spec.load import load_spec
     from synthrelease.spec.shortlist import narrowed
-    from synthrelease.studio.rehearsal.compare import (
-        METHODS,
-        OF_MEMBERS,
-        WantedMethods,
-        check_comparison_file,
-        compare_methods,
-        write_comparison,
-    )
-    from synthrelease.studio.rehearsal.rehearse import Workers
+    from synthrelease.studio.rehearsal.compare import check_comparison_file, compare_methods, write_comparison
 
-    if out is not None:
-        check_comparison_file(out)
-    spec = load_spec(config)
-    if shortlist is not None:
-        spec = narrowed(spec, shortlist)
-    every = METHODS if spec.schema.linked is None else (*METHODS, OF_MEMBERS)
-    wanted = WantedMethods.of(spec.schema.names, method or every, given_names(swap), given_names(swap_key), swap_rate)
+    if request.out is not None:
+        check_comparison_file(request.out)
+    spec = load_spec(request.config)
+    if request.shortlist is not None:
+        spec = narrowed(spec, request.shortlist)
     with progress_bars() as progress:
-        found = compare_methods(
-            spec,
-            Source.of(data, table, members),
-            wanted=wanted,
-            workers=Workers(jobs=jobs),
-            seed=seed,
-            copies=copies,
-            quasi_identifiers=given_names(quasi_identifiers),
-            progress=progress,
-        )
-    if out is not None:
-        write_comparison(found, out)
-    _print_comparison(found)
-    if out is not None:
-        screen.print(f"\nEvery figure is in {str(out)}.", highlight=False)
+        comparison = compare_methods(spec, request, progress=progress)
+    if request.out is not None:
+        write_comparison(comparison, request.out)
+    _print_comparison(comparison)
+    if request.out is not None:
+        screen.print(f"\nEvery figure is in {str(request.out)}.", highlight=False)
 
 
 def _print_comparison(found: MethodComparison) -> None:
@@ -192,83 +120,24 @@ def _shown(cell: str, bad: bool) -> Text:
     return Text(cell, style="bold red" if bad or cell == NONE else "")
 
 
-def rehearse(
-    config: Config,
-    data: PublicData,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Write the results to this folder. A rehearsal that is there goes on.")
-    ],
-    table: TableName = None,
-    members: MembersFile = None,
-    jobs: Jobs = 1,
-    target: Annotated[
-        float, typer.Option(min=0.001, max=0.999, help="Keep configurations that are accepted at least this often.")
-    ] = 0.1,
-    keep: Annotated[int, typer.Option(min=1, help="Put at most this many configurations on the shortlist.")] = 10,
-    minutes: Annotated[
-        float | None, typer.Option(min=0.01, help="Start no attempt after this many minutes. By default no limit.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Set the random seed. The same seed gives the same report. By default a new seed.")
-    ] = None,
-    noise_level: Annotated[
-        float,
-        typer.Option(
-            min=0.001, max=0.499, help="Recommend epsilons with which noise reverses at most this share of decisions."
-        ),
-    ] = 0.05,
-    nothing: Annotated[
-        float, typer.Option(min=0.0001, max=0.9, help="Propose a plan that finds no table with at most this probability.")
-    ] = 0.05,
-    copies: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Draw this many synthetic tables for the statistics of utility and risk. Below 2 there are none."
-        ),
-    ] = 3,
-    quasi_identifiers: QuasiIdentifiers = None,
-    backend: Annotated[str, typer.Option(help="Run attempts on this machine (loky) or on a cluster (dask).")] = "loky",
-    address: Annotated[
-        str | None, typer.Option(help="Connect to this Dask scheduler (needs --backend dask). By default none.")
-    ] = None,
-    adopt: Annotated[
-        bool, typer.Option("--adopt", help="Write the proposed budget and rounds to CONFIG. Comments stay.")
-    ] = False,
-) -> None:
+def rehearse(request: RehearsalRequest) -> None:
     """Try the configurations on PUBLIC data: which pass, how often, at which budget.
 
     Writes shortlist.toml (for release --shortlist), report.html and rehearsal.json. Reads nothing private and spends nothing.
     Exits with code 3 if no configuration is accepted often enough, and with code 1 if it was stopped.
     """
-    from synthrelease.sources.source import Source
     from synthrelease.spec.load import load_spec
-    from synthrelease.studio.rehearsal.attempts import RaceGoal
-    from synthrelease.studio.rehearsal.rehearse import Workers
     from synthrelease.studio.rehearsal.rehearse import rehearse as run
     from synthrelease.studio.rehearsal.report import write_report
 
-    spec = load_spec(config)
-    if _adopted_before(config, spec, out, adopt):
+    config, out, spec = request.config, request.out, load_spec(request.config)
+    if _adopted_before(config, spec, out, request.adopt):
         return
-    workers = Workers(backend=backend, jobs=jobs, address=address)
     with progress_bars() as progress:
-        found = run(
-            spec,
-            Source.of(data, table, members),
-            out,
-            goal=RaceGoal(target=target, keep=keep),
-            workers=workers,
-            seed=seed,
-            minutes=minutes,
-            copies=copies,
-            quasi_identifiers=given_names(quasi_identifiers),
-            noise_level=noise_level,
-            nothing=nothing,
-            progress=progress,
-        )
-    write_report(found, out, noise_level)
+        found = run(spec, request, progress=progress)
+    write_report(found, out, request.noise_level)
     _print_rehearsal(found, out)
-    if adopt:
+    if request.adopt:
         _adopt(config, found, out)
     if not found.complete:
         raise typer.Exit(STOPPED)
@@ -276,44 +145,7 @@ def rehearse(
         raise typer.Exit(NOTHING_RELEASED)
 
 
-def allocate(
-    config: Config,
-    data: PublicData,
-    table: TableName = None,
-    members: MembersFile = None,
-    total: Annotated[
-        str | None,
-        typer.Option(metavar="EPS", help="Divide this epsilon of the whole release. By default that of the specification."),
-    ] = None,
-    success: Annotated[
-        float | None,
-        typer.Option(
-            min=0.05,
-            max=0.99,
-            help="Find the least epsilon at which this share of tries succeeds, such as 0.95. By default --total is divided.",
-        ),
-    ] = None,
-    afresh: Annotated[
-        bool, typer.Option("--afresh", help="Find tables and sums from the criteria. By default use those of the generators.")
-    ] = False,
-    delta: Annotated[
-        str | None,
-        typer.Option(metavar="DELTA", help="Use Gaussian noise with this delta. By default the noise stays as it is."),
-    ] = None,
-    rows: Annotated[
-        int | None,
-        typer.Option(min=1, help="Assume at most this number of rows in the private file. By default that of --data."),
-    ] = None,
-    minutes: Annotated[float, typer.Option(min=0.01, help="Begin no step after this many minutes.")] = 6,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Set the random seed. The same seed gives the same choice if time suffices.")
-    ] = 1,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Write the outcome to this new JSON file. By default only print it."),
-    ] = None,
-    jobs: Jobs = 1,
-) -> None:
+def allocate(request: AllocationRequest) -> None:
     """Divide an epsilon among measured tables, sums and the joint test, on PUBLIC data.
 
     Or find the least epsilon that is enough. Prints the lines for the configuration, and how often a release with them
@@ -321,7 +153,6 @@ def allocate(
     """
     from synthrelease.bundle.write import check_free_name
     from synthrelease.errors import InputError
-    from synthrelease.sources.source import Source
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.rehearsal.allocation import (
         allocation_lines,
@@ -329,45 +160,51 @@ def allocate(
         choose_allocation,
         write_allocation,
     )
-    from synthrelease.studio.rehearsal.rehearse import Workers
 
-    wanted = None if total is None else _above_zero(total)
-    if total is not None and wanted is None:
-        raise InputError(f"--total: expected a number above 0, found {total!r}.")
-    at = None if delta is None else _above_zero(delta)
-    if delta is not None and (at is None or at >= 1):
-        raise InputError(f"--delta: expected a number above 0 and below 1, found {delta!r}.")
-    if out is not None:
-        check_free_name(out, "a file")
-    spec = load_spec(config)
+    total, delta = (None if text is None else _above_zero(text) for text in (request.total, request.delta))
+    if request.total is not None and total is None:
+        raise InputError(f"--total: expected a number above 0, found {request.total!r}.")
+    if request.delta is not None and (delta is None or delta >= 1):
+        raise InputError(f"--delta: expected a number above 0 and below 1, found {request.delta!r}.")
+    if request.out is not None:
+        check_free_name(request.out, "a file")
+    spec = load_spec(request.config)
     with progress_bars() as progress:
-        found = choose_allocation(
+        allocation = choose_allocation(
             spec,
-            Source.of(data, table, members),
-            total=wanted,
-            goal=success,
-            afresh=afresh,
-            delta=at,
-            rows=rows,
-            minutes=minutes,
-            seed=seed,
-            workers=Workers(jobs=jobs),
+            request.source,
+            total=total,
+            goal=request.success,
+            afresh=request.afresh,
+            delta=delta,
+            rows=request.rows,
+            minutes=request.minutes,
+            seed=request.seed,
+            jobs=request.jobs,
             progress=progress,
         )
-    if out is not None:
-        write_allocation(found, out)
-    for text in allocation_words(found, afresh=afresh):
+    if request.out is not None:
+        write_allocation(allocation, request.out)
+    for text in allocation_words(allocation, afresh=request.afresh):
         screen.print(f"- {text}", highlight=False)
-    screen.print("\n" + allocation_lines(found), highlight=False)
+    screen.print("\n" + allocation_lines(allocation), highlight=False)
 
 
 def simulate(
-    facts: Annotated[Path, typer.Argument(metavar="FACTS", help="Published tables and means, a TOML file (docs/drafting.md).")],
-    rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Draw this number of rows.")],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Write this new file: .csv, .csv.gz or .parquet.")],
-    seed: Annotated[int, typer.Option(min=0, help="Set the random seed. The same seed gives the same rows.")] = 1,
+    facts: Annotated[Path, Option(metavar="FACTS", positional=True)],
+    rows: Annotated[int, Option(flags=("-n", "--rows"), least=1)],
+    out: File,
+    seed: Seed = 1,
 ) -> None:
-    """Draw a public file from published tables and means. No row is a person."""
+    """Draw a public file from published tables and means. No row is a person.
+
+    Parameters
+    ----------
+    facts : Published tables and means, a TOML file (docs/drafting.md).
+    rows : Draw this number of rows.
+    out : Write this new file: .csv, .csv.gz or .parquet.
+    seed : Set the random seed. The same seed gives the same rows.
+    """
     from synthrelease.studio.rehearsal.surrogates import check_table_path, simulate, write_table
 
     check_table_path(out)

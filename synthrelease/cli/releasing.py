@@ -9,7 +9,7 @@ import json
 import runpy
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -17,70 +17,59 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from synthrelease.cli.commands import QuietCommand
-from synthrelease.cli.reading import Password, Sign, bound, estimate, print_outcomes, verify, warn_of_gaps
+from synthrelease.cli.reading import bound, estimate, print_outcomes, verify, warn_of_gaps
 from synthrelease.cli.rehearsing import rehearse
 from synthrelease.cli.specifying import check, plan
 from synthrelease.cli.terminal import (
     NOTHING_RELEASED,
-    Address,
-    Backend,
-    Config,
-    Jobs,
-    MembersFile,
-    TableName,
-    Unrehearsed,
     accepts_untried,
     cheaper_text,
-    cluster_address,
     err,
     print_plan,
     progress_line,
     screen,
 )
+from synthrelease.data.texts import quoted
 from synthrelease.privacy.charges import decimal_text
+from synthrelease.requests import (
+    ConfigOption,
+    Data,
+    Delta,
+    Epsilon,
+    ExpectedHead,
+    Folder,
+    Jobs,
+    Option,
+    RehearsalRequest,
+    ReleaseRequest,
+    TableName,
+    command_words,
+)
 from synthrelease.resources import library
 
 if TYPE_CHECKING:
     from synthrelease.privacy.ledger_file import Statement
     from synthrelease.privacy.plan import Horizon
     from synthrelease.privacy.subsets import Split
-    from synthrelease.publish import Listener, Published, ReleaseRequest
+    from synthrelease.publish import Listener, Published
 
-# ledger: the privacy budget of a dataset across releases.
-
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    help="The privacy budget of a dataset across releases.",
-)
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Ledger file.")]
-Head = Annotated[str, typer.Option("--expect-head", help="Compare with this head from your logbook.")]
-ExpectedHead = Annotated[
-    str | None,
-    typer.Option(
-        help="Refuse a ledger that lacks this head from your logbook (16 digits or more). By default heads are not compared."
-    ),
-]
+LedgerFile = Annotated[Path, Option(metavar="FILE", positional=True, help="Ledger file.")]
 
 
-@app.command("open", cls=QuietCommand)
 def open_new(
-    file: File,
-    dataset: Annotated[str, typer.Option("--dataset", help="Name the dataset. Each dataset has one ledger.")],
-    limit: Annotated[str, typer.Option("--limit", metavar="EPS", help="Limit the epsilon of all releases together.")],
-    delta_limit: Annotated[
-        str,
-        typer.Option(
-            "--delta-limit",
-            metavar="DELTA",
-            help="Limit the delta of all releases together. 0 allows releases without a delta only.",
-        ),
-    ] = "0",
+    file: LedgerFile,
+    dataset: Annotated[str, Option()],
+    limit: Epsilon,
+    delta_limit: Delta = "0",
 ) -> None:
-    """Open the ledger of a private dataset, once."""
+    """Open the ledger of a private dataset, once.
+
+    Parameters
+    ----------
+    dataset : Name the dataset. Each dataset has one ledger.
+    limit : Limit the epsilon of all releases together.
+    delta_limit : Limit the delta of all releases together. 0 allows releases without a delta only.
+    """
     from synthrelease.privacy.ledger import open_ledger
 
     statement = open_ledger(file, dataset, limit, delta_limit=delta_limit).statement()
@@ -89,48 +78,45 @@ def open_new(
         screen.print("It allows pure differential privacy alone; releases with a delta need --delta-limit from the start.")
 
 
-@app.command(cls=QuietCommand)
 def split(
-    file: File,
-    config: Annotated[Path, typer.Option("--config", metavar="CONFIG", help="Read the table [split] of this configuration.")],
-    data: Annotated[
-        str, typer.Option("--data", metavar="DATA", help="Read the record numbers of this private file, and nothing else.")
-    ],
+    file: LedgerFile,
+    config: ConfigOption,
+    data: Data,
     table: TableName = None,
-    key: Annotated[
-        Path | None,
-        typer.Option("--split-key", metavar="FILE", help="Write the secret key to this new file. [default: LEDGER.key]"),
-    ] = None,
+    key: Annotated[Path | None, Option(metavar="FILE", flags=("--split-key",))] = None,
     expect_head: ExpectedHead = None,
 ) -> None:
     """Split a register into pieces, once and for ever. Costs nothing.
 
     A release then spends on the records of one piece only. A new secret key and the record number decide the piece of a record.
     Keep the key in the enclave, back it up, and show it to nobody. Without it no piece can be read again.
+
+    Parameters
+    ----------
+    config : Read the table [split] of this configuration.
+    data : Read the record numbers of this private file, and nothing else.
+    key : Write the secret key to this new file. [default: LEDGER.key]
     """
     from synthrelease.releasing.release import split_register
     from synthrelease.sources.source import Source
 
-    statement, place = split_register(file, config, Source.of(data, table), key, expect_head)
-    made = statement.split
+    statement, key_file = split_register(file, config, Source.of(data, table), key, expect_head)
+    pieces = statement.split.pieces if statement.split else 0
     screen.print(
-        f"Split into {made.pieces if made else 0} pieces. The secret key is in {str(place)}: it stays in the enclave, "
+        f"Split into {pieces} pieces. The secret key is in {str(key_file)}: it stays in the enclave, "
         "with a backup; who has it can tell the piece of every record number."
     )
     screen.print(f"For your logbook: {statement.logbook_line()}")
 
 
-@app.command("years", cls=QuietCommand)
-def plan_years(
-    file: File,
-    config: Annotated[
-        Path, typer.Option("--config", metavar="CONFIG", help="Read the plan over years ([series]) of this configuration.")
-    ],
-    expect_head: ExpectedHead = None,
-) -> None:
+def plan_years(file: LedgerFile, config: ConfigOption, expect_head: ExpectedHead = None) -> None:
     """Write a plan over years to the ledger, once, before the first year. Costs nothing.
 
     The ledger then accepts one release of each year, refuses others, and limits what a person pays over all years.
+
+    Parameters
+    ----------
+    config : Read the plan over years ([series]) of this configuration.
     """
     from synthrelease.errors import Problem, SpecError
     from synthrelease.privacy.ledger import load_ledger
@@ -145,8 +131,7 @@ def plan_years(
     screen.print(f"For your logbook: {statement.logbook_line()}")
 
 
-@app.command(cls=QuietCommand)
-def show(file: File, expect_head: ExpectedHead = None) -> None:
+def show(file: LedgerFile, expect_head: ExpectedHead = None) -> None:
     """Show what was spent, after a check of every entry."""
     from rich.table import Table
 
@@ -179,7 +164,7 @@ def show(file: File, expect_head: ExpectedHead = None) -> None:
 
 
 def _print_years(statement: Statement, plan: Horizon) -> None:
-    """What is promised, which years are done and which are left."""
+    """Print what is promised, which years are done and which are left."""
     notes = [entry.notes for entry in statement.entries if entry.notes.year is not None]
     done = {note.year for note in notes}
     left = [f"{year} (epsilon {decimal_text(plan.most(year, again=False))})" for year in plan.years if year not in done]
@@ -195,17 +180,17 @@ def _print_years(statement: Statement, plan: Horizon) -> None:
 
 
 def _print_pieces(statement: Statement, split: Split) -> None:
-    """What the records of each piece have paid, and what is compared with the limit."""
+    """Print what the records of each piece have paid, and what is compared with the limit."""
     spent, deltas = statement.epsilons, statement.deltas
     read = sorted(spent.of_pieces)
 
-    def told(amount: Fraction) -> str:
+    def shown(amount: Fraction) -> str:
         return f"epsilon {decimal_text(amount)}, left {float(statement.epsilon_limit - amount):g}"
 
-    each = [f"piece {piece}: {told(spent.before(piece))}" for piece in read]
+    pieces = [f"piece {piece}: {shown(spent.before(piece))}" for piece in read]
     if unread := split.pieces - len(read):
-        each.append(f"{unread} that no release read alone: {told(spent.of_all)}")
-    screen.print(f"The register is split into {split.pieces} pieces (key {split.key[:16]}). Spent on {'; '.join(each)}.")
+        pieces.append(f"{unread} that no release read alone: {shown(spent.of_all)}")
+    screen.print(f"The register is split into {split.pieces} pieces (key {split.key[:16]}). Spent on {'; '.join(pieces)}.")
     delta = f", delta {float(deltas.most_renumbered):g}" if deltas.most_renumbered else ""
     screen.print(
         "The sum below is that of the dearest piece: what a record pays whose record number stays. Where a record may be "
@@ -213,8 +198,7 @@ def _print_pieces(statement: Statement, split: Split) -> None:
     )
 
 
-@app.command(cls=QuietCommand)
-def renew(file: File, expect_head: Head) -> None:
+def renew(file: LedgerFile, expect_head: Annotated[str, Option(help="Compare with this head from your logbook.")]) -> None:
     """Write a lost head file again. Compares it with the head in your logbook."""
     from synthrelease.privacy.ledger import renew_head
 
@@ -222,56 +206,7 @@ def renew(file: File, expect_head: Head) -> None:
     screen.print(f"Renewed the head of {str(file)}. For your logbook: {statement.logbook_line()}")
 
 
-def release(
-    config: Config,
-    data: Annotated[str, typer.Option("--data", metavar="DATA", help="Read this private file, files or database.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Write the released files to this new folder.")],
-    table: TableName = None,
-    members: MembersFile = None,
-    backend: Backend = "loky",
-    address: Address = None,
-    jobs: Jobs = 1,
-    shortlist: Annotated[
-        Path | None,
-        typer.Option(
-            "--shortlist", metavar="FILE", help="Use the configurations that this shortlist of rehearse names. By default all."
-        ),
-    ] = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            "--ledger", metavar="FILE", help="Charge this ledger of the dataset (see ledger open). [default: OUT.ledger]"
-        ),
-    ] = None,
-    split_key: Annotated[
-        Path | None,
-        typer.Option("--split-key", metavar="FILE", help="Read the secret key of a split register. [default: LEDGER.key]"),
-    ] = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option("--dataset", help="Refuse a ledger whose dataset has another name. By default the name is not compared."),
-    ] = None,
-    expect_head: ExpectedHead = None,
-    sign: Sign = None,
-    password_file: Password = None,
-    archive: Annotated[
-        Path | None,
-        typer.Option(
-            "--archive",
-            metavar="ZIP",
-            help="Write the released folder to this new .zip file, too, without times. By default no archive.",
-        ),
-    ] = None,
-    unrehearsed: Unrehearsed = False,
-    rows: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Refuse criteria that no table of this number of rows can meet, before anything is spent. "
-            "[default: that of the rehearsed file]",
-        ),
-    ] = None,
-) -> None:
+def release(request: ReleaseRequest) -> None:
     """Release one table that meets all acceptance criteria. Spends the planned budget once, with or without a table.
 
     The ledger is charged with the whole budget before any private row is read. Without --ledger the ledger is OUT.ledger,
@@ -279,26 +214,6 @@ def release(
 
     Exits with code 3 if the search finds no acceptable table.
     """
-    from synthrelease.publish import ReleaseRequest
-    from synthrelease.sources.source import Source
-
-    request = ReleaseRequest(
-        config=config,
-        data=Source.of(data, table, members),
-        out=out,
-        jobs=jobs,
-        shortlist=shortlist,
-        ledger=ledger,
-        split_key=split_key,
-        dataset=dataset,
-        expect_head=expect_head,
-        sign=sign,
-        password_file=password_file,
-        archive=archive,
-        address=cluster_address(backend, address),
-        unrehearsed=unrehearsed,
-        rows=rows,
-    )
     run(request)
 
 
@@ -388,8 +303,6 @@ def _report(published: Published, charges: bool, question: str | None) -> None:
         screen.print(f"The same files as one archive: {str(published.archive)}.")
 
 
-# demo --release years: a simulated register of births over five years, each released from the release before.
-
 ROWS, SEED, LIMIT = 160_000, 7, "1.7"
 QUESTIONS = ("share gestation_week < 37", "share mother_age >= 35")
 
@@ -413,11 +326,11 @@ def five_years(folder: Path, jobs: int) -> None:
         if not released and year == years[0]:
             step(f"ledger years {ledger} --config {config}")
             plan_years(ledger, config)
-        _release(config, data, out, ledger, jobs)
+        request = ReleaseRequest(config=config, data=str(data), out=out, jobs=jobs, ledger=ledger, unrehearsed=True)
+        _release(request)
         if not out.exists() and year > years[0]:
             screen.print("The plan has room for a second release of this year. It does not use last year's release.")
-            again = _configuration(folder, year, released, again=True)
-            _release(again, data, out, ledger, jobs)
+            _release(replace(request, config=_configuration(folder, year, released, again=True)))
         released += [out] if out.exists() else []
     step(f"ledger show {ledger}")
     show(ledger)
@@ -448,21 +361,20 @@ def _configuration(folder: Path, year: int, released: list[Path], again: bool = 
     return path
 
 
-def _release(config: Path, data: Path, out: Path, ledger: Path, jobs: int) -> None:
-    """Of a year; where nothing is released the command exits with a code of its own, and the demonstration goes on."""
-    step(f"release {config} --data {data} --out {out} --ledger {ledger}")
+def _release(request: ReleaseRequest) -> None:
+    """Release a year. Where no table is released the command exits with a code of its own, and the demonstration goes on."""
+    step("release", request)
     try:
-        release(config, str(data), out, jobs=jobs, ledger=ledger, unrehearsed=True)
+        release(request)
     except typer.Exit:
         screen.print("The demonstration goes on without a release of this year.")
 
 
-def step(command: str) -> None:
-    """The command that follows, as a steward would type it."""
-    screen.print(f"\n$ synthrelease {command}", style="bold", highlight=False)
+def step(command: str, request: object | None = None) -> None:
+    """Print the command that follows, as a steward would type it."""
+    words = [] if request is None else [quoted(word) for word in command_words(request)]
+    screen.print(f"\n$ synthrelease {' '.join([command, *words])}", style="bold", highlight=False)
 
-
-# demo: the releases that come with synthrelease, on simulated data that are nobody's.
 
 REHEARSED_MINUTES = 1.5
 DEMO_ROWS, DEMO_SEED, YEARS_LATER = 80_000, 1, 1
@@ -499,26 +411,19 @@ BIRTHS = {
 """Of each release of births its configuration, which needs no extra library, and an example of a question."""
 
 
-def demo(
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Write the released files to this new folder.")],
-    release: Annotated[
-        Shipped,
-        typer.Option(
-            "--release",
-            help="Choose the data. births: 160,000 births, 6 columns, some seconds. published: the same births with noisy "
-            "tables, for estimate. labour: a survey with codes, gaps and weights. visits: patients with hospital stays. "
-            "years: five years of births. country: people in municipalities and regions. These four show every command and "
-            "take minutes; visits, labour and country write the release to DIR/release.",
-        ),
-    ] = Shipped.births,
-    charges: Annotated[
-        bool, typer.Option("--charges", help="Print each charge of the privacy budget (births and published; off by default).")
-    ] = False,
-    jobs: Jobs = 1,
-) -> None:
-    """Run a whole release on simulated data that come with synthrelease. Needs no file and no network."""
+def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, jobs: Jobs = 1) -> None:
+    """Run a whole release on simulated data that come with synthrelease. Needs no file and no network.
+
+    Parameters
+    ----------
+    out : Write the released files to this new folder.
+    release : Choose the data. births: 160,000 births, 6 columns, some seconds. published: the same births with noisy tables,
+        for estimate. labour: a survey with codes, gaps and weights. visits: patients with hospital stays. years: five years of
+        births. country: people in municipalities and regions. These four show every command and take minutes; visits, labour
+        and country write the release to DIR/release.
+    charges : Print each charge of the privacy budget (births and published; off by default).
+    """
     from synthrelease.bundle.write import check_free
-    from synthrelease.publish import ReleaseRequest
     from synthrelease.resources import resource
 
     if release not in BIRTHS:
@@ -529,7 +434,7 @@ def demo(
         shown[release](out, jobs)
         return
     (config, question), simulated = BIRTHS[release], resource("public_data/births_surrogate.csv.gz")
-    request = ReleaseRequest(config=resource(config), data=simulated, out=out, jobs=jobs, nobodys=True)
+    request = ReleaseRequest(config=resource(config), data=str(simulated), out=out, jobs=jobs, nobodys=True)
     screen.print("A demonstration: the births are simulated.")
     _until_released(lambda: run(request, steps=False, charges=charges, question=question))
     screen.print("  For your own data start with docs/tutorial.md.", highlight=False)
@@ -565,8 +470,8 @@ def _labour(folder: Path, jobs: int) -> None:
             dataset="Labour force survey",
             limit="3",
             minutes=REHEARSED_MINUTES,
-            public=(resource("public_data/labour_surrogate.csv.gz"), None),
-            private=(survey, None),
+            public=(str(resource("public_data/labour_surrogate.csv.gz")), None),
+            private=(str(survey), None),
         ),
         folder,
         jobs,
@@ -585,7 +490,8 @@ def _visits(folder: Path, jobs: int) -> None:
     for place, seed, later in (("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED, YEARS_LATER)):
         (folder / place).mkdir()
         tables = script["simulate"](facts, PATIENTS, seed, facts["year"] + later)
-        files.append(script["write"](tables, folder / place))
+        patients, stays = script["write"](tables, folder / place)
+        files.append((str(patients), str(stays)))
     screen.print(f"The confidential files of this demonstration are in {str(folder / 'confidential')}: simulated.")
     released = _released(
         _Shown(
@@ -626,8 +532,8 @@ def _country(folder: Path, jobs: int) -> None:
             limit="4",
             delta_limit="1e-8",
             minutes=COUNTRY_MINUTES,
-            public=(files[0], None),
-            private=(files[1], None),
+            public=(str(files[0]), None),
+            private=(str(files[1]), None),
         ),
         folder,
         jobs,
@@ -646,37 +552,45 @@ class _Shown:
     limit: str
     delta_limit: str = "0"
     minutes: float
-    public: tuple[Path, Path | None]
-    private: tuple[Path, Path | None]
+    public: tuple[str, str | None]
+    private: tuple[str, str | None]
 
 
 def _released(shown: _Shown, folder: Path, jobs: int) -> Path:
-    """What a steward does, in the tutorial's order, up to the released folder, which is verified."""
-    config, (public, of_public), (private, of_private) = shown.config, shown.public, shown.private
-    trial, ledger, released = folder / "trial", folder / f"{config.stem}.ledger", folder / "release"
-    of_public_words, words = (f" --members {each}" if each else "" for each in (of_public, of_private))
-    members = None if of_private is None else str(of_private)
+    """Do what a steward does, in the tutorial's order, up to the released folder, which is verified."""
+    config, trial, ledger = shown.config, folder / "trial", folder / f"{shown.config.stem}.ledger"
+    (public, of_public), (private, of_private) = shown.public, shown.private
 
-    step(f"rehearse {config} --data {public}{of_public_words} --out {trial} --keep 1 --copies 0 --minutes {shown.minutes:g}")
-    rehearsed = None if of_public is None else str(of_public)
-    _unless_complete(
-        lambda: rehearse(config, str(public), trial, members=rehearsed, jobs=jobs, keep=1, copies=0, minutes=shown.minutes)
+    rehearsal = RehearsalRequest(
+        config=config, data=public, members=of_public, out=trial, jobs=jobs, keep=1, copies=0, minutes=shown.minutes
     )
+    step("rehearse", rehearsal)
+    _unless_complete(lambda: rehearse(rehearsal))
+
     with_delta = f" --delta-limit {shown.delta_limit}" if shown.delta_limit != "0" else ""
     step(f'ledger open {ledger} --dataset "{shown.dataset}" --limit {shown.limit}{with_delta}')
     open_new(ledger, shown.dataset, shown.limit, shown.delta_limit)
-    step(f"check {config} --data {private}{words}")
-    check(config, str(private), members=members)
+
+    step(f"check {config} --data {private}{f' --members {of_private}' if of_private else ''}")
+    check(config, private, members=of_private)
+
     shortlist = trial / "shortlist.toml"
-    found = shortlist if shortlist.is_file() else None  # on a slow machine the minutes may end before anything is known
-    from_found = "" if found is None else f" --shortlist {found}"
-    step(f"release {config} --data {private}{words} --out {released} --ledger {ledger}{from_found}")
-    release(
-        config, str(private), released, members=members, jobs=jobs, ledger=ledger, shortlist=found, unrehearsed=found is None
+    known = shortlist.is_file()  # on a slow machine the minutes may end before anything is known
+    request = ReleaseRequest(
+        config=config,
+        data=private,
+        members=of_private,
+        out=folder / "release",
+        ledger=ledger,
+        shortlist=shortlist if known else None,
+        unrehearsed=not known,
+        jobs=jobs,
     )
-    step(f"verify {released}")
-    verify(released)
-    return released
+    step("release", request)
+    release(request)
+    step(f"verify {request.out}")
+    verify(request.out)
+    return request.out
 
 
 def _unless_complete(command: Callable[[], None]) -> None:

@@ -12,21 +12,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from synthrelease.cli.reading import warn_of_gaps
 from synthrelease.cli.terminal import (
-    Address,
-    Backend,
-    Config,
-    Jobs,
-    MembersFile,
-    TableName,
-    Unrehearsed,
     accepts_untried,
     alike_in_words,
     cheaper_text,
-    cluster_address,
     err,
     print_plan,
     print_plans,
@@ -39,11 +29,24 @@ from synthrelease.errors import InputError, OutputError, listing, so_many
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import check_delta, loss_text
 from synthrelease.privacy.selection import nothing_where
+from synthrelease.requests import (
+    Address,
+    Backend,
+    Config,
+    Data,
+    File,
+    Jobs,
+    Json,
+    MembersFile,
+    Number,
+    Option,
+    TableName,
+    Unrehearsed,
+    check_cluster,
+)
 
 if TYPE_CHECKING:
     from synthrelease.spec.release_spec import ReleaseSpec
-
-# Which associations the released rows will carry, for `plan`, `check` and `init`.
 
 MOST_LINES = 30
 MOST_TRIPLES = 10
@@ -95,24 +98,22 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     yield f"Three columns at once: {len(found.carried_triples):,} of {found.triples:,}{f': {named}{dots}' if named else ''}."
 
 
-# commit: write down, before the run, what a release will be.
-
-
 def commit(
     config: Config,
-    file: Annotated[Path, typer.Option("--out", metavar="FILE", help="Write the commitment to this new file.")],
-    ledger: Annotated[
-        Path | None, typer.Option("--ledger", metavar="FILE", help="Write down the head of this ledger. By default none.")
-    ] = None,
-    shortlist: Annotated[
-        Path | None,
-        typer.Option("--shortlist", metavar="FILE", help="Commit to the configurations of this shortlist. By default all."),
-    ] = None,
+    file: Annotated[Path, Option(metavar="FILE", flags=("--out",))],
+    ledger: File | None = None,
+    shortlist: File | None = None,
     unrehearsed: Unrehearsed = False,
 ) -> None:
     """Commit to a release before the run: print a digest to publish, and write its file.
 
     Reads no data and spends nothing. `verify --commitment FILE` compares a release with the file.
+
+    Parameters
+    ----------
+    file : Write the commitment to this new file.
+    ledger : Write down the head of this ledger. By default none.
+    shortlist : Commit to the configurations of this shortlist. By default all.
     """
     from synthrelease.bundle.write import check_free, commitment
     from synthrelease.errors import InputError
@@ -143,23 +144,16 @@ def commit(
         )
 
 
-# schema: what the two files of a release may hold, for editors and as a page.
-
-
-def schema(
-    acceptance: Annotated[
-        bool,
-        typer.Option("--acceptance", help="Print the schema of the acceptance file. By default that of the configuration."),
-    ] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print all settings of both files as a Markdown page.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FILE", help="Write to this file and overwrite an old one. By default print."),
-    ] = None,
-) -> None:
+def schema(acceptance: bool = False, markdown: bool = False, out: File | None = None) -> None:
     """Print the JSON Schema of a configuration. An editor completes, explains and checks the file with it.
 
     Editors that use Taplo find the schema by a first line `#:schema ./FILE` of the TOML file.
+
+    Parameters
+    ----------
+    acceptance : Print the schema of the acceptance file. By default that of the configuration.
+    markdown : Print all settings of both files as a Markdown page.
+    out : Write to this file and overwrite an old one. By default print.
     """
     from synthrelease.spec.reference import acceptance_schema, configuration_schema, schema_text, settings_page
 
@@ -183,26 +177,11 @@ def schema(
 
 
 def plan(
-    configs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="CONFIG...",
-            help="Configurations (TOML), or specification.json of a released folder. Several are shown side by side.",
-        ),
-    ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs. By default text.")] = False,
+    configs: Annotated[list[Path], Option(metavar="CONFIG...", positional=True)],
+    as_json: Json = False,
     jobs: Jobs = 1,
-    rows: Annotated[
-        int | None, typer.Option(min=1, help="Estimate time and memory for this number of rows. [default: 100000]")
-    ] = None,
-    shortlist: Annotated[
-        Path | None,
-        typer.Option(
-            "--shortlist",
-            metavar="FILE",
-            help="Add the results of this shortlist: how often no table was found, and a cheaper plan. By default none.",
-        ),
-    ] = None,
+    rows: Number | None = None,
+    shortlist: File | None = None,
 ) -> None:
     """Show what a release would cost in privacy, time and memory. Reads no data.
 
@@ -210,6 +189,12 @@ def plan(
 
     Exits with code 2 if [unit] has no answer, if no table with this number of rows can meet a criterion, or if every table
     meets all criteria. Exits with code 4 if the plan costs more than its limit.
+
+    Parameters
+    ----------
+    configs : Configurations (TOML), or specification.json of a released folder. Several are shown side by side.
+    rows : Estimate time and memory for this number of rows. [default: 100000]
+    shortlist : Add the results of this shortlist: how often no table was found, and a cheaper plan. By default none.
     """
     from synthrelease.releasing.attempt_costs import check_memory, check_possible, peak_megabytes
     from synthrelease.spec.shortlist import cheaper_plan, narrowed
@@ -396,14 +381,7 @@ def _associations(spec: ReleaseSpec, rows: int) -> list[dict[str, object]]:
 
 def check(
     config: Config,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            "--data",
-            metavar="DATA",
-            help="Read this file, files or database, and check whether it fits. By default only the configuration is checked.",
-        ),
-    ] = None,
+    data: Data | None = None,
     table: TableName = None,
     members: MembersFile = None,
     backend: Backend = "loky",
@@ -419,11 +397,16 @@ def check(
 
     Exits with code 2 if the files changed since their rehearsal (see --unrehearsed), or if no table of this number of rows can
     meet a criterion.
+
+    Parameters
+    ----------
+    data : Read this file, files or database, and check whether it fits. By default only the configuration is checked.
     """
     from synthrelease.privacy.charges import check_stated
     from synthrelease.releasing.attempt_costs import check_possible
     from synthrelease.spec.load import load_spec
 
+    check_cluster(backend, address)
     spec = load_spec(config)
     spec.check_unit_answered()
     spec.check_can_fail()
@@ -446,8 +429,7 @@ def check(
         source = Source.of(data, table, members)
         with progress_line() as phase:
             phase("reading the private file")
-            scheduler = cluster_address(backend, address)
-            with nullcontext() if scheduler is None else counting_cluster(scheduler, *source.tables()) as run:
+            with nullcontext() if address is None else counting_cluster(address, *source.tables()) as run:
                 rows = check_fit(source, spec.schema, spec.input, spec.raw, run, spec.unit)
         persons = spec.persons(rows.n_file)
         counted = f"{rows.n_file} rows" if persons is None else f"{persons} persons (different values of {spec.unit.key!r})"

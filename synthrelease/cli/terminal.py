@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from synthrelease.data.texts import alike, quoted_path, visible
-from synthrelease.errors import InputError, Interrupted, listing, percent
+from synthrelease.errors import Interrupted, listing, percent
 from synthrelease.privacy.charges import NOT_COVERED, Charge, decimal_text
 from synthrelease.privacy.curves import epsilon_of
 from synthrelease.privacy.selection import PASSING, StoppingLaw, nothing_where
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
     from rich.tree import Tree
-
-# How likely a plan buys nothing, and what a rehearsal found that is cheaper: what stands beside the price.
 
 
 def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table]:
@@ -81,42 +79,6 @@ def _at_most(plan: Any) -> str:
 NOTHING_RELEASED = 3
 STOPPED = 1
 
-Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="Configuration of the release (TOML).")]
-TableName = Annotated[
-    str | None, typer.Option("--table", metavar="NAME", help="Read this table of the database. Overrides table in [input].")
-]
-MembersFile = Annotated[
-    str | None,
-    typer.Option(
-        "--members",
-        metavar="FILE",
-        help="Read the members from this file (only with [members]). By default --data holds both.",
-    ),
-]
-PublicData = Annotated[
-    str,
-    typer.Option("--data", metavar="FILE", help="Read this PUBLIC file or database, which has the columns of the private one."),
-]
-QuasiIdentifiers = Annotated[
-    str | None, typer.Option(metavar="A,B,...", help="Assume that an intruder knows these columns. By default none.")
-]
-Unrehearsed = Annotated[
-    bool,
-    typer.Option(
-        "--unrehearsed",
-        help="Accept files that were not rehearsed as they are. By default they are refused.",
-    ),
-]
-Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Run this many processes in parallel.")]
-Backend = Annotated[str, typer.Option(help="Count the files of a table on this machine (loky) or on a cluster (dask).")]
-Address = Annotated[
-    str | None,
-    typer.Option(
-        help="Connect to this Dask scheduler in the enclave, such as tls://10.0.0.5:8786 (needs --backend "
-        "dask). By default none."
-    ),
-]
-
 
 class _Terminal:
     """A console of rich, which is loaded when the first line is printed: help and numbers need none.
@@ -145,24 +107,6 @@ class _Terminal:
 
 
 screen, err = _Terminal(stderr=False), _Terminal(stderr=True)
-
-
-def given_names(given: str | None) -> list[str] | None:
-    """The columns of an option such as A,B; None where it is not given."""
-    return None if given is None else [name.strip() for name in given.split(",") if name.strip()]
-
-
-def cluster_address(backend: str, address: str | None) -> str | None:
-    """The address of the cluster that counts; None for this machine. Raises InputError for options that do not fit."""
-    if backend not in ("loky", "dask"):
-        from synthrelease.enclave.many_files import other_cluster
-
-        raise InputError(f"--backend: expected loky or dask to count private rows, found {backend!r}.{other_cluster(backend)}")
-    if (backend == "dask") != (address is not None):
-        raise InputError(
-            "--backend dask and --address: expected both or none, for example --address tls://10.0.0.5:8786, found one."
-        )
-    return address
 
 
 @contextmanager
@@ -339,7 +283,6 @@ def print_untried(spec: Any, shortlist: Path | None = None) -> None:
 
 def accepts_untried(spec: Any) -> bool:
     """Whether somebody at a terminal says that two files are used without a rehearsal. Without a terminal nobody can."""
-    import typer
 
     from synthrelease.spec.tried import NEVER, leave
 

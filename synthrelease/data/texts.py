@@ -9,6 +9,7 @@ Hindi and others, and stay.
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shlex
@@ -127,3 +128,31 @@ def program(*, powershell: bool = os.name == "nt") -> str:
 def _on_path(started: Path) -> bool:
     found = shutil.which("synthrelease")
     return found is not None and Path(found).with_suffix("").absolute() == started.with_suffix("").absolute()
+
+
+_ENTRY = re.compile(r"(\w+(?:, \w+)*) : (.+)")
+
+
+def entries(docstring: str, section: str) -> dict[str, str]:
+    r"""Return the entries of a section such as "Attributes" of a docstring, by their names, each as one line.
+
+    Examples
+    --------
+    >>> entries("Spend.\n\nAttributes\n----------\nlow, high : ends\n    of a range.", "Attributes")
+    {'low': 'ends of a range.', 'high': 'ends of a range.'}
+    """
+    found, names, lines = dict[str, str](), list[str](), inspect.cleandoc(docstring).splitlines()
+    start = next((at for at, line in enumerate(lines) if line == section and _underlined(lines, at)), len(lines))
+    for at in range(start + 2, len(lines)):
+        if _underlined(lines, at):
+            break
+        if entry := _ENTRY.fullmatch(lines[at]):
+            names = entry[1].split(", ")
+            found |= dict.fromkeys(names, entry[2])
+        elif lines[at].startswith(" "):
+            found |= {name: f"{found[name]} {lines[at].strip()}" for name in names}
+    return found
+
+
+def _underlined(lines: list[str], at: int) -> bool:
+    return at + 1 < len(lines) and re.fullmatch("-{3,}", lines[at + 1]) is not None

@@ -31,11 +31,6 @@ from synthrelease.sources.source import CHANGED, File, Source, State, state_of, 
 CONNECT_SECONDS = 15
 
 
-def other_cluster(backend: str) -> str:
-    """What to do with a cluster of another kind that was asked for; empty where there is nothing to say."""
-    return " A Ray cluster is not used: start a Dask scheduler and workers on its machines." if backend == "ray" else ""
-
-
 @contextmanager
 def dask_client(address: str, of_rows: bool = True) -> Iterator[Any]:
     """A client of the scheduler at this address. With `tls://`, certificates are those of Dask's own configuration.

@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion
+from synthrelease.data.texts import entries
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.projections import PROJECTIONS
 from synthrelease.settings.base import FRACTION_PATTERN
@@ -28,7 +29,6 @@ from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 # meaning in words, then "Example:" with lines of TOML in backticks. The editor's schema and docs/settings.md are both made
 # from these entries.
 
-_ENTRY = re.compile(r"(\w+(?:, \w+)*) : (.+)")
 _EXAMPLE = " Example: "
 
 
@@ -82,24 +82,7 @@ def words(model: type[BaseModel], field: str) -> Words:
 @cache
 def attributes(owner: type) -> dict[str, str]:
     """The entries of the section "Attributes" of a class's own docstring, each as one line."""
-    found: dict[str, str] = {}
-    names: list[str] = []
-    lines = inspect.cleandoc(vars(owner).get("__doc__") or "").splitlines()
-    start = next((at for at in range(len(lines) - 1) if lines[at] == "Attributes" and _underlined(lines, at)), len(lines))
-    for at in range(start + 2, len(lines)):
-        if _underlined(lines, at):
-            break
-        entry = _ENTRY.fullmatch(lines[at])
-        if entry:
-            names = entry[1].split(", ")
-            found |= dict.fromkeys(names, entry[2])
-        elif lines[at].startswith(" "):
-            found |= {name: f"{found[name]} {lines[at].strip()}" for name in names}
-    return found
-
-
-def _underlined(lines: list[str], at: int) -> bool:
-    return at + 1 < len(lines) and re.fullmatch("-{3,}", lines[at + 1]) is not None
+    return entries(vars(owner).get("__doc__") or "", "Attributes")
 
 
 def summary(model: type[BaseModel]) -> str:

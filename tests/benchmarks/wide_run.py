@@ -21,7 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from synthrelease.publish import Listener, ReleaseRequest, publish
+from synthrelease.publish import Listener, publish
+from synthrelease.requests import ReleaseRequest
 from tests.benchmarks.cluster import usage, workers
 from tests.benchmarks.wide_register import SIZES, chain, made_up, write_register
 

@@ -15,6 +15,7 @@ from synthrelease.cli.specifying import check, plan
 from synthrelease.criteria import explain
 from synthrelease.data.counts import Counts
 from synthrelease.errors import SpecError
+from synthrelease.requests import RehearsalRequest
 from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import MEASURED, write_config, write_data
 
@@ -135,7 +136,7 @@ def test_a_plan_names_columns_of_which_nothing_is_measured(
 def test_a_rehearsal_that_accepts_nothing_ends_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = write_config(tmp_path, STRICT)
     with pytest.raises(typer.Exit) as caught:
-        rehearse(config, str(write_data(tmp_path)), tmp_path / "trial", seed=1, copies=0)
+        rehearse(RehearsalRequest(config=config, data=str(write_data(tmp_path)), out=tmp_path / "trial", seed=1, copies=0))
     assert caught.value.exit_code == 3
     assert "No configuration was accepted often enough" in " ".join(capsys.readouterr().out.split())
     assert not (tmp_path / "trial" / "shortlist.toml").exists()

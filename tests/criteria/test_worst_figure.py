@@ -10,7 +10,8 @@ import pytest
 from synthrelease.cli.specifying import check, plan
 from synthrelease.criteria.scoring import none_can_fail
 from synthrelease.errors import SpecError
-from synthrelease.publish import ReleaseRequest, publish
+from synthrelease.publish import publish
+from synthrelease.requests import ReleaseRequest
 from synthrelease.studio.audit.enumeration import sweeps
 from synthrelease.studio.audit.exact import exact_figures
 from synthrelease.studio.audit.sweep import Sweep, criterion

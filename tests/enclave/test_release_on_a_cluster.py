@@ -15,7 +15,8 @@ from synthrelease.bundle.verify import verify_bundle
 from synthrelease.enclave.many_files import Run, counting_cluster
 from synthrelease.errors import InputError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
-from synthrelease.publish import Listener, ReleaseRequest, publish
+from synthrelease.publish import Listener, publish
+from synthrelease.requests import ReleaseRequest
 from synthrelease.sources.source import Source, State, state_of
 from tests.helpers.dask_processes import DaskProcess
 from tests.helpers.tiny import EPSILON, write_config, write_data
@@ -71,7 +72,7 @@ def test_workers_that_die_while_it_counts_draws_and_writes_leave_one_whole_relea
     listener = Killing(workers)
     monkeypatch.setattr("synthrelease.publish.counting_cluster", listener.counting)
 
-    request = ReleaseRequest(config=config, data=data, out=tmp_path / "out", ledger=ledger, address=address)
+    request = ReleaseRequest(config=config, data=data, out=tmp_path / "out", ledger=ledger, backend="dask", address=address)
     published = publish(request, listener)
 
     assert listener.killed == [COUNTED, DRAWING, WRITING]
@@ -89,7 +90,7 @@ def test_a_folder_by_a_relative_path_is_counted_by_workers_that_stand_elsewhere(
     """The path is made absolute here."""
     data, config = many_files(tmp_path), write_config(tmp_path)
     monkeypatch.chdir(tmp_path)
-    request = ReleaseRequest(config=config, data=Path(data.name), out=tmp_path / "out", address=cluster[0])
+    request = ReleaseRequest(config=config, data=Path(data.name), out=tmp_path / "out", backend="dask", address=cluster[0])
     published = publish(request)
     assert published is not None
     assert published.release.n_file == 401
@@ -101,7 +102,7 @@ def test_a_worker_that_does_not_see_the_folder_costs_nothing_and_is_named(cluste
     open_ledger(ledger, dataset="coins", limit=30)
     before = ledger.with_name("coins.ledger.head").read_bytes()
     monkeypatch.setattr("synthrelease.enclave.many_files.state_of", SeenFromHere(data))
-    request = ReleaseRequest(config=config, data=data, out=tmp_path / "out", ledger=ledger, address=cluster[0])
+    request = ReleaseRequest(config=config, data=data, out=tmp_path / "out", ledger=ledger, backend="dask", address=cluster[0])
     with pytest.raises(InputError) as caught:
         publish(request)
     assert f"expected workers that see {data} as it is here, found one that does not: tcp://127.0.0.1:" in str(caught.value)

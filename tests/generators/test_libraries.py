@@ -25,7 +25,8 @@ from synthrelease.generators.smartnoise_library import decompressed, library_bud
 from synthrelease.generators.smartnoise_mechanism import Randomness, dataset
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
-from synthrelease.publish import ReleaseRequest, check_before_spending
+from synthrelease.publish import check_before_spending
+from synthrelease.requests import ReleaseRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.audit.cases import World
 from tests.helpers.late import library

@@ -191,9 +191,9 @@ OF_LEAKS = (
     Mutation(
         name="release: a seed can be given",
         breaks="a release that can be repeated",
-        place="cli.releasing:release",
-        old='"--dataset"',
-        new='"--seed"',
+        place="requests:ReleaseRequest",
+        old="dataset: str | None = None",
+        new="dataset: str | None = None\n    seed: str | None = None",
         tests=("tests/cli/test_cli.py::test_a_release_takes_no_seed",),
     ),
     Mutation(

@@ -17,7 +17,7 @@ from synthrelease.bundle.verify import verify_bundle, verify_files
 from synthrelease.bundle.write import _sealed, commitment, write_bundle
 from synthrelease.errors import InputError, OtherRelease, SpecError
 from synthrelease.privacy.ledger import open_ledger
-from synthrelease.publish import ReleaseRequest, check_before_spending
+from synthrelease.publish import check_before_spending
 from synthrelease.published.base import sha256
 from synthrelease.published.charges import PersonPart
 from synthrelease.published.commitment import read_commitment
@@ -25,6 +25,7 @@ from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.options import CorrectedPart, EarlierPart
 from synthrelease.published.series import changes, total
 from synthrelease.releasing.release import Release, release
+from synthrelease.requests import ReleaseRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.options import Options
 from synthrelease.spec.series import Series

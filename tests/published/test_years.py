@@ -22,13 +22,14 @@ from synthrelease.cli import app
 from synthrelease.errors import BudgetError, OtherRelease, SpecError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.privacy.plan import Loss, PaidYear, YearOfSeries
-from synthrelease.publish import ReleaseRequest, check_before_spending, publish
+from synthrelease.publish import check_before_spending, publish
 from synthrelease.published.commitment import CommitmentPart
 from synthrelease.published.document import read_strictly
 from synthrelease.published.options import EarlierPart, YearsPart
 from synthrelease.published.series import paid_so_far, years_part
 from synthrelease.published.verify.checks import Report
 from synthrelease.releasing.release import Release, release
+from synthrelease.requests import ReleaseRequest
 from synthrelease.spec.load import load_spec, read_specification
 from synthrelease.spec.series import promise_text
 from tests.helpers.cards import rich_bundle

@@ -11,8 +11,9 @@ import pytest
 import synthrelease.releasing.release as releasing
 from synthrelease.errors import BudgetError
 from synthrelease.privacy.charges import RowsRule
-from synthrelease.publish import ReleaseRequest, check_before_spending
+from synthrelease.publish import check_before_spending
 from synthrelease.releasing.attempt import check_rows
+from synthrelease.requests import ReleaseRequest
 from synthrelease.spec.load import load_spec
 
 

@@ -24,10 +24,10 @@ from synthrelease.privacy.selection import FiniteLaw, NegativeBinomial, StopCoin
 from synthrelease.published.document import read_strictly
 from synthrelease.published.verify.charges import charges
 from synthrelease.releasing.release import release
+from synthrelease.requests import RehearsalRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.rehearsal.attempts import RaceGoal
-from synthrelease.studio.rehearsal.rehearse import Workers, rehearse
+from synthrelease.studio.rehearsal.rehearse import rehearse
 from tests.helpers.tiny import write_config, write_data
 
 pytestmark = pytest.mark.slow
@@ -219,7 +219,7 @@ def test_a_family_with_an_approximate_guarantee_needs_its_delta(tmp_path: Path) 
 def test_a_rehearsal_without_a_guarantee_is_refused_before_its_folder_is_made(tmp_path: Path) -> None:
     spec = spec_with(tmp_path, {"generation = 10": "generation = 1\ngeneration_delta = 1e-9", STOP: "stop_probability = 0"})
     with pytest.raises(BudgetError):
-        rehearse(spec, write_data(tmp_path), tmp_path / "out", goal=RaceGoal(), workers=Workers(jobs=1))
+        rehearse(spec, RehearsalRequest(config=Path(spec.path), data=str(write_data(tmp_path)), out=tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 
 

@@ -23,7 +23,7 @@ from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.privacy.noise import secret_bytes
 from synthrelease.privacy.subsets import MOST_PIECES, Split
-from synthrelease.publish import ReleaseRequest, publish
+from synthrelease.publish import publish
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.options import SplitPart
 from synthrelease.published.verify.alone import flavour
@@ -31,6 +31,7 @@ from synthrelease.published.verify.charges import charges
 from synthrelease.releasing.attempt import PrivatePieces, divided
 from synthrelease.releasing.record_numbers import BYTES, SplitKey, key_beside, read_key, read_numbers, write_key
 from synthrelease.releasing.release import KnownSplit, check_numbers, piece_to_read, read_private, split_register
+from synthrelease.requests import ReleaseRequest
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import write_config, write_data
@@ -281,7 +282,7 @@ def on_a_cluster(office: ReleaseRequest) -> dict[str, Any]:
     folder = office.config.parent / "files"
     folder.mkdir()
     Path(str(office.data)).rename(folder / "coins.csv")
-    return {"data": folder, "address": "tcp://10.0.0.5:8786"}
+    return {"data": folder, "backend": "dask", "address": "tcp://10.0.0.5:8786"}
 
 
 def changed(old: str, new: str, office: ReleaseRequest) -> dict[str, Any]:

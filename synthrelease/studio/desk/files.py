@@ -20,6 +20,7 @@ from typing import Any
 
 from synthrelease.data.schema import Column
 from synthrelease.errors import InputError, OutputError, SynthreleaseError
+from synthrelease.requests import RehearsalRequest, command_words
 from synthrelease.settings.reading import ConfigurationFile, beside, read_configuration, toml_tables
 from synthrelease.settings.tables import RANDOM
 from synthrelease.spec.load import load_changed
@@ -386,9 +387,8 @@ class Rehearsals:
         if self.data is None:
             raise InputError("A rehearsal needs a public file. Start the desk with --data PUBLIC.")
         folder = self.folder(spec)
-        command = [sys.executable, "-m", "synthrelease", "rehearse", str(self.config), "--data", self.data]
-        command += [] if self.members is None else ["--members", self.members]
-        command += ["--out", str(folder), "--minutes", str(minutes)]
+        request = RehearsalRequest(config=self.config, data=self.data, members=self.members, out=folder, minutes=minutes)
+        command = [sys.executable, "-m", "synthrelease", "rehearse", *command_words(request)]
         with self._lock, locked(self.log, make=True) as free:
             if not free:
                 raise InputError("A rehearsal of this configuration is running already.")

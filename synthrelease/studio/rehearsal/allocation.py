@@ -52,7 +52,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.space import rare_bin_mistakes
 from synthrelease.studio.rehearsal.attempts import bounded_mean, exact_scores, passing
 from synthrelease.studio.rehearsal.dependence import Purse, telling_tables
-from synthrelease.studio.rehearsal.rehearse import Run, Workers, running
+from synthrelease.studio.rehearsal.rehearse import Run, running
 from synthrelease.studio.rehearsal.report import write_new
 
 # What a budget is allocated to: the measured terms of a `marginals` generator, and the joint test; and how it is written.
@@ -1563,7 +1563,7 @@ def choose_allocation(
     rows: int | None = None,
     minutes: float = 6,
     seed: int = 1,
-    workers: Workers | None = None,
+    jobs: int = 1,
     progress: Progress = lambda phase, done, total: None,
 ) -> Found:
     """Choose how a total is allocated to measured tables, sums and the joint test. Reads nothing private, spends nothing.
@@ -1597,7 +1597,7 @@ def choose_allocation(
     progress("reading the public file", 0, 0)
     public = read_public(data, spec.schema, spec.input, spec.raw, spec.unit)
     populations = Populations(public=public, priors=read_priors(spec), rows=rows, seed=seed)
-    with running(workers or Workers()) as run:
+    with running(jobs) as run:
         if afresh:
             search = Search(divisible, populations, run, seed=seed, progress=progress)
             asked = asked_parts(divisible.spec, public, search.rooms, lambda: time.monotonic() >= deadline)

@@ -26,23 +26,23 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.linked import Linked
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.errors import InputError, OutputError, RejectedRound, closest, listing, on_public_data
+from synthrelease.errors import InputError, OutputError, RejectedRound, on_public_data
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.plan import loss_text
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.selection import one_thread
-from synthrelease.sources.source import Source
+from synthrelease.requests import ComparisonRequest
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.baselines import BASELINES
 from synthrelease.studio.baselines.base import NO_GUARANTEE, AskedNumber, ComparedFile, DoesNotFit, MadeTables
 from synthrelease.studio.rehearsal.attempts import PublicTable, run_attempts
 from synthrelease.studio.rehearsal.closer_look import PublicJudge, merged
 from synthrelease.studio.rehearsal.dependence import cramers_v
-from synthrelease.studio.rehearsal.rehearse import Workers, running
+from synthrelease.studio.rehearsal.rehearse import running
 from synthrelease.studio.rehearsal.report import describe, write_new
 from synthrelease.studio.rehearsal.risk import risk_groups
-from synthrelease.studio.rehearsal.utility import CopyComparison, compared, made_copy
+from synthrelease.studio.rehearsal.utility import CopyComparison, check_known, compared, made_copy
 from synthrelease.studio.rehearsal.words import finite, short
 
 # How far two tables of roots with members are from each other: pairs of columns of roots, of members, and of two members.
@@ -117,62 +117,32 @@ METHODS = tuple(method for method in BASELINES if method != OF_MEMBERS)
 """What `compare` shows where nothing is asked for; `OF_MEMBERS` as well, where records have members."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class WantedMethods:
-    """Which methods to compare with.
+def checked_request(names: Sequence[str], request: ComparisonRequest, default: Sequence[str] = METHODS) -> ComparisonRequest:
+    """Return the request with each of its methods once; with the default ones where it names none.
 
-    Attributes
+    Parameters
     ----------
-    methods : of `METHODS`, each once.
-    variables, key : columns whose values are swapped, and that a stratum agrees on; chosen here where empty (None for the key).
-    rate : probability that a record is selected for swapping, in (0, 1).
+    names : the columns of the table.
+
+    Raises
+    ------
+    InputError : for an unknown method or column, or a rate that is none.
     """
-
-    methods: tuple[str, ...] = ()
-    variables: tuple[str, ...] = ()
-    key: tuple[str, ...] | None = None
-    rate: Fraction = Fraction(1, 20)
-
-    @classmethod
-    def of(
-        cls,
-        names: Sequence[str],
-        methods: Sequence[str],
-        variables: Sequence[str] | None = None,
-        key: Sequence[str] | None = None,
-        rate: float = 0.05,
-    ) -> WantedMethods:
-        """Check what a user asks for; `names` are the columns.
-
-        Raises
-        ------
-        InputError : for an unknown method or column, or a rate that is none.
-        """
-        for asked, given, there in (
-            ("--method", methods, tuple(BASELINES)),
-            ("--swap", variables or (), names),
-            ("--swap-key", key or (), names),
-        ):
-            for name in given:
-                if name not in there:
-                    guess = closest(name, there)
-                    raise InputError(
-                        f"{asked}: expected one of {listing(there)}, found {name!r}."
-                        + (f" Did you mean {guess!r}?" if guess else "")
-                    )
-        if not 0 < rate < 1:
-            raise InputError(f"--swap-rate: expected a number above 0 and below 1, found {rate:g}.")
-        used = [*(variables or ()), *(key or ())]
-        if len(set(used)) != len(used):
-            raise InputError("--swap, --swap-key: expected different columns, found one twice.")
-        if len(names) == len(used) and used and not key:
-            raise InputError("--swap: expected a column that stays in its place, found all of them swapped together.")
-        return cls(
-            methods=tuple(dict.fromkeys(methods)),
-            variables=tuple(variables or ()),
-            key=None if key is None else tuple(key),
-            rate=Fraction(str(rate)),
-        )
+    methods, swapped, key = request.method or default, request.swap or (), request.swap_key or ()
+    for option, given, known in (
+        ("--method", methods, tuple(BASELINES)),
+        ("--swap", swapped, names),
+        ("--swap-key", key, names),
+    ):
+        check_known(option, given, known)
+    if not 0 < request.swap_rate < 1:
+        raise InputError(f"--swap-rate: expected a number above 0 and below 1, found {request.swap_rate:g}.")
+    used = {*swapped, *key}
+    if len(used) != len(swapped) + len(key):
+        raise InputError("--swap, --swap-key: expected different columns, found one twice.")
+    if len(names) == len(used) and not key:
+        raise InputError("--swap: expected a column that stays in its place, found all of them swapped together.")
+    return replace(request, method=tuple(dict.fromkeys(methods)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +181,7 @@ class BaselineFigures:
 
 
 def public_file(
-    spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, wanted: WantedMethods, seed: int
+    spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, request: ComparisonRequest
 ) -> ComparedFile:
     """The public rows over the bins of configuration `index`, as methods take them."""
     configuration = spec.space[index]
@@ -219,7 +189,7 @@ def public_file(
     names, sizes = table.layout.columns, table.layout.sizes
 
     def generator(*key: int) -> np.random.Generator:
-        return SeededEntropy(seed, 8, *key).generator()
+        return SeededEntropy(request.seed, 8, *key).generator()
 
     def strength(one: int, other: int) -> float:
         """Cramer's V of two columns, missing values as a value; 0 where their table is too large to look at."""
@@ -241,15 +211,15 @@ def public_file(
         epsilon=float(spec.plan.total.epsilon),
         calibration=None if (totals := spec.options.calibration) is None else totals.on(transformation),
         linked=spec.schema.linked,
-        swap=wanted.variables,
-        swap_key=wanted.key,
-        swap_rate=wanted.rate,
+        swap=request.swap or (),
+        swap_key=request.swap_key,
+        swap_rate=Fraction(str(request.swap_rate)),
     )
 
 
 @one_thread
 def compare_baseline(
-    spec: ReleaseSpec, counts: Counts, seed: int, index: int, comparison: CopyComparison, wanted: WantedMethods, method: str
+    spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, request: ComparisonRequest, method: str
 ) -> tuple[BaselineFigures, ...]:
     """One method on the public rows over the bins of configuration `index`: made, judged and compared.
 
@@ -257,7 +227,7 @@ def compare_baseline(
     ----------
     counts : the public rows over atomic cells.
     """
-    start, file, maker = process_time(), public_file(spec, counts, index, comparison, wanted, seed), BASELINES[method]()
+    start, file, maker = process_time(), public_file(spec, counts, index, comparison, request), BASELINES[method]()
     columns = len(file.names)
     if file.table.total * columns > MOST_VALUES:
         return (
@@ -274,7 +244,7 @@ def compare_baseline(
     except MemoryError:
         return (not_made(method, "this machine's memory is too small for it; compare on a random sample to have it"),)
     taken = process_time() - start
-    asked = questions(file, wanted.methods)
+    asked = questions(file, request.method)
     found = [
         replace(judged(spec, counts, index, comparison, method, each), errors=errors_on(asked, file.table, each.copies))
         for each in tables
@@ -406,43 +376,31 @@ class MethodComparison:
 
 @on_public_data()
 def compare_methods(
-    spec: ReleaseSpec,
-    data: str | Path | Source,
-    *,
-    wanted: WantedMethods,
-    workers: Workers,
-    seed: int = 1,
-    copies: int = 3,
-    quasi_identifiers: Sequence[str] | None = None,
-    progress: Progress = lambda phase, done, total: None,
+    spec: ReleaseSpec, request: ComparisonRequest, *, progress: Progress = lambda phase, done, total: None
 ) -> MethodComparison:
     """Compare a release with other methods on public data. Reads nothing private, spends nothing, promises nothing.
-
-    Parameters
-    ----------
-    data : a **public** file of the layout of the private one. Its figures are shown without noise: never give a private file.
-    wanted : the methods.
-    seed : the same seed gives the same figures.
-    copies, quasi_identifiers : tables of each method, and columns that an intruder is taken to know, as of a rehearsal.
 
     Raises
     ------
     BudgetError : when the plan has no guarantee.
-    InputError : when the file does not fit, or the release divides its rows ([partition]), which no other method does.
+    InputError : for an unknown method or column, when the file does not fit, or the release divides its rows ([partition]),
+        which no other method does.
     """
+    default = METHODS if spec.schema.linked is None else (*METHODS, OF_MEMBERS)
+    request, seed = checked_request(spec.schema.names, request, default), request.seed
     _ = spec.plan.total  # what has no guarantee is refused before anything is read
     if spec.partition is not None:
         raise InputError(
             f"{spec.path}: expected a release of all rows, found [partition]: its figures are about a piece of the file, and "
             "other methods take the whole. Compare a copy of the configuration without [partition]."
         )
-    comparison = CopyComparison.of(spec, copies, quasi_identifiers)
+    comparison = CopyComparison.of(spec, request.copies, request.quasi_identifiers)
     progress("reading the public file", 0, 0)
-    counts = read_public(data, spec.schema, spec.input, spec.raw, spec.unit)
+    counts = read_public(request.source, spec.schema, spec.input, spec.raw, spec.unit)
     if not counts.total:
         raise InputError("--data: expected rows that the rules keep, found none.")
     public, priors = PrivateCounts(counts, Meter(())), read_priors(spec)  # public rows, as the code of a release takes them
-    with running(workers) as run:
+    with running(request.jobs) as run:
 
         def results(phase: str, action: Callable, arguments: Sequence[tuple]) -> Iterator:
             progress(phase, 0, len(arguments))
@@ -455,11 +413,11 @@ def compare_methods(
         attempts = [(spec, public, priors, seed, [(c, 0)], spec.generation_budget) for c in tried]
         figures = {one[0].configuration: one[0].figures for one in results("configurations", run_attempts, attempts)}
         index = min(tried, key=lambda c: (_worst(spec, figures[c]), c))
-        shared = (comparison, wanted)
-        (own,) = results("the release", own_figures, [(spec, public, counts, priors, seed, index, *shared)])
-        methods = [(spec, counts, seed, index, *shared, method) for method in wanted.methods]
+        shared = (index, comparison, request)
+        (own,) = results("the release", own_figures, [(spec, public, counts, priors, *shared)])
+        methods = [(spec, counts, *shared, method) for method in request.method]
         made = [one for found in results("methods to compare with", compare_baseline, methods) for one in found]
-    made.sort(key=lambda one: wanted.methods.index(one.method))
+    made.sort(key=lambda one: request.method.index(one.method))
     return MethodComparison(
         spec=spec,
         configuration=index,
@@ -498,16 +456,15 @@ def own_figures(
     public: PrivateCounts,
     counts: Counts,
     priors: Mapping[str, Counts],
-    seed: int,
     index: int,
     comparison: CopyComparison,
-    wanted: WantedMethods,
+    request: ComparisonRequest,
 ) -> BaselineFigures:
     """Copies of one configuration at the planned budget, judged as the methods are."""
     start, copies = process_time(), list[Counts]()
     for number in range(max(1, comparison.copies)):
         with suppress(RejectedRound):
-            copies.append(made_copy(spec, public, priors, seed, index, number))
+            copies.append(made_copy(spec, public, priors, request.seed, index, number))
     taken = process_time() - start
     if not copies:
         return not_made(RELEASE, "every attempt ended without a candidate")
@@ -520,8 +477,8 @@ def own_figures(
         copies=copies,
         notes=((f"{lacking} of {comparison.copies} attempts ended without a candidate",) if lacking else ()),
     )
-    file = public_file(spec, counts, index, comparison, wanted, seed)
-    errors = errors_on(questions(file, wanted.methods), file.table, copies)
+    file = public_file(spec, counts, index, comparison, request)
+    errors = errors_on(questions(file, request.method), file.table, copies)
     return replace(judged(spec, counts, index, comparison, RELEASE, made), errors=errors, seconds=taken)
 
 

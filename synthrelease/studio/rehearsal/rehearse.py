@@ -16,12 +16,12 @@ from typing import Any
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import digest_of, read_public
-from synthrelease.enclave.many_files import dask_client, other_cluster
+from synthrelease.enclave.many_files import dask_client
 from synthrelease.errors import InputError, OutputError, on_public_data
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SYSTEM
 from synthrelease.releasing.attempt import public_digest, read_priors
-from synthrelease.sources.source import Source
+from synthrelease.requests import RehearsalRequest
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import RehearsedTable
 from synthrelease.studio.rehearsal.advice import (
@@ -45,53 +45,27 @@ from synthrelease.studio.rehearsal.attempts import AttemptResult, Race, RaceGoal
 from synthrelease.studio.rehearsal.closer_look import CloserLook, closer_look, typical_configuration
 from synthrelease.studio.rehearsal.utility import CopyComparison, CopyFigures, copy_figures
 
-# Many attempts side by side, through joblib alone: on this machine, or on an existing Dask cluster.
-
-BACKENDS = ("loky", "dask")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Workers:
-    """Where attempts run.
-
-    Attributes
-    ----------
-    backend : "loky" (processes of this machine) or "dask".
-    jobs : processes of this machine; with a cluster, tasks that are handed out at a time (all its workers when 0).
-    address : of the scheduler, for example tcp://10.0.0.5:8786.
-    """
-
-    backend: str = "loky"
-    jobs: int = 1
-    address: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.backend not in BACKENDS:
-            raise InputError(
-                f"--backend: expected one of {', '.join(BACKENDS)}, found {self.backend!r}.{other_cluster(self.backend)}"
-            )
-        if self.backend == "loky" and self.address:
-            raise InputError("--address: expected it with --backend dask, found it with loky, which has no cluster.")
-        if self.backend == "dask" and not self.address:
-            raise InputError("--address: expected the address of the Dask scheduler, for example tcp://127.0.0.1:8786.")
-
-
 Run = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Generator[Any, None, None]]
 
 
 @contextmanager
-def running(workers: Workers) -> Iterator[Run]:
+def running(jobs: int = 1, address: str | None = None) -> Iterator[Run]:
     """A function that calls `action(*arguments)` for each of many arguments and yields the results as they come.
+
+    Parameters
+    ----------
+    jobs : processes of this machine; with a cluster, tasks that are handed out at a time (all its workers when 0).
+    address : of the scheduler of a Dask cluster, for example tcp://10.0.0.5:8786; None for this machine.
 
     Raises
     ------
     InputError : when the cluster cannot be reached or its package is not installed.
     """
-    if workers.backend == "dask":
-        with _dask(workers) as jobs:
-            yield _runner("dask", jobs)
-    else:
-        yield _runner("loky", workers.jobs)
+    if address is None:
+        yield _runner("loky", jobs)
+        return
+    with dask_client(address, of_rows=False) as client:
+        yield _runner("dask", jobs or sum(client.nthreads().values()))
 
 
 def _runner(backend: str, jobs: int) -> Run:
@@ -103,12 +77,6 @@ def _runner(backend: str, jobs: int) -> Run:
             yield from Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=2 * jobs, max_nbytes=None)(tasks)
 
     return run
-
-
-@contextmanager
-def _dask(workers: Workers) -> Iterator[int]:
-    with dask_client(str(workers.address), of_rows=False) as client:
-        yield workers.jobs or sum(client.nthreads().values())
 
 
 # Results of a rehearsal in a SQLite file, written as they come, so that no crash loses more than the attempts in flight.
@@ -302,33 +270,12 @@ class Rehearsal:
 
 @on_public_data()
 def rehearse(
-    spec: ReleaseSpec,
-    data: str | Path | Source,
-    out: str | Path,
-    *,
-    goal: RaceGoal,
-    workers: Workers,
-    seed: int | None = None,
-    minutes: float | None = None,
-    copies: int = 3,
-    quasi_identifiers: Sequence[str] | None = None,
-    noise_level: float = 0.05,
-    nothing: float = 0.05,
-    progress: Progress = lambda phase, done, total: None,
+    spec: ReleaseSpec, request: RehearsalRequest, *, progress: Progress = lambda phase, done, total: None
 ) -> Rehearsal:
     """Rehearse a release on public data. Reads nothing private and promises no privacy.
 
-    The results are kept in `out`/attempts.sqlite as they come; the same call goes on where an earlier one ended.
-
-    Parameters
-    ----------
-    data : a **public** file of the layout of the private one.
-    seed : makes the attempts repeatable; drawn at random, and kept, when None.
-    minutes : time after which no new attempts are started.
-    copies, quasi_identifiers : synthetic tables per shortlisted configuration for the utility and risk figures (none below 2),
-        and the columns that an intruder is taken to know (by default all but the regression's target).
-    noise_level : bound on false acceptance and rejection for the advice on the criteria's budgets.
-    nothing : bound of the probability that nothing is released, for the advice on the number of rounds.
+    The results are kept in attempts.sqlite of the folder `request.out` as they come; the same call goes on where an earlier one
+    ended.
 
     Raises
     ------
@@ -336,29 +283,28 @@ def rehearse(
     InputError : when the file, the cluster or the results of an earlier run do not fit.
     OutputError : when results cannot be written.
     """
-    deadline = time.monotonic() + 60 * minutes if minutes else None
-    out = Path(out)
+    deadline = time.monotonic() + 60 * request.minutes if request.minutes else None
+    out, source = request.out, request.source
     _ = spec.plan.total  # what has no guarantee is refused before the folder is made
     progress("reading the public file", 0, 0)
-    comparison = CopyComparison.of(spec, copies, quasi_identifiers)
-    public = read_public(data, spec.schema, spec.input, spec.raw, spec.unit)
-    source = Source.of(data)
-    known = RehearsedTable(bytes=source.size(), sha256=digest_of(source), table=public_digest(data, spec, public))
+    comparison = CopyComparison.of(spec, request.copies, request.quasi_identifiers)
+    public = read_public(source, spec.schema, spec.input, spec.raw, spec.unit)
+    known = RehearsedTable(bytes=source.size(), sha256=digest_of(source), table=public_digest(source, spec, public))
     about = {
         "format": "1",
         "specification": spec.digest,
         "data": known.sha256,
-        "seed": "" if seed is None else str(seed),
+        "seed": "" if request.seed is None else str(request.seed),
     }
     _make_folder(out)
-    with open_store(out / STORE, about) as store, running(workers) as run:
+    with open_store(out / STORE, about) as store, running(request.jobs, request.address) as run:
 
         def told(phase: str, done: int, total: int) -> None:
             store.tell(phase, done, total)
             progress(phase, done, total)
 
         course = _Course(spec, public, store, run, comparison, deadline, told)
-        return course.rehearsal(goal, known, noise_level, nothing)
+        return course.rehearsal(request, known)
 
 
 def _make_folder(out: Path) -> None:
@@ -397,8 +343,9 @@ class _Course:
         self.race_deadline = None if deadline is None else time.monotonic() + RACE_SHARE * (deadline - time.monotonic())
         self.stopped = self.lacking = False
 
-    def rehearsal(self, goal: RaceGoal, data: RehearsedTable, noise_level: float, nothing: float) -> Rehearsal:
-        """The whole rehearsal, stage by stage."""
+    def rehearsal(self, request: RehearsalRequest, data: RehearsedTable) -> Rehearsal:
+        """Run the whole rehearsal, stage by stage."""
+        goal = RaceGoal(target=request.target, keep=request.keep, width=request.width)
         spec, planned = self.spec, self.spec.generation_budget
 
         # race: attempts of all configurations at the planned budget, those that are far from the shortlist given up early
@@ -421,7 +368,7 @@ class _Course:
         by_budget = {planned: [result for c in shortlist for result in results[c].values()]}
         for generation in (factor * planned for factor in BUDGET_FACTORS if factor != 1):
             by_budget[generation] = self._budget(shortlist, generation)
-        wish = Wish(nothing=nothing, target=goal.target, width=goal.width)
+        wish = Wish(nothing=request.nothing, target=goal.target, width=goal.width)
         proposal = self._propose(shortlist, by_budget, wish)
 
         # copies: utility and risk without noise
@@ -435,7 +382,7 @@ class _Course:
             race=race,
             results=tuple(tuple(attempts[number] for number in sorted(attempts)) for attempts in results),
             shortlist=shortlist,
-            criteria=criterion_advice(spec.criteria, kept or others, others, noise_level, spec.noises),
+            criteria=criterion_advice(spec.criteria, kept or others, others, request.noise_level, spec.noises),
             budgets=frontier(spec, by_budget, goal.level),
             proposal=proposal,
             outlook=outlook(kept, spec.selection_rule.law, self._least_per_fit(shortlist)),

@@ -822,6 +822,15 @@ def _mean(values: Sequence[float]) -> float:
 # Utility and risk of the shortlisted configurations: several synthetic copies of the public table, compared without noise.
 
 
+def check_known(option: str, given: Sequence[str], known: Sequence[str]) -> None:
+    """Raise InputError for a name of an option that is not one of the known ones."""
+    for name in given:
+        if name not in known:
+            guess = closest(name, known)
+            meant = f" Did you mean {guess!r}?" if guess else ""
+            raise InputError(f"{option}: expected one of {listing(known)}, found {name!r}.{meant}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class CopyComparison:
     """What to compare the copies by.
@@ -855,13 +864,7 @@ class CopyComparison:
         """
         fitted = next((criterion for criterion in spec.criteria if isinstance(criterion, RegressionCoefficients)), None)
         names = spec.schema.names
-        for name in quasi_identifiers or ():
-            if name not in names:
-                guess = closest(name, names)
-                raise InputError(
-                    f"--quasi-identifiers: expected columns ({listing(names)}), found {name!r}."
-                    + (f" Did you mean {guess!r}?" if guess else "")
-                )
+        check_known("--quasi-identifiers", quasi_identifiers or (), names)
         target = fitted.target if fitted else None
         return cls(
             copies=copies,

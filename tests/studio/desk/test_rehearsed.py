@@ -15,12 +15,12 @@ pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from starlette.testclient import TestClient
 
+from synthrelease.requests import RehearsalRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.desk.files import DeskFiles, Rehearsals
 from synthrelease.studio.desk.pages import Desk, application
 from synthrelease.studio.desk.pages import Opened as Started
-from synthrelease.studio.rehearsal.attempts import RaceGoal
-from synthrelease.studio.rehearsal.rehearse import Workers, rehearse
+from synthrelease.studio.rehearsal.rehearse import rehearse
 from synthrelease.studio.rehearsal.report import write_report
 from tests.helpers.tiny import MEASURED, NOT_PROMISED, write_config, write_data
 from tests.studio.desk.opened import ORIGIN
@@ -40,7 +40,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rehearsed")
     config = write_config(folder, {**MEASURED, **NOT_PROMISED, "[budget]": ASKED})
     spec, out = load_spec(config), Rehearsals(config, None).folder(load_spec(config))
-    found = rehearse(spec, write_data(folder), out, goal=RaceGoal(target=0.1, keep=2), workers=Workers(jobs=1), seed=1)
+    found = rehearse(spec, RehearsalRequest(config=config, data=str(write_data(folder)), out=out, keep=2, seed=1))
     write_report(found, out, 0.05)
     return folder
 

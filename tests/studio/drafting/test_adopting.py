@@ -12,7 +12,8 @@ import pytest
 
 from synthrelease.errors import BudgetError, OutputError
 from synthrelease.privacy.selection import FiniteLaw
-from synthrelease.publish import Listener, ReleaseRequest, publish
+from synthrelease.publish import Listener, publish
+from synthrelease.requests import ReleaseRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import PlanTable, judged_digest, rounds_words, shortlist_text

@@ -9,14 +9,15 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from synthrelease.errors import InputError
+from synthrelease.requests import RehearsalRequest
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.rehearsal.attempts import RaceGoal
-from synthrelease.studio.rehearsal.rehearse import Workers, rehearse, running
+from synthrelease.studio.rehearsal.rehearse import rehearse, running
 from synthrelease.studio.rehearsal.report import document
 from tests.conftest import ROOT
 from tests.helpers.late import library
@@ -66,7 +67,7 @@ def test_every_task_runs_once_on_a_worker_of_the_cluster() -> None:
         n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", dashboard_address=None
     ) as cluster:
         addresses = {worker.address for worker in cluster.workers.values()}
-        with running(Workers(backend="dask", address=cluster.scheduler_address)) as run:
+        with running(address=cluster.scheduler_address) as run:
             found = sorted(run(on_a_worker, [(number,) for number in range(8)]))
     assert [number for number, _ in found] == list(range(8))
     assert {where for _, where in found} == addresses
@@ -84,11 +85,9 @@ def test_a_rehearsal_survives_the_death_of_a_worker_with_the_same_report(
             workers[0].send_signal(signal.SIGKILL)
             killed.append(phase)
 
-    goal = RaceGoal(keep=4, width=0.4)
-    there = rehearse(
-        spec, data, tmp_path / "there", goal=goal, workers=Workers(backend="dask", address=address), seed=4, progress=kill_one
-    )
-    here = rehearse(spec, data, tmp_path / "here", goal=goal, workers=Workers(jobs=1), seed=4)
+    asked = RehearsalRequest(config=Path(spec.path), data=str(data), out=tmp_path / "here", keep=4, width=0.4, seed=4)
+    there = rehearse(spec, replace(asked, out=tmp_path / "there", backend="dask", address=address), progress=kill_one)
+    here = rehearse(spec, asked)
     assert killed
     assert workers[0].wait(timeout=60) == -signal.SIGKILL
     assert there.complete
@@ -101,7 +100,7 @@ def test_a_cluster_that_is_not_there_is_a_clear_error(monkeypatch: pytest.Monkey
     monkeypatch.setattr("synthrelease.enclave.many_files.CONNECT_SECONDS", 1)
     with (
         pytest.raises(InputError, match="expected a Dask scheduler with workers, reached none within 1 s"),
-        running(Workers(backend="dask", address="tcp://127.0.0.1:9")),
+        running(address="tcp://127.0.0.1:9"),
     ):
         pass
 
@@ -109,12 +108,12 @@ def test_a_cluster_that_is_not_there_is_a_clear_error(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"backend": "spark"}, "--backend: expected one of loky, dask, found 'spark'"),
+        ({"backend": "spark"}, "--backend: expected loky or dask, found 'spark'"),
         ({"backend": "ray"}, "found 'ray'. A Ray cluster is not used: start a Dask scheduler and workers on its machines"),
-        ({"backend": "dask"}, "--address: expected the address of the Dask scheduler"),
-        ({"address": "tcp://127.0.0.1:1"}, "--address: expected it with --backend dask, found it with loky"),
+        ({"backend": "dask"}, "--backend dask and --address: expected both or none"),
+        ({"address": "tcp://127.0.0.1:1"}, "--backend dask and --address: expected both or none"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Workers(**options)
+        RehearsalRequest(config=Path("coins.toml"), data="coins.csv", out=Path("out"), **options)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, SpecError
+from synthrelease.requests import ComparisonRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.baselines import BASELINES
 from synthrelease.studio.baselines.sequential import Sequential
 from synthrelease.studio.baselines.swapping import Swapping, pairwise_epsilon
 from synthrelease.studio.rehearsal import compare as compared
-from synthrelease.studio.rehearsal.compare import METHODS, BaselineFigures, WantedMethods, compare_baseline, public_file
+from synthrelease.studio.rehearsal.compare import METHODS, BaselineFigures, checked_request, compare_baseline, public_file
 from synthrelease.studio.rehearsal.utility import CopyComparison
 from tests.helpers.labour_force import write_survey
 from tests.helpers.tiny import write_config
@@ -35,9 +38,13 @@ def survey(spec: ReleaseSpec, tmp_path_factory: pytest.TempPathFactory) -> Count
     return read_public(path, spec.schema, spec.input, spec.raw)
 
 
+def asked(names: Sequence[str], **given: Any) -> ComparisonRequest:
+    return checked_request(names, ComparisonRequest(config=Path("none.toml"), data="none.csv", **given))
+
+
 def figures(spec: ReleaseSpec, survey: Counts, method: str, **wanted: object) -> tuple[BaselineFigures, ...]:
     comparison = CopyComparison.of(spec, 2, ["age", "region", "education"])
-    return compare_baseline(spec, survey, 1, 0, comparison, WantedMethods.of(spec.schema.names, [method], **wanted), method)
+    return compare_baseline(spec, survey, 0, comparison, asked(spec.schema.names, method=(method,), **wanted), method)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +73,7 @@ def test_what_keeps_the_records_is_riskier_and_what_breaks_all_ties_is_less_usef
 
 def test_the_guarantee_of_swapping_has_twice_the_nominal_epsilon(spec: ReleaseSpec, survey: Counts) -> None:
     """A known fault: the nominal one alone beside a release's. No key, so the largest stratum is the table."""
-    (one,) = figures(spec, survey, "swapping", variables=["region"], key=[], rate=0.1)
+    (one,) = figures(spec, survey, "swapping", swap=("region",), swap_key=(), swap_rate=0.1)
     told = [float(number) for number in re.findall(r"\d+\.\d+", one.guarantee)]
     assert told[1] == pytest.approx(pairwise_epsilon(0.1, survey.total), abs=0.01)
     assert told[1] == pytest.approx(2 * told[0], abs=0.01)
@@ -76,8 +83,8 @@ def test_the_guarantee_of_swapping_has_twice_the_nominal_epsilon(spec: ReleaseSp
 def test_a_key_that_is_chosen_does_not_tell_the_swapped_value(spec: ReleaseSpec, survey: Counts) -> None:
     """Sectors that followed from regions would be swapped for themselves, and the method would look as good as the file."""
     tied, names = {"sector": 0.95, "education": 0.3}, spec.schema.names
-    wanted = WantedMethods.of(names, ["swapping"], variables=["region"])
-    file = public_file(spec, survey, 0, CopyComparison.of(spec, 2, ["age", "region", "education"]), wanted, 1)
+    wanted = asked(names, method=("swapping",), swap=("region",))
+    file = public_file(spec, survey, 0, CopyComparison.of(spec, 2, ["age", "region", "education"]), wanted)
     (made,) = Swapping().tables(replace(file, strength=lambda one, other: tied.get(names[other], 0.1)))
     assert "among records with the same 'education'" in made.notes[0]
 
@@ -107,17 +114,17 @@ def test_a_table_that_is_too_large_is_told_in_words(spec: ReleaseSpec, survey: C
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"methods": ["swaping"]}, "--method: expected one of .* found 'swaping'. Did you mean 'swapping'"),
-        ({"methods": [], "variables": ["regoin"]}, "--swap: .* found 'regoin'. Did you mean 'region'"),
-        ({"methods": [], "key": ["x"]}, "--swap-key: .* found 'x'"),
-        ({"methods": [], "variables": ["region"], "key": ["region"]}, "expected different columns"),
-        ({"methods": [], "rate": 1.0}, "--swap-rate: expected a number above 0 and below 1, found 1"),
-        ({"methods": [], "rate": math.nan}, "--swap-rate"),
+        ({"method": ("swaping",)}, "--method: expected one of .* found 'swaping'. Did you mean 'swapping'"),
+        ({"swap": ("regoin",)}, "--swap: .* found 'regoin'. Did you mean 'region'"),
+        ({"swap_key": ("x",)}, "--swap-key: .* found 'x'"),
+        ({"swap": ("region",), "swap_key": ("region",)}, "expected different columns"),
+        ({"swap_rate": 1.0}, "--swap-rate: expected a number above 0 and below 1, found 1"),
+        ({"swap_rate": math.nan}, "--swap-rate"),
     ],
 )
 def test_what_cannot_be_compared_with_is_refused_before_anything_is_read(given: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        WantedMethods.of(["age", "region"], **given)
+        asked(["age", "region"], **given)
 
 
 @pytest.mark.parametrize("family", ["dami", "DA-MI", "sequential", "synthpop_cart", "independent"])

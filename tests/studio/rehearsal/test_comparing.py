@@ -15,6 +15,7 @@ import pytest
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError
+from synthrelease.requests import ComparisonRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.baselines import BASELINES, imputation, weighting
@@ -22,8 +23,8 @@ from synthrelease.studio.baselines.base import NO_GUARANTEE, Baseline, ComparedF
 from synthrelease.studio.baselines.imputation import _demanded, _ImputedMean
 from synthrelease.studio.rehearsal.compare import (
     METHODS,
-    WantedMethods,
     check_comparison_file,
+    checked_request,
     compare_baseline,
     public_file,
     share_of_threshold,
@@ -62,8 +63,8 @@ def file(spec: ReleaseSpec, survey: Counts) -> ComparedFile:
 
 
 def asked(spec: ReleaseSpec, survey: Counts, seed: int = 1) -> ComparedFile:
-    wanted = WantedMethods.of(spec.schema.names, METHODS)
-    return public_file(spec, survey, 0, CopyComparison.of(spec, 2, KNOWN), wanted, seed)
+    request = checked_request(spec.schema.names, ComparisonRequest(config=Path("none.toml"), data="none.csv", seed=seed))
+    return public_file(spec, survey, 0, CopyComparison.of(spec, 2, KNOWN), request)
 
 
 @pytest.mark.slow
@@ -137,8 +138,8 @@ def test_gaps_that_a_rule_demands_are_no_part_of_the_question(file: ComparedFile
 @pytest.mark.slow
 def test_a_method_that_is_left_out_has_no_figures(spec: ReleaseSpec, survey: Counts) -> None:
     """At the epsilon of the release itself, which is below 2 ln 3."""
-    wanted = WantedMethods.of(spec.schema.names, ["imputation"])
-    (one,) = compare_baseline(spec, survey, 1, 0, CopyComparison.of(spec, 2, KNOWN), wanted, "imputation")
+    request = ComparisonRequest(config=Path("none.toml"), data="none.csv", method=("imputation",))
+    (one,) = compare_baseline(spec, survey, 0, CopyComparison.of(spec, 2, KNOWN), request, "imputation")
     assert "2 ln 3" in one.not_made
     assert (one.figures, dict(one.errors), one.epsilon) == ((), {}, None)
 
@@ -211,8 +212,7 @@ def test_mistakes_end_with_2_and_in_words(options: Sequence[str], message: str, 
 
 def test_pieces_of_a_file_are_not_compared(spec: ReleaseSpec) -> None:
     from synthrelease.studio.rehearsal.compare import compare_methods
-    from synthrelease.studio.rehearsal.rehearse import Workers
 
     divided = replace(spec, partition=object())
     with pytest.raises(InputError, match=r"expected a release of all rows, found \[partition\]"):
-        compare_methods(divided, "no.csv", wanted=WantedMethods(), workers=Workers())
+        compare_methods(divided, ComparisonRequest(config=Path(divided.path), data="no.csv"))

@@ -12,10 +12,11 @@ from synthrelease.privacy.charges import Meter
 from synthrelease.releasing.attempt import prepare
 from synthrelease.releasing.release import one_round
 from synthrelease.releasing.selection import select_by
+from synthrelease.requests import RehearsalRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.rehearsal.advice import with_law
-from synthrelease.studio.rehearsal.attempts import RaceGoal, clopper_pearson
-from synthrelease.studio.rehearsal.rehearse import Workers, rehearse
+from synthrelease.studio.rehearsal.attempts import clopper_pearson
+from synthrelease.studio.rehearsal.rehearse import rehearse
 from tests.helpers.tiny import write_config, write_data
 
 NOISY = {"epsilon = 0.5": "epsilon = 0.0014", "generation = 10": "generation = 0.1"}
@@ -27,9 +28,9 @@ def test_releases_with_the_proposed_law_end_with_nothing_as_often_as_was_said(tm
     """200 searches on the same file, with the noise of a release. The statement rests on 96 attempts, so the two intervals are
     compared: they miss each other with a probability below 1e-4."""
     spec, data = load_spec(write_config(tmp_path, NOISY)), write_data(tmp_path)
-    found = rehearse(
-        spec, data, tmp_path / "out", goal=RaceGoal(keep=1), workers=Workers(jobs=1), seed=2, copies=0, nothing=0.15
-    )
+    out = tmp_path / "out"
+    asked = RehearsalRequest(config=Path(spec.path), data=str(data), out=out, keep=1, seed=2, copies=0, nothing=0.15)
+    found = rehearse(spec, asked)
     assert found.proposal is not None
     chosen, judged = found.proposal.chosen, found.proposal.judgement
     assert chosen is not None

@@ -12,13 +12,13 @@ import pytest
 
 from synthrelease.enclave import door
 from synthrelease.errors import PrivateFailure, PublicFailure
+from synthrelease.requests import ComparisonRequest, RehearsalRequest
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.draft import draft, write_draft
 from synthrelease.studio.rehearsal.allocation import choose_allocation
-from synthrelease.studio.rehearsal.attempts import RaceGoal
-from synthrelease.studio.rehearsal.compare import WantedMethods, compare_methods
-from synthrelease.studio.rehearsal.rehearse import Workers, rehearse
+from synthrelease.studio.rehearsal.compare import compare_methods
+from synthrelease.studio.rehearsal.rehearse import rehearse
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,8 @@ def test_a_failure_on_public_data_costs_nothing(tmp_path: Path, monkeypatch: pyt
     bins = np.random.default_rng(1).integers(0, 3, (400, 2))
     pd.DataFrame({"a": bins[:, 0], "b": bins[:, 0] // 2, "c": bins[:, 1]}).to_csv(public, index=False)
     write_draft("small", public, tmp_path)
-    spec = load_spec(tmp_path / "configs" / "small.toml")
+    config = tmp_path / "configs" / "small.toml"
+    spec = load_spec(config)
 
     def failing(*_: Any) -> None:
         raise PrivateFailure
@@ -37,9 +38,9 @@ def test_a_failure_on_public_data_costs_nothing(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(door.Door, "spend", failing)
     of_the_file: list[Callable[[], Any]] = [
         lambda: draft("small", public),
-        lambda: rehearse(spec, public, tmp_path / "out", goal=RaceGoal(), workers=Workers(jobs=1), seed=1),
-        lambda: compare_methods(spec, public, wanted=WantedMethods(), workers=Workers(jobs=1)),
-        lambda: choose_allocation(spec, Source.of(public), minutes=0.01, workers=Workers(jobs=1)),
+        lambda: rehearse(spec, RehearsalRequest(config=config, data=str(public), out=tmp_path / "out", seed=1)),
+        lambda: compare_methods(spec, ComparisonRequest(config=config, data=str(public))),
+        lambda: choose_allocation(spec, Source.of(public), minutes=0.01),
     ]
     for run in of_the_file:
         with pytest.raises(PublicFailure, match="no budget was spent"):

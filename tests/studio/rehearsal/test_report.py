@@ -12,17 +12,19 @@ from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from synthrelease.errors import InputError, OutputError
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.selection import FiniteLaw
+from synthrelease.requests import RehearsalRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.shortlist import narrowed
 from synthrelease.studio.rehearsal.advice import Outlook, total_epsilon
-from synthrelease.studio.rehearsal.attempts import RaceGoal, Standing
-from synthrelease.studio.rehearsal.rehearse import BUDGET_ATTEMPTS, Rehearsal, Workers, chunks, rehearse
+from synthrelease.studio.rehearsal.attempts import Standing
+from synthrelease.studio.rehearsal.rehearse import BUDGET_ATTEMPTS, Rehearsal, chunks, rehearse
 from synthrelease.studio.rehearsal.report import describe, document, figure_texts, page, write_report
 from synthrelease.studio.rehearsal.utility import CopyComparison
 from synthrelease.studio.rehearsal.words import outlook_words, proposal_words, shown
@@ -46,16 +48,16 @@ IMPOSSIBLE = {
 BINDS, CAN_BE, MINIMUM = "Which criterion binds", "What a figure can be", "What a minimum count does"
 BUDGET = "Budget and rounds"
 NOISE, PAIRS = "Noise against thresholds", "Pairs of columns that nothing looks at"
-GOAL = RaceGoal(keep=2, width=0.6)
+GOAL = {"keep": 2, "width": 0.6}
 NOISE_LEVEL = 0.05
 
 
 def rehearsed(
-    folder: Path, changes: Mapping[str, str], out: str = "out", goal: RaceGoal = GOAL, **options: object
+    folder: Path, changes: Mapping[str, str], out: str = "out", progress: Any = None, **options: Any
 ) -> tuple[Rehearsal, Path]:
-    spec, data = load_spec(write_config(folder, changes)), write_data(folder)
-    found = rehearse(spec, data, folder / out, goal=goal, workers=Workers(jobs=1), **({"seed": 4, "copies": 2} | options))
-    return found, folder / out
+    config, given = write_config(folder, changes), {**GOAL, "seed": 4, "copies": 2} | options
+    asked = RehearsalRequest(config=config, data=str(write_data(folder)), out=folder / out, **given)
+    return rehearse(load_spec(config), asked, **({"progress": progress} if progress else {})), folder / out
 
 
 @pytest.fixture(scope="module")
@@ -410,7 +412,7 @@ def test_results_of_another_specification_are_not_mixed_in(coins: tuple[Rehearsa
 def test_unknown_quasi_identifiers_are_refused_with_the_column_that_is_meant(coins: tuple[Rehearsal, Path]) -> None:
     with pytest.raises(InputError) as caught:
         CopyComparison.of(coins[0].spec, 2, ["face", "yaer"])
-    assert str(caught.value) == ("--quasi-identifiers: expected columns ('face', 'year'), found 'yaer'. Did you mean 'year'?")
+    assert str(caught.value) == ("--quasi-identifiers: expected one of 'face', 'year', found 'yaer'. Did you mean 'year'?")
 
 
 def test_attempts_are_handed_out_in_groups_that_share_their_private_fit() -> None:

@@ -1,0 +1,359 @@
+"""What a person asks of a command: one frozen value, which the Python function, the command and the desk share.
+
+The section "Attributes" of a request has the help of its options: the command line takes it from there. What a name and a type
+do not say of an option (its metavariable, its limits, another name) stands beside the type, as an `Option`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
+
+from synthrelease.data.texts import entries
+from synthrelease.errors import InputError
+from synthrelease.sources.source import Source
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """How a command line shows a parameter.
+
+    Attributes
+    ----------
+    metavar : what stands for the value in the help, such as FILE.
+    flags : names of the option; by default the name of the parameter with dashes.
+    least, most : limits of a number.
+    positional : whether the parameter is an argument without a name.
+    comma : whether the value is a list of names with commas between them.
+    hidden : whether the parameter is for Python alone.
+    help : the words of a parameter that many commands have, where their docstrings have none of their own.
+    """
+
+    metavar: str | None = None
+    flags: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    positional: bool = False
+    comma: bool = False
+    hidden: bool = False
+    help: str = ""
+
+
+Text = Annotated[str, Option(metavar="TEXT")]
+File = Annotated[Path, Option(metavar="FILE")]
+Folder = Annotated[Path, Option(metavar="DIR")]
+ReleasedFolder = Annotated[Path, Option(metavar="DIR", positional=True, help="Released folder.")]
+Data = Annotated[str, Option(metavar="DATA")]
+Public = Annotated[str, Option(metavar="FILE")]
+From = Annotated[str, Option(metavar="FILE", flags=("--from",))]
+Names = Annotated[tuple[str, ...], Option(metavar="A,B,...", comma=True)]
+Number = Annotated[int, Option(least=1)]
+Minutes = Annotated[float, Option(least=0.01)]
+Seed = Annotated[int, Option(least=0)]
+Epsilon = Annotated[str, Option(metavar="EPS")]
+Delta = Annotated[str, Option(metavar="DELTA")]
+Config = Annotated[Path, Option(metavar="CONFIG", positional=True, help="Configuration of the release (TOML).")]
+ConfigOption = Annotated[Path, Option(metavar="CONFIG")]
+TableName = Annotated[
+    str | None, Option(metavar="NAME", help="Read this table of the database. Overrides table in [input].")
+]  # fmt: skip
+MembersFile = Annotated[
+    str | None,
+    Option(metavar="FILE", help="Read the members from this file (only with [members]). By default --data holds both."),
+]
+PublicData = Annotated[
+    str, Option(metavar="FILE", help="Read this PUBLIC file or database, which has the columns of the private one.")
+]
+KnownColumns = Annotated[
+    tuple[str, ...],
+    Option(metavar="A,B,...", comma=True, help="Assume that an intruder knows these columns. By default none."),
+]
+Jobs = Annotated[int, Option(least=1, help="Run this many processes in parallel.")]
+Backend = Annotated[str, Option(help="Count the files of a table on this machine (loky) or on a cluster (dask).")]
+Address = Annotated[
+    str | None,
+    Option(
+        help="Connect to this Dask scheduler in the enclave, such as tls://10.0.0.5:8786 (needs --backend dask). By default "
+        "none."
+    ),
+]
+Json = Annotated[bool, Option(flags=("--json",), help="Print JSON for programs. By default text.")]
+Unrehearsed = Annotated[bool, Option(help="Accept files that were not rehearsed as they are. By default they are refused.")]
+ExpectedHead = Annotated[
+    str | None,
+    Option(
+        help="Refuse a ledger that lacks this head from your logbook (16 digits or more). By default heads are not compared."
+    ),
+]
+Sign = Annotated[
+    Path | None, Option(metavar="KEY", help="Sign the files with this private key (see keygen). By default unsigned.")
+]  # fmt: skip
+Password = Annotated[
+    Path | None,
+    Option(
+        metavar="FILE",
+        help="Read the password of the key from the first line of this file. By default the key has no password.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableRequest:
+    """A configuration and a table."""
+
+    config: Config
+    data: Data
+    table: TableName = None
+    members: MembersFile = None
+
+    @property
+    def source(self) -> Source:
+        """Where the table is. Raises InputError for a name that cannot be used."""
+        return Source.of(self.data, self.table, self.members)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseRequest(TableRequest):
+    """What `release` is asked for.
+
+    Attributes
+    ----------
+    data : Read this private file, files or database.
+    out : Write the released files to this new folder.
+    shortlist : Use the configurations that this shortlist of rehearse names. By default all.
+    ledger : Charge this ledger of the dataset (see ledger open). [default: OUT.ledger]
+    split_key : Read the secret key of a split register. [default: LEDGER.key]
+    dataset : Refuse a ledger whose dataset has another name. By default the name is not compared.
+    archive : Write the released folder to this new .zip file, too, without times. By default no archive.
+    rows : Refuse criteria that no table of this number of rows can meet, before anything is spent. [default: that of the
+        rehearsed file]
+    nobodys : Keep no ledger: the data are simulated and come with the program. For the demonstration alone.
+    """
+
+    out: Folder
+    backend: Backend = "loky"
+    address: Address = None
+    jobs: Jobs = 1
+    shortlist: File | None = None
+    ledger: File | None = None
+    split_key: File | None = None
+    dataset: str | None = None
+    expect_head: ExpectedHead = None
+    sign: Sign = None
+    password_file: Password = None
+    archive: Annotated[Path | None, Option(metavar="ZIP")] = None
+    unrehearsed: Unrehearsed = False
+    rows: Number | None = None
+    nobodys: Annotated[bool, Option(hidden=True)] = False
+
+    def __post_init__(self) -> None:
+        check_cluster(self.backend, self.address)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RehearsalRequest(TableRequest):
+    """What `rehearse` is asked for.
+
+    Attributes
+    ----------
+    out : Write the results to this folder. A rehearsal that is there goes on.
+    target : Keep configurations that are accepted at least this often.
+    keep : Put at most this many configurations on the shortlist.
+    minutes : Start no attempt after this many minutes. By default no limit.
+    seed : Set the random seed. The same seed gives the same report. By default a new seed.
+    noise_level : Recommend epsilons with which noise reverses at most this share of decisions.
+    nothing : Propose a plan that finds no table with at most this probability.
+    copies : Draw this many synthetic tables for the statistics of utility and risk. Below 2 there are none.
+    backend : Run attempts on this machine (loky) or on a cluster (dask).
+    address : Connect to this Dask scheduler (needs --backend dask). By default none.
+    adopt : Write the proposed budget and rounds to CONFIG. Comments stay.
+    width : Stop attempts of a configuration when the interval of its acceptance is no wider than this.
+    """
+
+    data: PublicData
+    out: Folder
+    jobs: Jobs = 1
+    target: Annotated[float, Option(least=0.001, most=0.999)] = 0.1
+    keep: Number = 10
+    minutes: Minutes | None = None
+    seed: Seed | None = None
+    noise_level: Annotated[float, Option(least=0.001, most=0.499)] = 0.05
+    nothing: Annotated[float, Option(least=0.0001, most=0.9)] = 0.05
+    copies: Annotated[int, Option(least=0)] = 3
+    quasi_identifiers: KnownColumns | None = None
+    backend: Backend = "loky"
+    address: Address = None
+    adopt: bool = False
+    width: Annotated[float, Option(hidden=True)] = 0.25
+
+    def __post_init__(self) -> None:
+        check_cluster(self.backend, self.address)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonRequest(TableRequest):
+    """What `compare` is asked for.
+
+    Attributes
+    ----------
+    method : Compare with this method: swapping, sequential, dami, independent, imputation, post-stratification or members. May
+        be repeated. By default all.
+    out : Write all statistics to this new .json or .csv file. By default none.
+    shortlist : Use the configurations of this shortlist. By default all.
+    copies : Draw this many tables with each method. Below 2 there are no statistics of utility.
+    swap : Swap the values of these columns together. By default a column that identifies persons.
+    swap_key : Swap between records that agree on these columns; empty for none. By default a column that depends on --swap.
+    swap_rate : Select each record for swapping with this probability.
+    seed : Set the random seed. The same seed gives the same statistics.
+    """
+
+    data: PublicData
+    method: Annotated[tuple[str, ...], Option(metavar="NAME")] = ()
+    out: File | None = None
+    shortlist: File | None = None
+    copies: Number = 3
+    quasi_identifiers: KnownColumns | None = None
+    swap: Names | None = None
+    swap_key: Names | None = None
+    swap_rate: float = 0.05
+    seed: Seed = 1
+    jobs: Jobs = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllocationRequest(TableRequest):
+    """What `allocate` is asked for.
+
+    Attributes
+    ----------
+    total : Divide this epsilon of the whole release. By default that of the specification.
+    success : Find the least epsilon at which this share of tries succeeds, such as 0.95. By default --total is divided.
+    afresh : Find tables and sums from the criteria. By default use those of the generators.
+    delta : Use Gaussian noise with this delta. By default the noise stays as it is.
+    rows : Assume at most this number of rows in the private file. By default that of --data.
+    minutes : Begin no step after this many minutes.
+    seed : Set the random seed. The same seed gives the same choice if time suffices.
+    out : Write the outcome to this new JSON file. By default only print it.
+    """
+
+    data: PublicData
+    total: Epsilon | None = None
+    success: Annotated[float | None, Option(least=0.05, most=0.99)] = None
+    afresh: bool = False
+    delta: Delta | None = None
+    rows: Number | None = None
+    minutes: Minutes = 6
+    seed: Seed = 1
+    out: File | None = None
+    jobs: Jobs = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftRequest:
+    """What `init` is asked for.
+
+    Attributes
+    ----------
+    name : Name of the release. Both files get this name.
+    public : Read this PUBLIC file or database, which has the layout of the private one.
+    codebook : Read the meaning of columns and codes from this file: JSON, or CSV with column,code,label. By default none.
+    only : Draft these columns only, such as A,B. By default all.
+    leave_out : Leave these columns out, such as A,B. By default none.
+    unit : Say whose a row is. row: every row is a different person. KEY: the column that identifies the person; K rows of each
+        person are kept (default 1). By default the draft asks.
+    epsilon : Limit the epsilon of the release. By default 2, more for few rows.
+    pure : Draft a release with delta 0. It needs a larger epsilon (5 at most) or preserves less. By default delta is 1e-9.
+    members : Read the members of these rows from this PUBLIC file (needs --key). By default no members.
+    key : Join rows and members by this column of both files, or of one file that has both. By default no members.
+    areas : Draft columns as areas within areas, the largest first, such as region>municipality. By default none.
+    important : Measure pairs of these columns first, with a criterion. By default none.
+    into : Write into the folders configs and acceptance of this folder.
+    """
+
+    name: Annotated[str, Option(metavar="NAME", positional=True)]
+    public: From
+    codebook: File | None = None
+    table: TableName = None
+    only: Names | None = None
+    leave_out: Names = ()
+    unit: Annotated[str | None, Option(metavar="row|KEY[:K]")] = None
+    epsilon: Annotated[str | None, Option(metavar="E")] = None
+    pure: bool = False
+    members: MembersFile = None
+    key: Annotated[str | None, Option(metavar="COLUMN")] = None
+    areas: Annotated[str | None, Option(metavar="A>B")] = None
+    important: Names = ()
+    into: Folder = Path(".")
+
+
+def check_cluster(backend: str, address: str | None) -> None:
+    """Raise InputError unless the backend is known, and has an address where it is a cluster."""
+    if backend not in ("loky", "dask"):
+        ray = " A Ray cluster is not used: start a Dask scheduler and workers on its machines." if backend == "ray" else ""
+        raise InputError(f"--backend: expected loky or dask, found {backend!r}.{ray}")
+    if (backend == "dask") != (address is not None):
+        raise InputError(
+            "--backend dask and --address: expected both or none, for example --address tls://10.0.0.5:8786, found one."
+        )
+
+
+def help_texts(of: Callable[..., Any]) -> dict[str, str]:
+    """The help of each parameter of a command: of its docstring, of that of a class it inherits from, or of its `Option`."""
+    owners = reversed(of.__mro__) if isinstance(of, type) else [of]
+    found = {name: option.help for name, option in shown_options(of).items()}
+    for owner in owners:
+        text = owner.__doc__ or ""
+        found |= {**entries(text, "Attributes"), **entries(text, "Parameters")}
+    return found
+
+
+def shown_options(of: Callable[..., Any]) -> dict[str, Option]:
+    """How each parameter of a function or a request is shown."""
+    hints = get_type_hints(of, include_extras=True)
+    return {name: next(_options(hint), Option()) for name, hint in hints.items() if name != "return"}
+
+
+def _options(hint: object) -> Iterator[Option]:
+    """The options beside a type, from outside to inside."""
+    for argument in getattr(hint, "__metadata__", ()):
+        if isinstance(argument, Option):
+            yield argument
+    for argument in get_args(hint):
+        yield from _options(argument)
+
+
+def flags(name: str, option: Option) -> tuple[str, ...]:
+    """The names of an option on the command line."""
+    return option.flags or (f"--{name.replace('_', '-')}",)
+
+
+def command_words(request: object) -> list[str]:
+    """The words after a command that ask for this request again; what has its default is left out."""
+    options, words, arguments = shown_options(type(request)), list[str](), list[str]()
+    for field in fields(request):  # type: ignore[arg-type]
+        value, option = getattr(request, field.name), options[field.name]
+        if value == field.default or option.hidden:
+            continue
+        if option.positional:
+            arguments.append(str(value))
+        elif value is True:
+            words.append(flags(field.name, option)[-1])
+        else:
+            values = [_with_commas(value)] if option.comma else value if isinstance(value, tuple) else [value]
+            words += [word for one in values for word in (flags(field.name, option)[-1], str(one))]
+    return [*arguments, *words]
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return names that are separated by commas; a name that has a comma stands in double quotes."""
+    return tuple(name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip())
+
+
+def _with_commas(names: Sequence[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()

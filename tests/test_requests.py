@@ -1,0 +1,77 @@
+"""A request is one value: the command line says it back, and its help stands in its docstring alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from synthrelease.cli import app
+from synthrelease.cli.commands import LazyGroup, built
+from synthrelease.errors import InputError
+from synthrelease.requests import (
+    AllocationRequest,
+    ComparisonRequest,
+    DraftRequest,
+    RehearsalRequest,
+    ReleaseRequest,
+    command_words,
+    help_texts,
+)
+
+CONFIG = Path("configs/coins 1.toml")
+REQUESTS = (
+    ReleaseRequest(config=CONFIG, data="coins.csv", out=Path("out")),
+    ReleaseRequest(
+        config=CONFIG, data="coins", table="coins", out=Path("out"), backend="dask", address="tcp://10.0.0.5:8786", jobs=2,
+        shortlist=Path("-list.toml"), ledger=Path("l"), expect_head="0123456789abcdef", unrehearsed=True, rows=400,
+    ),
+    RehearsalRequest(
+        config=CONFIG, data="coins.csv", members="sides.csv", out=Path("out"), target=0.2, keep=1, minutes=0.5, seed=0,
+        copies=0, quasi_identifiers=("face", "year, of minting", '12" disc'), adopt=True,
+    ),
+    ComparisonRequest(config=CONFIG, data="coins.csv", method=("dami", "swapping"), swap=("face",), swap_key=(), swap_rate=0.1),
+    AllocationRequest(config=CONFIG, data="coins.csv", total="0.5", success=0.95, afresh=True, delta="1e-9"),
+    DraftRequest(name="coins", public="coins.csv", only=("a", "b"), unit="KEY:2", pure=True, into=Path("there")),
+)  # fmt: skip
+
+
+def taking(kind: type, taken: list[object]) -> Callable[..., None]:
+    """A command that takes a request of a kind, and keeps it."""
+
+    def command(request: Any) -> None:
+        taken.append(request)
+
+    command.__annotations__["request"] = kind
+    return command
+
+
+@pytest.mark.parametrize("request_", REQUESTS, ids=lambda each: type(each).__name__)
+def test_the_words_of_a_request_are_read_as_the_same_request(request_: object) -> None:
+    """By the library that reads the arguments of the commands."""
+    taken: list[object] = []
+    command = built("command", taking(type(request_), taken))
+    assert command.main(command_words(request_), standalone_mode=False) in (0, None)
+    assert taken == [request_]
+
+
+def test_an_address_and_its_backend_are_given_together() -> None:
+    """Before anything else is looked at, by the function and by the command."""
+    for given in ({"backend": "dask"}, {"address": "tcp://10.0.0.5:8786"}, {"backend": "slurm"}):
+        with pytest.raises(InputError, match="--backend"):
+            ReleaseRequest(config=CONFIG, data="coins.csv", out=Path("out"), **given)
+
+
+@pytest.mark.parametrize("kind", sorted({type(each) for each in REQUESTS}, key=lambda kind: kind.__name__))
+def test_every_field_has_its_help(kind: type) -> None:
+    assert {name: text for name, text in help_texts(kind).items() if not text} == {}
+
+
+def test_a_command_is_loaded_when_it_is_asked_for_and_built_once() -> None:
+    group = LazyGroup(name="synthrelease")
+    assert group.commands["release"] is group.commands["release"]
+    assert list(group.commands) == group.list_commands(None)
+    assert "No such command 'relaese'" in CliRunner().invoke(app, ["relaese"]).output
