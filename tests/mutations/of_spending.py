@@ -40,11 +40,11 @@ OF_SPENDING = (
         breaks="another file than the one that was compared",
         place="publish:_spent",
         old=(
-            "release(checked.spec, request.data, jobs=request.jobs, progress=listener.phase, priors=checked.priors, "
+            "release(checked.spec, request.source, jobs=request.jobs, progress=listener.phase, priors=checked.priors, "
             "public=checked.public_tables, run=run, piece=checked.piece)"
         ),
         new=(
-            "release(checked.spec, request.data, jobs=request.jobs, progress=listener.phase, "
+            "release(checked.spec, request.source, jobs=request.jobs, progress=listener.phase, "
             "public=checked.public_tables, run=run, piece=checked.piece)"
         ),
         tests=(f"{OF_PUBLISH}::test_everything_is_done_once_and_in_this_order",),
