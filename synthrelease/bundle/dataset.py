@@ -12,7 +12,7 @@ from typing import Literal
 from synthrelease.bundle.card.numbers import labelled_title
 from synthrelease.data.weights import WEIGHT
 from synthrelease.published import associations, measurements
-from synthrelease.published import base as sealed
+from synthrelease.published.base import CHECKSUMS, PUBLIC_KEY, SIGNATURE
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import documents, kind_of, namings
@@ -246,19 +246,16 @@ FILES = {
     "SIGN.md": "the claim in a sentence and eight checks with commands and what to expect, for whoever signs the release off",
     "README.html": "this card as a page",
     "README.md": "this card as plain text",
-    sealed.NAME: "the SHA-256 checksum of every file",
-    sealed.SIGNATURE: "the publisher's signature of the checksums, where the bundle is signed",
-    sealed.PUBLIC_KEY: "the key that checks the signature, where the bundle is signed",
+    CHECKSUMS: "the SHA-256 checksum of every file",
+    SIGNATURE: "the publisher's signature of the checksums, where the bundle is signed",
+    PUBLIC_KEY: "the key that checks the signature, where the bundle is signed",
 }
 
 
 def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:
     """Every file that a bundle can have, with what it is for."""
-    signed = [sealed.NAME, sealed.SIGNATURE, sealed.PUBLIC_KEY]
-    return [
-        (name, describe_file(name))
-        for name in [*sorted(document.files), "release.json", canonical.NAME, *documents(document), *signed]
-    ]
+    fixed, signed = ("release.json", canonical.NAME), (CHECKSUMS, SIGNATURE, PUBLIC_KEY)
+    return [(name, describe_file(name)) for name in (*sorted(document.files), *fixed, *documents(document), *signed)]
 
 
 def describe_file(name: str) -> str:

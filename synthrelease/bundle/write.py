@@ -45,7 +45,9 @@ from synthrelease.privacy.ledger import load_ledger
 from synthrelease.published import measurements
 from synthrelease.published.associations_file import associations_files
 from synthrelease.published.base import (
-    NAME,
+    CHECKSUMS,
+    PUBLIC_KEY,
+    SIGNATURE,
     Files,
     Keep,
     OnDisk,
@@ -537,12 +539,10 @@ def _sealed(contents: Mapping[str, bytes], key: Ed25519PrivateKey | None) -> Fil
     """The files with their checksums, and with the signature and its public key."""
     files = contents if isinstance(contents, Files) else Files(contents)
     if key is None:
-        return files | {NAME: checksum_file(files)}
-    from synthrelease.published import base as signatures
-
-    signed = files | {signatures.PUBLIC_KEY: signatures.public_pem(key.public_key())}
+        return files | {CHECKSUMS: checksum_file(files)}
+    signed = files | {PUBLIC_KEY: public_pem(key.public_key())}
     checksums = checksum_file(signed)
-    return signed | {NAME: checksums, signatures.SIGNATURE: key.sign(checksums)}
+    return signed | {CHECKSUMS: checksums, SIGNATURE: key.sign(checksums)}
 
 
 def _write(path: Path, pieces: Iterable[bytes]) -> OnDisk:

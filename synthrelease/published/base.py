@@ -300,7 +300,7 @@ def key_file(path: Path) -> bytes:
 
 # SHA256SUMS: the checksum of every other file, in the layout that `sha256sum --check` reads.
 
-NAME = "SHA256SUMS"
+CHECKSUMS = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64}) [ *]([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from synthrelease.published import associations
-from synthrelease.published import base as checksums
-from synthrelease.published import base as signatures
+from synthrelease.published.base import CHECKSUMS, PUBLIC_KEY, SIGNATURE
 from synthrelease.published.document import BEFORE, ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
 from synthrelease.settings.tables import BundleTable
@@ -130,13 +129,19 @@ def page_name(document: ReleaseDocument, language: str) -> str:
 
 
 def documents(document: ReleaseDocument) -> list[str]:
-    """The files that follow from release.json and the table."""
+    """Return the files that follow from release.json and the table."""
     pages = [page_name(document, language) for language in document.card.languages]
     sheets = ["QUESTIONS.md"] if f"{STEM}.csv" in document.files else []
     sheets += [] if document.format == BEFORE else ["SIGN.md"]
-    further = further_names(document.bundle)
     cited = ["deployment.yaml", "CITATION.cff", associations.NAME]
-    return ["datapackage.json", *further, *cited, *pages, *sheets, "README.md"]
+    return ["datapackage.json", *further_names(document.bundle), *cited, *pages, *sheets, "README.md"]
+
+
+def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
+    """Return the files that versions before did not write, so that nobody misses them, each with the sentence that says so."""
+    without = {"SIGN.md"} if document.format == BEFORE else set[str]()
+    without |= {associations.NAME} if document.first_documents else set()
+    return {name: f"There is no {name}: documents of version {document.written_by} have none." for name in sorted(without)}
 
 
 def promised_tables(document: ReleaseDocument) -> list[str]:
@@ -157,6 +162,5 @@ def possible_data(document: ReleaseDocument) -> Iterator[str]:
 
 def possible_names(document: ReleaseDocument) -> set[str]:
     """Every file that its bundle can have, but for the published specification."""
-    sealed = (checksums.NAME, signatures.SIGNATURE, signatures.PUBLIC_KEY)
     data = {name for name in possible_data(document) if name in document.files}
-    return {*data, "release.json", *documents(document), *sealed}
+    return {*data, "release.json", *documents(document), CHECKSUMS, SIGNATURE, PUBLIC_KEY}

@@ -20,7 +20,7 @@ from synthrelease.cli import app
 from synthrelease.cli import releasing as demonstrating
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
-from synthrelease.published.base import NAME, checksum_file
+from synthrelease.published.base import CHECKSUMS, checksum_file
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.report import describe
@@ -197,7 +197,7 @@ def test_weighted_totals_are_the_published_ones(rows: pd.DataFrame, spec: Releas
 @pytest.mark.slow
 def test_a_label_or_a_row_that_was_changed_afterwards_is_noticed(folder: Path) -> None:
     """Though all checksums were made anew. The wage of somebody without work breaks a rule."""
-    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != NAME}
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != CHECKSUMS}
     lines = files["data.csv"].decode().split("\n")
     idle = next(place for place, line in enumerate(lines) if ",Outside the labour force," in line)
     paid = lines[idle].replace("not asked or not stated", "2000-2499", 4).replace("2000-2499", "not asked or not stated", 3)
@@ -209,7 +209,7 @@ def test_a_label_or_a_row_that_was_changed_afterwards_is_noticed(folder: Path) -
     for name, (file, old, new) in changed.items():
         assert old in files[file], name
         edited = files | {file: files[file].replace(old, new, 1)}
-        copy = write_files(edited | {NAME: checksum_file(edited)}, folder.parent / f"changed-{name}")
+        copy = write_files(edited | {CHECKSUMS: checksum_file(edited)}, folder.parent / f"changed-{name}")
         report = verify_bundle(copy)
         assert next(check for check in report.checks if check.name == "checksums").passed
         assert not report.passed, name

@@ -23,7 +23,7 @@ from synthrelease.errors import Unexpected, so_many
 from synthrelease.published.base import Content, Files
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.document import BEFORE, FORMAT, FlavourPart, ReleaseDocument, read_strictly
-from synthrelease.published.names import further_names, possible_names, promised_tables
+from synthrelease.published.names import documents, not_yet_written, possible_names, promised_tables
 from synthrelease.published.table import ReleasedTable, TableError, parquet_rows, read_csv, read_parquet, table_of
 from synthrelease.published.verify.charges import charges
 from synthrelease.published.verify.checks import Check, Earlier, Signature, checksums, made, signature
@@ -286,10 +286,7 @@ def verify_alone(
     document = _document(files)
     if isinstance(document, Check):
         return _ended(checks, document, signed)
-    limits = (
-        (f"There is no SIGN.md: documents of version {document.written_by} have none.",) if document.format == BEFORE else ()
-    )
-    checks.append(Check(name="release.json", found=f"format {document.format}, {document.title!r}", limits=limits))
+    checks.append(Check(name="release.json", found=f"format {document.format}, {document.title!r}"))
     checks.append(_names(document, files))
     checks.append(made("specification", lambda: specification(document, files)))
     checks.append(made("noise", lambda: noise(document)))
@@ -350,11 +347,14 @@ def _document(files: Files) -> ReleaseDocument | Check:
 
 
 def _names(document: ReleaseDocument, files: Files) -> Check:
-    """Every file that [bundle] asks for is there, and no other: who opens one takes it for a part of what was checked."""
+    """Every file that was written is there, and no other: who opens one takes it for a part of what was checked."""
     strangers = sorted(set(files) - possible_names(document) - {SPECIFICATION})
     problems = [f"{name}: expected the files that follow from release.json alone, found this one" for name in strangers]
-    problems += [f"{name}: expected in the bundle, not there" for name in further_names(document.bundle) if name not in files]
-    return Check(name="files", found=f"the {len(files)} that follow from release.json", problems=tuple(problems))
+    missing, later = [name for name in (*document.files, *documents(document)) if name not in files], not_yet_written(document)
+    problems += [f"{name}: expected in the bundle, not there" for name in missing if name not in later]
+    limits = tuple(sentence for name, sentence in later.items() if name not in files)
+    found = f"the {len(files)} that follow from release.json"
+    return Check(name="files", found=found, problems=tuple(problems), limits=limits)
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -394,10 +394,12 @@ def _as_written(document: ReleaseDocument, files: Files, as_written: AsWritten |
 
 
 def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
+    if document.files.keys() - files.keys():  # they are named
+        return Check(name="table", made=False)
     problems = [
         f"{name}: its checksum is not the one in release.json"
         for name, stated in document.files.items()
-        if name not in files or files.sha256(name) != stated
+        if files.sha256(name) != stated
     ]
     problems += [
         f"{name}: expected in release.json, not there" for name in promised_tables(document) if name not in document.files

@@ -5,10 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from synthrelease.errors import InputError
-from synthrelease.published import base as signatures
-from synthrelease.published.base import HELD, NAME, Files, OnDisk, checksum_file, read_checksums
+from synthrelease.published.base import (
+    CHECKSUMS,
+    HELD,
+    PUBLIC_KEY,
+    SIGNATURE,
+    Files,
+    OnDisk,
+    checksum_file,
+    fingerprint,
+    is_signed,
+    load_public_key,
+    parse_public_key,
+    public_pem,
+    read_checksums,
+)
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,16 +180,18 @@ def check_unchanged(folder: Path, files: Files) -> None:
 def checksums(files: Files) -> Check:
     """Every file is listed in SHA256SUMS with its checksum, and every listed file is there."""
     name = "checksums"
-    listed = read_checksums(files[NAME]) if NAME in files else None
+    listed = read_checksums(files[CHECKSUMS]) if CHECKSUMS in files else None
     if listed is None:
-        return Check(name=name, problems=(f"{NAME}: expected a line with checksum and name for each file, found no such file",))
-    present = set(files) - {NAME, signatures.SIGNATURE}
-    problems = [f"{missing}: listed in {NAME}, but not there" for missing in sorted(set(listed) - present)]
-    problems += [f"{extra}: there, but not listed in {NAME}" for extra in sorted(present - set(listed))]
+        return Check(
+            name=name, problems=(f"{CHECKSUMS}: expected a line with checksum and name for each file, found no such file",)
+        )
+    present = set(files) - {CHECKSUMS, SIGNATURE}
+    problems = [f"{missing}: listed in {CHECKSUMS}, but not there" for missing in sorted(set(listed) - present)]
+    problems += [f"{extra}: there, but not listed in {CHECKSUMS}" for extra in sorted(present - set(listed))]
     changed = [file for file in sorted(present & set(listed)) if files.sha256(file) != listed[file]]
-    problems += [f"{file}: its checksum is not the one in {NAME}" for file in changed]
-    if not problems and files[NAME] != checksum_file(files.of(present)):
-        problems = [f"{NAME}: expected the layout in which it was written, found another"]
+    problems += [f"{file}: its checksum is not the one in {CHECKSUMS}" for file in changed]
+    if not problems and files[CHECKSUMS] != checksum_file(files.of(present)):
+        problems = [f"{CHECKSUMS}: expected the layout in which it was written, found another"]
     return Check(name=name, found=f"{len(present)} files as listed", problems=tuple(problems))
 
 
@@ -204,29 +223,29 @@ def signature(files: Files, public_key: Path | None) -> Signature:
     ------
     SigningError : when the given key cannot be read, or the library is missing for a bundle that is signed.
     """
-    trusted = None if public_key is None else signatures.load_public_key(public_key)
-    if trusted is None and signatures.SIGNATURE not in files and signatures.PUBLIC_KEY not in files:
+    trusted = None if public_key is None else load_public_key(public_key)
+    if trusted is None and SIGNATURE not in files and PUBLIC_KEY not in files:
         found = "nobody signed: nothing shows who made the files"
         return Signature(check=Check(name="signature", found=found, absent=True), signed_by=None)
     problems = tuple(_signature_problems(files, trusted))
     if problems:
         return Signature(check=Check(name="signature", problems=problems), signed_by=None)
-    key = trusted or signatures.parse_public_key(files[signatures.PUBLIC_KEY])
-    fingerprint = "" if key is None else signatures.fingerprint(key)
+    key = trusted or parse_public_key(files[PUBLIC_KEY])
+    signed_by = "" if key is None else fingerprint(key)
     found = "by the given key" if trusted else "by the key in the bundle: compare its fingerprint with the publisher's"
-    return Signature(check=Check(name="signature", found=f"{found}, {fingerprint}"), signed_by=fingerprint)
+    return Signature(check=Check(name="signature", found=f"{found}, {signed_by}"), signed_by=signed_by)
 
 
-def _signature_problems(files: Files, trusted: signatures.Ed25519PublicKey | None) -> Iterator[str]:
-    for name in (signatures.SIGNATURE, signatures.PUBLIC_KEY):
+def _signature_problems(files: Files, trusted: Ed25519PublicKey | None) -> Iterator[str]:
+    for name in (SIGNATURE, PUBLIC_KEY):
         if name not in files:
             yield f"{name}: expected in a signed bundle, not there"
             return
-    own = signatures.parse_public_key(files[signatures.PUBLIC_KEY])
+    own = parse_public_key(files[PUBLIC_KEY])
     if own is None:
-        yield f"{signatures.PUBLIC_KEY}: expected an Ed25519 public key in PEM, found something else"
+        yield f"{PUBLIC_KEY}: expected an Ed25519 public key in PEM, found something else"
         return
-    if trusted is not None and signatures.public_pem(trusted) != signatures.public_pem(own):
-        yield f"{signatures.PUBLIC_KEY}: is not the given key"
-    if not signatures.is_signed(files.get(NAME, b""), files[signatures.SIGNATURE], trusted or own):
-        yield f"{signatures.SIGNATURE}: is not a signature of {NAME} by this key"
+    if trusted is not None and public_pem(trusted) != public_pem(own):
+        yield f"{PUBLIC_KEY}: is not the given key"
+    if not is_signed(files.get(CHECKSUMS, b""), files[SIGNATURE], trusted or own):
+        yield f"{SIGNATURE}: is not a signature of {CHECKSUMS} by this key"

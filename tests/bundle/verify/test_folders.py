@@ -56,6 +56,22 @@ def test_a_file_that_does_not_follow_from_release_json_is_found(listed: bool) ->
         assert any(name in problem for one in checks for problem in one.problems), name
 
 
+@pytest.mark.slow
+def test_every_file_that_is_missing_is_named_without_any_document_being_written(tmp_path: Path) -> None:
+    """Of a card in two languages, of a release with estimates, and of the first versions, which wrote fewer files."""
+    folders = (
+        write_measured_release(tmp_path, tmp_path / "out"),
+        KEPT / "format-1" / "release",
+        KEPT / "provisional" / "release",
+    )
+    for files in (dict(rich_bundle()), *({path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders)):
+        assert verify_files(files, plan=False, documents=False).passed
+        for name in files.keys() - {"SHA256SUMS"}:
+            without = resealed({other: content for other, content in files.items() if other != name})
+            found = problems(verify_files(without, plan=False, documents=False))
+            assert [text for text in found if text.startswith(name)] == [f"{name}: expected in the bundle, not there"]
+
+
 @pytest.mark.parametrize("name", ["format-1", "provisional"])
 def test_every_file_of_a_kept_release_follows_from_its_release_json(name: str) -> None:
     report = verify_bundle(KEPT / name / "release", plan=False, documents=False)
