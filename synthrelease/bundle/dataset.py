@@ -11,11 +11,11 @@ from typing import Literal
 
 from synthrelease.bundle.card.numbers import labelled_title
 from synthrelease.data.weights import WEIGHT
-from synthrelease.published import associations, measurements
+from synthrelease.published import measurements
 from synthrelease.published.base import CHECKSUMS, PUBLIC_KEY, SIGNATURE
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.names import documents, kind_of, namings
+from synthrelease.published.names import ASSOCIATIONS, documents, kind_of, namings
 from synthrelease.published.options import IMPUTED
 from synthrelease.published.table import TableFile
 from synthrelease.settings.card import LICENCES, CardTable, is_email
@@ -236,7 +236,7 @@ FILES = {
     measurements.NAME: "the noisy marginals that the rows were made from, with their noise, where they are published",
     IMPUTED: "complete copies of the rows (.imp), by the row of the table (.id), with the columns that were filled in",
     "estimates.csv": "shares, means, counts and intended questions with intervals, from the published noisy marginals",
-    associations.NAME: "which pairs of columns, and which three columns at once, the rows carry the association of, and why",
+    ASSOCIATIONS: "which pairs of columns, and which three columns at once, the rows carry the association of, and why",
     "release.json": "the guarantee, the charges, every released figure, the schema, the rules and the publisher's texts",
     canonical.NAME: "what was fixed before the private file was read: the text whose digest is that of the specification",
     "datapackage.json": "the same schema as a Frictionless data package",

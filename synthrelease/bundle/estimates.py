@@ -49,7 +49,7 @@ def estimates_part(
     """
     columns = tuple(part.published() for part in document.columns)
     measurements = measurements_of(measured, document, columns)
-    release = release_of(document, np.zeros((0, len(columns)), dtype=np.int64), measurements=measurements)
+    release = release_of(document, measurements=measurements)
     release = replace(release, not_a_sample=tuple(not_a_sample or ()))
     if measured_times(release, None) is None:
         return None
@@ -142,7 +142,7 @@ def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
     """
     columns = tuple(part.published() for part in document.columns)
     measurements = measurements_of(measured, document, columns)
-    release = release_of(document, np.zeros((0, len(columns)), dtype=np.int64), measurements=measurements)
+    release = release_of(document, measurements=measurements)
     part = document.estimates
     level, before = (0.95, False) if part is None else (float(part.level), part.not_a_sample is None)
     release = replace(release, not_a_sample=()) if before else release

@@ -43,7 +43,7 @@ from synthrelease.bundle.tables import AcceptedRows, csv_pieces, members_csv_pie
 from synthrelease.errors import InputError, OutputError
 from synthrelease.privacy.ledger import load_ledger
 from synthrelease.published import measurements
-from synthrelease.published.associations_file import associations_files
+from synthrelease.published.associations import associations_files
 from synthrelease.published.base import (
     CHECKSUMS,
     PUBLIC_KEY,

@@ -15,11 +15,11 @@ from synthrelease.criteria import published_criterion
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import Group, PublicFacts
 from synthrelease.data.counts import Counts
-from synthrelease.data.layout import Layout
-from synthrelease.data.linked import Linked
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.linked import NAME_OR_TEXT, Linked
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import BudgetError, InputError, Unexpected, closest, cut, listing
-from synthrelease.privacy.charges import Charge, decimal_text
+from synthrelease.privacy.charges import GENERATION, Charge, decimal_text
 from synthrelease.privacy.plan import Guarantee
 from synthrelease.published.base import HELD, OnDisk
 from synthrelease.published.charges import DomainPart
@@ -206,7 +206,13 @@ class PublishedRelease:
         >>> bool(found)
         False
         """
-        found, problem = self._associations, ""
+        problem = ""
+        try:
+            found = self.associations
+        except (ValueError, BudgetError):
+            problem = f"{self.folder}: expected a generator and its charge in release.json, found others"
+        if problem:
+            raise InputError(f"{problem}. Does `synthrelease verify` find the release in order?")
         known = [*found.names, *(name for name in found.layout.columns if name not in found.names)]
         for name in columns:
             if name not in known:
@@ -222,14 +228,32 @@ class PublishedRelease:
         raise InputError(f"carries: {problem}.")
 
     @cached_property
-    def _associations(self) -> Associations:
-        from synthrelease.published.associations import associations_of
+    def associations(self) -> Associations:
+        """The associations that its rows carry.
 
-        try:
-            return associations_of(self)
-        except (ValueError, BudgetError):
-            problem = f"{self.folder}: expected a generator and its charge in release.json, found others"
-        raise InputError(f"{problem}. Does `synthrelease verify` find the release in order?")
+        Raises
+        ------
+        ValueError : for settings that no generator has, as in a document that somebody changed.
+        """
+        from synthrelease.generators import GENERATORS
+        from synthrelease.generators.associations import Associations, all_functions
+
+        settings = self.configuration.get("generator", {})
+        family = GENERATORS.get(str(settings.get("family")))
+        if family is None:
+            raise ValueError("no known family of generators")
+        generator = family.model_validate(settings)
+        charged = [leaf for leaf in self.charges.leaves() if leaf.name == GENERATION]
+        return Associations(
+            layout=self.layout,
+            ties=generator.ties(self.layout),
+            ruled=tuple(dict.fromkeys(_ruled(self.rules, self.layout))),
+            functions=all_functions(self.functions, self.rules, [[column] for column in self.schema]),
+            linked=self.linked,
+            noise=generator.count_noise(self.layout, charged[0]) if len(charged) == 1 else {},
+            rows=self.measured_rows,
+            apart=generator.bins_apart(self.layout),
+        )
 
     @property
     def table(self) -> pd.DataFrame:
@@ -252,6 +276,14 @@ class PublishedRelease:
                 for index, column in enumerate(self.schema)
             }
         )
+
+
+def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:
+    """The columns that each rule for released rows names."""
+    for rule in rules:
+        if "synthetic" in rule.applies_to:
+            names = {match[0].partition(".")[0] for match in NAME_OR_TEXT.finditer(rule.never)}
+            yield tuple(place for place, name in enumerate(layout.columns) if name in names)
 
 
 # From a loaded release to the public facts that criteria speak from.
@@ -338,17 +370,17 @@ def load(folder: str | Path) -> PublishedRelease:
 
 def release_of(
     document: ReleaseDocument,
-    codes: np.ndarray,
+    codes: np.ndarray | None = None,
     *,
     folder: Path = Path("."),
     measurements: Measurements | None = None,
     weights: np.ndarray | None = None,
 ) -> PublishedRelease:
-    """The release that a document describes.
+    """Return the release that a document describes.
 
     Parameters
     ----------
-    codes : (n_rows, n_columns) bins of its rows.
+    codes : (n_rows, n_columns) bins of its rows; without them for what release.json tells alone.
 
     Raises
     ------
@@ -370,7 +402,7 @@ def release_of(
         measurements=measurements,
         measured=NAME in document.files and math.isfinite(document.selection.measured_times),
         intended=tuple(document.intended_queries),
-        codes=codes,
+        codes=np.zeros((0, len(document.columns)), dtype=np.int64) if codes is None else codes,
         weights=weights,
         divided_rows=document.divided_rows,
         figures_about=document.figures_about,

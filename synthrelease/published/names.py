@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from synthrelease.published import associations
 from synthrelease.published.base import CHECKSUMS, PUBLIC_KEY, SIGNATURE
 from synthrelease.published.document import BEFORE, ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
@@ -86,6 +85,7 @@ CATALOGUES = FurtherNames(
 )
 
 
+ASSOCIATIONS = "associations.csv"
 STEM = "estimates"
 """What the files with estimates are called before their ending."""
 
@@ -133,14 +133,14 @@ def documents(document: ReleaseDocument) -> list[str]:
     pages = [page_name(document, language) for language in document.card.languages]
     sheets = ["QUESTIONS.md"] if f"{STEM}.csv" in document.files else []
     sheets += [] if document.format == BEFORE else ["SIGN.md"]
-    cited = ["deployment.yaml", "CITATION.cff", associations.NAME]
+    cited = ["deployment.yaml", "CITATION.cff", ASSOCIATIONS]
     return ["datapackage.json", *further_names(document.bundle), *cited, *pages, *sheets, "README.md"]
 
 
 def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
     """Return the files that versions before did not write, so that nobody misses them, each with the sentence that says so."""
     without = {"SIGN.md"} if document.format == BEFORE else set[str]()
-    without |= {associations.NAME} if document.first_documents else set()
+    without |= {ASSOCIATIONS} if document.first_documents else set()
     return {name: f"There is no {name}: documents of version {document.written_by} have none." for name in sorted(without)}
 
 

@@ -18,9 +18,9 @@ from synthrelease.bundle.write import write_bundle
 from synthrelease.errors import InputError
 from synthrelease.privacy.charges import GENERATION, mechanism
 from synthrelease.published import load
-from synthrelease.published.associations import NAME
-from synthrelease.published.associations_file import of_document
+from synthrelease.published.associations import of_document
 from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.names import ASSOCIATIONS as NAME
 from synthrelease.published.names import not_yet_written
 from synthrelease.published.table import read_csv
 from synthrelease.published.verify.checks import read_files

@@ -53,7 +53,7 @@ def test_where_all_rows_were_used_the_limit_of_the_figure_is_that_of_the_file() 
         assert interval is not None
         assert interval.file_high is None
         assert error_band(document) == error_band(document, 1) == interval.high
-        assert drawn_text(document, TABLE.counts) == ""
+        assert drawn_text(document) == ""
         assert b"limit for the file" not in page_bytes(document, TABLE, "en")
 
 
@@ -74,7 +74,18 @@ def test_of_stated_rows_the_whole_rest_of_the_file_may_have_been_kept() -> None:
     every_table = Drawing(n=n, most=10 * n, risk=0.025).of_shares(1 + 4 + 2 * 4)
     assert interval.file_high == pytest.approx(float(interval.high) + every_table)
     assert error_band(document) == interval.file_high
-    assert "at least 400, as is stated" in drawn_text(document, TABLE.counts)
+    assert "at least 400, as is stated" in drawn_text(document)
+
+
+def test_the_card_says_the_limit_that_release_json_states() -> None:
+    """`verify` computes limits again; a card has the stated one, so that the two never say different numbers."""
+    document = with_rows("stated", 10 * document_rows())
+    criterion = first(document)
+    assert criterion.interval is not None
+    stated = criterion.interval.model_copy(update={"file_high": 0.8765})
+    criteria = [criterion.model_copy(update={"interval": stated}), *document.criteria[1:]]
+    page = page_bytes(document.model_copy(update={"criteria": criteria}), TABLE, "en").decode()
+    assert "at most 0.8765" in page
 
 
 def test_the_parts_of_the_risk_add_up() -> None:

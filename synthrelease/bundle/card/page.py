@@ -45,7 +45,7 @@ from synthrelease.bundle.limits import LEVEL, band_columns, error_band
 from synthrelease.bundle.options import about_figures, listed_rules, sections, statements
 from synthrelease.bundle.pictures import FEW_BARS, MOST_BARS
 from synthrelease.criteria.facts import figure, words
-from synthrelease.published.associations_file import of_document
+from synthrelease.published.associations import of_document
 from synthrelease.published.base import sha256
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
@@ -203,8 +203,8 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "title_of": title_of,
         "band": error_band(document),
         "band_text": band_text(document),
-        "drawn_text": drawn_text(document, table.counts),
-        "file_ends": file_ends(document, table.counts),
+        "drawn_text": drawn_text(document),
+        "file_ends": file_ends(document),
         "may_error": wording.words["may_error" if not of_columns else "may_error_one" if of_columns == 1 else "may_error_few"],
         "many_left_out": (left_out := rows_left_out(document)) is not None and left_out.many,
         "rare": "; ".join(f"{title_of(name)} ({label})" if label else title_of(name) for name, label in rare_groups(document)),

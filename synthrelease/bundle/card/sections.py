@@ -10,14 +10,11 @@ from itertools import combinations
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from synthrelease.answers.stated import StatedAnswer, question, verdict
 from synthrelease.bundle.card.numbers import exact_epsilon, probability, program, rounded_down, rounded_up, share
-from synthrelease.bundle.limits import LEVEL, error_band, file_end, kept_rows, of_every_cell, public_facts, rows_were_drawn
+from synthrelease.bundle.limits import LEVEL, error_band, kept_rows, of_every_cell, public_facts, rows_were_drawn
 from synthrelease.criteria import explain
 from synthrelease.criteria.facts import figure, shown, words
-from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.linked import NAME_OR_TEXT
 from synthrelease.generators import GENERATORS
@@ -26,7 +23,7 @@ from synthrelease.generators.projections import published_projection
 from synthrelease.privacy.charges import NOT_COVERED
 from synthrelease.privacy.curves import exp_up
 from synthrelease.privacy.plan import RowsLeftOut, loss_of_groups
-from synthrelease.published.associations_file import of_document
+from synthrelease.published.associations import of_document
 from synthrelease.published.charges import CriterionPart, IntervalPart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
@@ -169,16 +166,15 @@ def band_text(document: ReleaseDocument) -> str:
     )
 
 
-def drawn_text(document: ReleaseDocument, counts: Counts) -> str:
+def drawn_text(document: ReleaseDocument) -> str:
     """Which rows the figures and their intervals are about; empty where these are all rows that the rules keep."""
     if not rows_were_drawn(document):
         return ""
-    facts = public_facts(document, counts)
     silent = [
         one.name
         for one in document.criteria
         if one.interval is not None
-        and file_end(one, document, facts) is None
+        and one.interval.file_high is None
         and ((known := one.criterion()) is None or known.compares)
     ]
     names = f"of {shown(silent)} say" if len(silent) > 1 else f"of {silent[0]} says" if silent else ""
@@ -193,13 +189,12 @@ def drawn_text(document: ReleaseDocument, counts: Counts) -> str:
     )
 
 
-def file_ends(document: ReleaseDocument, counts: Counts) -> dict[str, str]:
-    """By criterion, the limit of its figure for the file, in words; empty where no rows were drawn."""
+def file_ends(document: ReleaseDocument) -> dict[str, str]:
+    """By criterion, the limit of its figure for the file, as release.json states it; empty where no rows were drawn."""
     if not rows_were_drawn(document):
         return {}
-    facts = public_facts(document, counts)
-    found = {one.name: file_end(one, document, facts) for one in document.criteria}
-    return {name: "not known" if limit is None else f"at most {rounded_up(limit, 4)}" for name, limit in found.items()}
+    limits = {one.name: None if one.interval is None else one.interval.file_high for one in document.criteria}
+    return {name: "not known" if limit is None else f"at most {rounded_up(limit, 4)}" for name, limit in limits.items()}
 
 
 def _file(document: ReleaseDocument) -> str:
@@ -833,7 +828,7 @@ def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[
     """Per question: it in words, what it is wanted for, what is stated, because of what, and its estimate."""
     if not document.intended_queries:
         return []
-    release = release_of(document, np.zeros((0, len(document.columns)), dtype=np.int64))
+    release = release_of(document)
     found = [(asked, verdict(release, asked)) for asked in document.intended_queries]
     return [
         (
