@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
 from typing import Any
-from xml.etree import ElementTree
-from xml.etree.ElementTree import Element, SubElement
 
-from synthrelease.bundle.card.numbers import labelled
-from synthrelease.bundle.dataset import DataFile, Dataset, DataTable, Field
+from synthrelease.bundle.card.numbers import environment, labelled
+from synthrelease.bundle.dataset import DataFile, Dataset, DataTable, Field, with_something
 from synthrelease.data.weights import WEIGHT
+from synthrelease.published.base import json_bytes
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import NOTICE, ReleasedTable, TableFile
@@ -74,8 +74,7 @@ _FORMATS = {"csv": "CSV", "parquet": "PARQUET", "json": "JSON"}
 
 def jsonld_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
     """Return dcat.jsonld."""
-    graph = {"@context": _DCAT, "@graph": list(_nodes(document, dataset))}
-    return (json.dumps(graph, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+    return json_bytes({"@context": _DCAT, "@graph": list(_nodes(document, dataset))})
 
 
 def turtle_bytes(jsonld: bytes) -> bytes:
@@ -94,9 +93,9 @@ def turtle_bytes(jsonld: bytes) -> bytes:
 
 
 def _nodes(document: ReleaseDocument, dataset: Dataset) -> Iterator[Node]:
-    yield _without_nothing(_dataset(document, dataset))
+    yield with_something(_dataset(document, dataset))
     for file in dataset.files:
-        yield _without_nothing(_distribution(dataset, file))
+        yield with_something(_distribution(dataset, file))
         yield {
             "@id": dataset.part(f"sha256-{file.name}"),
             "@type": "spdx:Checksum",
@@ -176,7 +175,7 @@ def _distribution(dataset: Dataset, file: DataFile) -> Node:
 def _agents(dataset: Dataset) -> Iterator[Node]:
     card, stated = dataset.card, dataset.card.catalogue
     if card.organisation:
-        yield _without_nothing(
+        yield with_something(
             {
                 "@id": dataset.part("publisher"),
                 "@type": "foaf:Agent",
@@ -253,49 +252,25 @@ def _count(number: int | None) -> Node | None:
     return None if number is None else {"@value": str(number), "@type": "xsd:nonNegativeInteger"}
 
 
-def _without_nothing(node: Node) -> Node:
-    return {name: value for name, value in node.items() if value not in (None, [], "")}
-
-
 # croissant.json: the release for tools of machine learning, in the format Croissant 1.0.
 
+_TERMS = (
+    "citeAs column conformsTo cr rai data dataType dct equivalentProperty examples extract field fileObject fileProperty "
+    "fileSet format includes isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace "
+    "samplingRate sc separator source subField transform"
+)
 _CROISSANT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
+    **{name: f"cr:{name}" for name in _TERMS.split()},
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
     "rai": "http://mlcommons.org/croissant/RAI/",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
 }
 """The context that the format's tools expect."""
 
@@ -303,7 +278,7 @@ _CROISSANT: dict[str, Any] = {
 def croissant_bytes(dataset: Dataset) -> bytes:
     """Return croissant.json."""
     organisation = {"@type": "Organization", "name": dataset.card.organisation} if dataset.card.organisation else ""
-    found = {
+    entry = {
         "@context": _CROISSANT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
@@ -325,8 +300,7 @@ def croissant_bytes(dataset: Dataset) -> bytes:
             *(_bins(column, table.file) for table in dataset.tables for column in table.file.columns),
         ],
     }
-    kept = {name: value for name, value in found.items() if value != ""}
-    return (json.dumps(kept, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+    return json_bytes(with_something(entry))
 
 
 def _citation(dataset: Dataset) -> str:
@@ -400,11 +374,8 @@ def _of_bins(column: ColumnPart, file: TableFile) -> str:
 def _bins(column: ColumnPart, file: TableFile) -> dict[str, Any]:
     """The bins of a column in their order, as an enumeration."""
     name = _of_bins(column, file)
-    fields = [
-        {"@type": "cr:Field", "@id": f"{name}/label", "name": "label", "dataType": "sc:Text"},
-        {"@type": "cr:Field", "@id": f"{name}/position", "name": "position", "dataType": "sc:Integer"},
-        {"@type": "cr:Field", "@id": f"{name}/missing", "name": "missing", "dataType": "sc:Boolean"},
-    ]
+    kinds = {"label": "sc:Text", "position": "sc:Integer", "missing": "sc:Boolean"}
+    fields = [{"@type": "cr:Field", "@id": f"{name}/{of}", "name": of, "dataType": kind} for of, kind in kinds.items()]
     return {
         "@type": "cr:RecordSet",
         "@id": name,
@@ -428,163 +399,53 @@ def _described(column: ColumnPart) -> str:
 
 # ddi.xml: a codebook in the format DDI-Codebook 2.5, with the frequencies of all categories in the released table.
 
-_NAMESPACE = "ddi:codebook:2_5"
+
+@dataclass(frozen=True, kw_only=True)
+class DescribedTable:
+    """A table in the codebook.
+
+    Attributes
+    ----------
+    rows : how often each bin occurs in it.
+    numbers : of the files that hold it, as the codebook counts them.
+    weighted : whether it has a column of weights.
+    """
+
+    file: TableFile
+    fields: tuple[Field, ...]
+    rows: ReleasedTable
+    numbers: str
+    weighted: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescribedFile:
+    """A file in the codebook, by its number there."""
+
+    number: str
+    file: DataFile
+    table: DescribedTable
 
 
 def ddi_bytes(document: ReleaseDocument, table: ReleasedTable, dataset: Dataset) -> bytes:
     """Return ddi.xml."""
-    root = Element("codeBook", {"version": "2.5", "xmlns": _NAMESPACE})
-    _codebook(root, document, dataset)
-    _study(root, document, dataset)
-    rows = list(filter(None, (table.of_roots(), table.of_members())))
-    files = [(file, held, of) for held, of in zip(dataset.tables, rows, strict=True) for file in held.files]
-    for number, (file, held, of) in enumerate(files, start=1):
-        _file_text(root, f"F{number}", file, held, of.counts.total)
-    described = SubElement(root, "dataDscr")
-    for held, of in zip(dataset.tables, rows, strict=True):
-        numbers = " ".join(f"F{number}" for number, (_, other, _) in enumerate(files, start=1) if other is held)
-        _variables(described, held, of, numbers)
-    ElementTree.indent(root)
-    text = ElementTree.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- {NOTICE} -->\n{text}\n'.encode()
+    tables, files, number = list[DescribedTable](), list[DescribedFile](), count(1)
+    for described, rows in zip(dataset.tables, filter(None, (table.of_roots(), table.of_members())), strict=True):
+        numbered = [(f"F{next(number)}", file) for file in described.files]
+        tables.append(
+            DescribedTable(
+                file=described.file,
+                fields=described.fields,
+                rows=rows,
+                numbers=" ".join(name for name, _ in numbered),
+                weighted=any(field.kind == "weight" for field in described.fields),
+            )
+        )
+        files += [DescribedFile(number=name, file=file, table=tables[-1]) for name, file in numbered]
 
+    def missing_rows(column: ColumnPart, counts: list[int]) -> int:
+        return sum(rows for one, rows in zip(column.bins, counts, strict=True) if one.missing)
 
-def _text(parent: Element, tag: str, text: str, attributes: Mapping[str, str] | None = None) -> Element:
-    found = SubElement(parent, tag, dict(attributes or {}))
-    found.text = text
-    return found
-
-
-def _codebook(root: Element, document: ReleaseDocument, dataset: Dataset) -> None:
-    citation = SubElement(SubElement(root, "docDscr"), "citation")
-    titles = SubElement(citation, "titlStmt")
-    _text(titles, "titl", f"Codebook of {dataset.title}")
-    _text(SubElement(citation, "prodStmt"), "software", f"synthrelease {document.written_by}", {"version": document.written_by})
-
-
-def _study(root: Element, document: ReleaseDocument, dataset: Dataset) -> None:
-    card, study = dataset.card, SubElement(root, "stdyDscr")
-    citation = SubElement(study, "citation")
-    titles = SubElement(citation, "titlStmt")
-    _text(titles, "titl", dataset.title)
-    _text(titles, "IDNo", dataset.identifier, {"agency": "RFC 6920"})
-    if card.organisation:
-        _text(SubElement(citation, "rspStmt"), "AuthEnty", card.organisation)
-        _text(SubElement(citation, "prodStmt"), "producer", card.organisation)
-    distributed = SubElement(citation, "distStmt")
-    if card.organisation:
-        _text(distributed, "distrbtr", card.organisation, {"URI": card.url} if card.url else {})
-    if card.contact:
-        _text(distributed, "contact", card.contact, dataset.reached("email", "URI"))
-    _text(distributed, "distDate", dataset.day, {"date": dataset.day})
-    _text(SubElement(citation, "verStmt"), "version", card.version, {"date": dataset.day})
-    _information(SubElement(study, "stdyInfo"), document, dataset)
-    _method(SubElement(study, "method"), document, dataset)
-    _access(study, dataset)
-
-
-def _information(parent: Element, document: ReleaseDocument, dataset: Dataset) -> None:
-    stated = document.card.catalogue
-    subject = SubElement(parent, "subject")
-    for word in dataset.keywords:
-        _text(subject, "keyword", word)
-    _text(parent, "abstract", dataset.description)
-    summary = SubElement(parent, "sumDscr")
-    for event, day in (("start", stated.start), ("end", stated.end)):
-        if day is not None:
-            _text(summary, "timePrd", day.isoformat(), {"event": event, "date": day.isoformat()})
-    if document.card.region:
-        _text(summary, "geogCover", document.card.region)
-    _text(summary, "anlyUnit", document.guarantee.person.unit)
-    _text(summary, "universe", stated.population or document.description or document.title)
-    _text(summary, "dataKind", "Synthetic microdata")
-
-
-def _method(parent: Element, document: ReleaseDocument, dataset: Dataset) -> None:
-    collected = SubElement(parent, "dataColl")
-    if document.card.source:
-        sources = SubElement(collected, "sources")
-        _text(sources, "dataSrc", document.card.source)
-    _text(collected, "collSitu", NOTICE)
-    if document.calibration is not None and document.weighted:
-        source = document.calibration.source
-        _text(collected, "weight", f"The variable {WEIGHT} says for how many a row stands. Raked to: {source}")
-    _text(parent, "notes", dataset.provenance)
-    appraised = SubElement(parent, "anlyInfo")
-    for one in document.criteria:
-        interval = one.interval
-        high = "open" if interval is None or interval.high is None else f"{interval.high:g}"
-        between = "" if interval is None else f", interval for the exact figure from {interval.low:g} to {high}"
-        _text(appraised, "dataAppr", f"{one.name}: released figure {one.value:g}, threshold {one.threshold:g}{between}")
-
-
-def _access(study: Element, dataset: Dataset) -> None:
-    card, stated = dataset.card, dataset.card.catalogue
-    parent = SubElement(study, "dataAccs")
-    if card.url:
-        _text(SubElement(parent, "setAvail"), "accsPlac", card.url, {"URI": card.url})
-    uses = SubElement(parent, "useStmt")
-    _text(uses, "restrctn", "Public" if stated.access == "public" else "Restricted")
-    if card.contact:
-        _text(uses, "contact", card.contact)
-    if dataset.licence.title:
-        _text(uses, "conditions", f"{dataset.licence.title} {dataset.licence.address}".strip())
-    if card.unsuitable:
-        _text(uses, "disclaimer", f"Not fit for: {'; '.join(card.unsuitable)}")
-
-
-def _file_text(root: Element, number: str, file: DataFile, table: DataTable, rows: int) -> None:
-    text = SubElement(SubElement(root, "fileDscr", {"ID": number}), "fileTxt")
-    _text(text, "fileName", file.name)
-    _text(text, "fileCont", f"{file.description}. {NOTICE} {file.size} bytes, SHA-256 {file.sha256}")
-    dimensions = SubElement(text, "dimensns")
-    _text(dimensions, "caseQnty", str(rows))
-    _text(dimensions, "varQnty", str(len(table.fields)))
-    _text(text, "fileType", file.media_type)
-
-
-def _variables(parent: Element, table: DataTable, rows: ReleasedTable, files: str) -> None:
-    """The variables of one table; a member has the number of its root before its own, under the same name."""
-    of_members, place = table.file.of_members, 0
-    weighted = {"wgt-var": "weight"} if any(field.kind == "weight" for field in table.fields) else {}
-    letter = "M" if of_members else "V"
-    for field in table.fields:
-        if field.column is not None:
-            measure = "ordinal" if field.column.ordered else "nominal"
-            known = {"ID": f"{letter}{place + 1}", "name": field.name, "files": files, "intrvl": "discrete", "nature": measure}
-            _with_bins(SubElement(parent, "var", known | weighted), field.label, field.column, rows, place, of_members)
-            place += 1
-            continue
-        ends = {
-            "key": {"ID": f"{letter}0", "name": field.name, "files": files, "intrvl": "discrete"},
-            "weight": {"name": field.name, "files": files, "wgt": "wgt", "ID": "weight"},
-            "mark": {"name": field.name, "files": files, "ID": "mark_of_members" if of_members else "mark"},
-        }[field.kind]
-        inner = SubElement(parent, "var", ends)
-        _text(inner, "labl", field.label)
-        SubElement(inner, "varFormat", {"type": "numeric"})
-
-
-def _with_bins(inner: Element, label: str, column: ColumnPart, table: ReleasedTable, place: int, of_members: bool) -> None:
-    """A variable with bins: how often each has a row."""
-    rows, counts = table.counts.total, table.one_way(place).tolist()
-    missing = sum(count for one, count in zip(column.bins, counts, strict=True) if one.missing)
-    _text(inner, "labl", label)
-    _text(inner, "universe", "All members" if of_members else "All rows")
-    _text(inner, "sumStat", str(rows - missing), {"type": "vald"})
-    _text(inner, "sumStat", str(missing), {"type": "invd"})
-    if column.description or column.unit:
-        _text(inner, "txt", " ".join(part for part in (column.description, column.unit and f"Unit: {column.unit}.") if part))
-    for category in _categories(column, counts, rows):
-        inner.append(category)
-    SubElement(inner, "varFormat", {"type": "character", "formatname": "text"})
-
-
-def _categories(column: ColumnPart, counts: list[int], n_rows: int) -> Iterator[Element]:
-    for one, count in zip(column.bins, counts, strict=True):
-        found = Element("catgry", {"missing": "Y"} if one.missing else {})
-        _text(found, "catValu", one.label)
-        _text(found, "labl", one.label)
-        _text(found, "catStat", str(count), {"type": "freq"})
-        _text(found, "catStat", f"{100 * count / max(n_rows, 1):.2f}", {"type": "percent"})
-        yield found
+    template, said = environment().get_template("ddi.xml"), {"notice": NOTICE, "weight": WEIGHT}
+    text = template.render(said, document=document, dataset=dataset, tables=tables, files=files, missing_rows=missing_rows)
+    return f"{text}\n".encode()

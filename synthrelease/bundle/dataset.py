@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from synthrelease.bundle.card.numbers import labelled_title
 from synthrelease.data.weights import WEIGHT
@@ -23,6 +23,11 @@ from synthrelease.settings.tables import SYNTHETIC
 from synthrelease.spec import canonical
 
 KEYWORDS = ("synthetic data", "differential privacy")
+
+
+def with_something(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of a catalogue that say something: no empty text, no empty list, nothing that is not stated."""
+    return {name: value for name, value in entries.items() if value not in (None, "", [], {})}
 
 
 @dataclass(frozen=True, kw_only=True)

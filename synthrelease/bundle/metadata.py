@@ -5,25 +5,18 @@ What the publisher has to say comes from [card]; everything else from the releas
 
 from __future__ import annotations
 
-import json
+import tomllib
 from typing import Any
 
 import yaml
 
-from synthrelease.bundle.card.numbers import cost
-from synthrelease.bundle.card.sections import (
-    criterion_unit,
-    domain_text,
-    generator_text,
-    interval_text,
-    left_out_text,
-    parameter_texts,
-    person_text,
-)
-from synthrelease.bundle.dataset import KEYWORDS, DataFile, Dataset, DataTable, Field, Licence, plain_name
+from synthrelease.bundle.card import numbers, sections
+from synthrelease.bundle.card.numbers import FOLDER, cost, environment
+from synthrelease.bundle.card.sections import parameter_texts
+from synthrelease.bundle.dataset import KEYWORDS, DataFile, Dataset, DataTable, Field, Licence, plain_name, with_something
 from synthrelease.bundle.options import about_figures
-from synthrelease.criteria.facts import figure
 from synthrelease.privacy.charges import SELECTION
+from synthrelease.published.base import json_bytes
 from synthrelease.published.charges import ChargePart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
@@ -74,7 +67,7 @@ def citation_bytes(dataset: Dataset) -> bytes:
         "license-url": "" if dataset.licence.name else dataset.licence.address,
         "url": dataset.card.url,
     }
-    return yaml_bytes({name: value for name, value in tables.items() if value != ""})
+    return yaml_bytes(with_something(tables))
 
 
 # datapackage.json: the schema for tools that read Frictionless data packages (version 1; valid as version 2 as well).
@@ -95,13 +88,12 @@ def datapackage_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
         "homepage": dataset.card.url,
         "resources": [_resource(document, dataset, file) for file in dataset.files],
     }
-    kept = {name: value for name, value in package.items() if value not in ("", [])}
-    return (json.dumps(kept, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+    return json_bytes(with_something(package))
 
 
 def _licences(licence: Licence) -> list[dict[str, str]]:
     stated = {"name": licence.name, "title": licence.title, "path": licence.address}
-    return [{name: text for name, text in stated.items() if text}] if licence.title and licence.address else []
+    return [with_something(stated)] if licence.title and licence.address else []
 
 
 def _contributors(dataset: Dataset) -> list[dict[str, str]]:
@@ -188,183 +180,57 @@ def _field_of_bins(column: ColumnPart) -> dict[str, Any]:
         "categoriesOrdered": column.ordered,
         "missingValues": missing,
     }
-    return {name: value for name, value in field.items() if value not in ("", [])}
+    return with_something(field)
 
+
+# deployment.yaml: an entry for OpenDP's registry of deployments.
 
 NOT_STATED = "Not stated by the publisher."
 
 
 def deployment_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
-    """deployment.yaml, in the layout of the registry's schema of 2026."""
-    return yaml_bytes(
-        {
-            "url_slug": dataset.slug,
-            "deployment": {
-                "basic": _basic(dataset),
-                "dp_variant": _variant(document),
-                "privacy_loss": _privacy_loss(document),
-                "deployment_model": _model(document),
-                "implementation": _implementation(document),
-                "administrative": _administrative(dataset),
-            },
-        }
-    )
-
-
-def _basic(dataset: Dataset) -> dict[str, Any]:
-    card = dataset.card
-    curator = {"data_curator_name": card.organisation or NOT_STATED, "data_curator_type": card.organisation_type}
-    return {
-        "name": dataset.title,
-        "data_curators": [curator],
-        "description": dataset.summary or NOT_STATED,
-        "intended_use": _listed(card.uses) if card.uses else NOT_STATED,
-        "data_product_type": "Synthetic data",
-        "data_product_region": card.region or NOT_STATED,
-        "data_product_sector": card.sector,
-        "publication_date": dataset.day,
+    """Return deployment.yaml, in the layout of the registry's schema of 2026."""
+    card, guarantee, domain = dataset.card, document.guarantee, document.domain
+    drawn = (f"{name}: {value}" for part in document.configuration.values() for name, value in parameter_texts(part))
+    said = {
+        "document": document,
+        "dataset": dataset,
+        "card": card,
+        "guarantee": guarantee,
+        "pure": guarantee.delta_exact == "0",
+        "publisher": card.organisation or "The publisher",
+        "not_stated": NOT_STATED,
+        "family": str(document.configuration.get("generator", {}).get("family", "")),
+        "drawn": "; ".join(drawn),
+        "mechanisms": list(dict.fromkeys(leaf.because for leaf in document.charges.leaves())),
+        "doubled": SELECTION in document.charges.rules,
+        "about_figures": about_figures(document),
+        "tree": _tree,
+        "explain": sections,
+        "n": numbers,
     }
+    entry = _filled(tomllib.loads((FOLDER / "deployment.toml").read_text(encoding="utf-8")), said)
+    loss = entry["deployment"]["privacy_loss"]
+    loss["number_of_privacy_units"] = domain.persons or domain.file_rows or document.rows_worked_with
+    delta = {} if guarantee.delta_exact == "0" else {"delta": float(guarantee.delta)}
+    loss["privacy_parameters"] = {"epsilon": float(guarantee.epsilon), **delta}
+    administrative = entry["deployment"]["administrative"]
+    source = {"title": dataset.title, "year": str(card.published.year), "author": card.organisation, "url": card.url}
+    administrative["evidence_sources"]["data_card"]["misc"] = with_something(source)
+    administrative["registry_authors"] = list(card.registry_authors) or [card.organisation or NOT_STATED]
+    return yaml_bytes(entry)
 
 
-def _variant(document: ReleaseDocument) -> dict[str, Any]:
-    names = ", ".join(column.name for column in document.columns)
-    return {
-        "variant_name": "Pure DP" if document.guarantee.delta_exact == "0" else "Approximate DP",
-        "data_domain": f"Columns: {names}, with public bounds and categories (release.json). {domain_text(document)} "
-        f"{left_out_text(document)}",
-        "unprotected_quantities": _listed(document.guarantee.invariants),
-    }
-
-
-def _privacy_loss(document: ReleaseDocument) -> dict[str, Any]:
-    guarantee = document.guarantee
-    parameters = {"epsilon": float(guarantee.epsilon)}
-    persons = document.domain.persons
-    counted = "rows" if persons is None else "persons"
-    if guarantee.delta_exact != "0":
-        parameters["delta"] = float(guarantee.delta)
-    return {
-        "privacy_unit": guarantee.unit[:1].upper() + guarantee.unit[1:],
-        "privacy_unit_details": f"{person_text(document)} Adjacent files have the same, public number of {counted} (bounded "
-        "differential privacy); the bound on the input distance is one replaced record.",
-        "number_of_privacy_units": persons or document.domain.file_rows or document.rows_worked_with,
-        "privacy_parameters": parameters,
-        "privacy_parameters_details": f"Exactly {guarantee.epsilon_exact}; rounded up where a decimal cannot be exact. It "
-        f"covers every file of the release together. The charges:\n{_tree(document.charges)}",
-    }
-
-
-def _model(document: ReleaseDocument) -> dict[str, Any]:
-    card = document.card
-    publisher = card.organisation or "The publisher"
-    return {
-        "model_name": "Central",
-        "model_name_details": f"{publisher} holds the original records and runs the release in its protected environment; "
-        "only the files of the release leave it.",
-        "trust_assumptions": "Data subjects trust the curator and the administrators of its environment, who can read the "
-        "original records. Nobody else needs to be trusted: readers of the release may know anything and may compute without "
-        "bounds.",
-        "actors": _listed(
-            (
-                f"Curator: {publisher}.",
-                "Data subjects: the persons behind the original records.",
-                "Data users and the public, who see the files; among them adversaries with any side information.",
-            )
-        ),
-        "release_type": "One release",
-        "release_type_details": card.maintenance or NOT_STATED,
-        "data_source_type": "Static",
-        "data_source_type_details": card.source or NOT_STATED,
-        "access_type": "Non-interactive",
-        "access_type_details": "Files are published; nobody can query the original records.",
-    }
-
-
-def _implementation(document: ReleaseDocument) -> dict[str, Any]:
-    card, configuration = document.card, document.configuration
-    minimum = f" no row occurs fewer than {document.minimum_count} times;" if document.minimum_count > 1 else ""
-    family = str(configuration.get("generator", {}).get("family", ""))
-    drawn = "; ".join(f"{name}: {value}" for part in configuration.values() for name, value in parameter_texts(part))
-    ending = "passes one noisy test of all criteria together" if document.selection.joint_test else "meets all criteria"
-    short = ", with OpenDP for the noise of fewer than 200 numbers" if "opendp" in document.versions else ""
-    mechanisms = dict.fromkeys(leaf.because for leaf in document.charges.leaves())
-    return {
-        "preprocessing_and_hyperparameter_tuning": "Values were put into public bins; values outside the public bounds, "
-        "missing ones and records against the plausibility rules were treated by public rules. Configurations were drawn at "
-        f"random from {document.selection.configurations} within the accounted selection.\n{card.tuning or NOT_STATED}",
-        "mechanisms": _listed(
-            (
-                f"{generator_text(family)} Drawn configuration: {drawn}.".strip(),
-                *mechanisms,
-                f"Private selection ({_theorem(document)}): rounds are run until one {ending}.",
-                f"Software: synthrelease{short}; noise is drawn by exact inversion of random bits, private choices exactly "
-                "from whole numbers; " + ", ".join(f"{name} {version}" for name, version in document.versions.items()) + ".",
-                "Side channels. Floating point: noise is drawn as whole numbers on public grids, epsilons are exact fractions. "
-                "Timing and number of rounds: neither is published; every criterion is scored in every round. Randomness: the "
-                "operating system's generator, no seed. Errors: one opaque message for everything that sees original records.",
-                f"Access to the original records: {card.access or NOT_STATED}",
-            )
-        ),
-        "composition": " ".join(
-            [
-                f"Sequential composition; {_selected(document)}; what was measured once is charged once.",
-                *about_figures(document),
-            ]
-        ),
-        "post_processing": f"Consistency of the noisy tables, sampling of rows, exclusion of implausible rows;{minimum} rows "
-        f"are published sorted.{_weights(document)} The documents are written from the released table and figures alone.",
-        "justification": card.justification or NOT_STATED,
-        "utility": _listed(
-            f"{one.name}: released figure {figure(one.value)} {criterion_unit(one, document)}".rstrip()
-            + f", threshold {figure(one.threshold)}, interval for the exact figure: {interval_text(one.interval)}"
-            for one in document.criteria
-        ),
-        "additional_information": f"All figures are in release.json; `synthrelease verify` checks them. {card.url}".strip(),
-    }
-
-
-def _weights(document: ReleaseDocument) -> str:
-    if document.calibration is None or document.calibration.weights is None:
-        return ""
-    source = document.calibration.source.rstrip(".")
-    return f" A column of weights was raked from the released rows to published totals (source: {source})."
-
-
-def _administrative(dataset: Dataset) -> dict[str, Any]:
-    card = dataset.card
-    source = {"title": dataset.title, "year": str(dataset.card.published.year)}
-    source |= {"author": card.organisation} if card.organisation else {}
-    source |= {"url": card.url} if card.url else {}
-    return {
-        "evidence_sources": {
-            "data_card": {"evidence_source_type": "Formal publication by the deploying organization", "misc": source}
-        },
-        "status": "Draft",
-        "registry_authors": list(card.registry_authors) or [card.organisation or NOT_STATED],
-        "tier": 3,
-    }
-
-
-def _listed(texts: Any) -> str:
-    lines = [" ".join(str(text).split()) for text in texts]
-    return "\n".join(f"- {line}" for line in lines) + "\n" if lines else NOT_STATED
+def _filled(value: Any, said: dict[str, Any]) -> Any:
+    """Fill in each text of a table: it is a template of its own, in which a line end is a space."""
+    if isinstance(value, dict):
+        return {name: _filled(inner, said) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_filled(inner, said) for inner in value]
+    return environment().from_string(" ".join(value.split())).render(said) if isinstance(value, str) else value
 
 
 def _tree(node: ChargePart, depth: int = 0) -> str:
+    """A charge and its parts, each a line."""
     own = f"{'  ' * depth}- {node.name}: {cost(node)} ({node.because})" + (f" Reason: {node.reason}" if node.reason else "")
     return "\n".join([own, *(_tree(part, depth + 1) for part in node.parts)])
-
-
-def _selected(document: ReleaseDocument) -> str:
-    """What the selection makes of the charge of one round."""
-    if SELECTION not in document.charges.rules:
-        return "what a selection makes of the charge of one round follows from the law of their number, as the charges say"
-    return "the charge of one round of the selection is doubled (pure differential privacy, any number of rounds)"
-
-
-def _theorem(document: ReleaseDocument) -> str:
-    if document.selection.rounds is not None:
-        return "a hidden number of rounds; synthrelease, docs/theory.md 2b"
-    if document.selection.shape is not None:
-        return "a hidden, truncated negative binomial number of rounds; Papernot and Steinke 2022"
-    return "with a known threshold; Liu and Talwar 2019"

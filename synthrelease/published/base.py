@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import math
 import os
 import re
@@ -302,6 +303,11 @@ def key_file(path: Path) -> bytes:
 
 CHECKSUMS = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64}) [ *]([A-Za-z0-9][A-Za-z0-9._-]*)")
+
+
+def json_bytes(tables: Any, indent: int | None = 2) -> bytes:
+    """Return tables as the JSON of a bundle: UTF-8, no number that is none, a line end behind it."""
+    return (json.dumps(tables, indent=indent, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
 def sha256(content: bytes) -> str:

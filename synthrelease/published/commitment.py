@@ -7,15 +7,14 @@ nothing about the private file.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
 from synthrelease.errors import InputError, Unexpected
-from synthrelease.published.base import ExactText, Number, Part, check_format, sha256
+from synthrelease.published.base import ExactText, Number, Part, check_format, json_bytes, sha256
 from synthrelease.published.charges import ChargePart, SelectionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
@@ -119,8 +118,7 @@ class CommitmentPart(Part):
 
     def dumped(self) -> bytes:
         """The file, in the one way that has this digest."""
-        tables: dict[str, Any] = self.model_dump(mode="json")
-        return (json.dumps(tables, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+        return json_bytes(self.model_dump(mode="json"))
 
     @property
     def digest(self) -> str:

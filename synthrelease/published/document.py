@@ -19,7 +19,6 @@ bundle; it says so where it finds fields that it does not know.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
@@ -33,7 +32,7 @@ from pydantic import (
 from synthrelease.data.linked import Linked
 from synthrelease.errors import Unexpected
 from synthrelease.privacy.plan import Guarantee
-from synthrelease.published.base import ExactText, Part, check_format
+from synthrelease.published.base import ExactText, Part, check_format, json_bytes
 from synthrelease.published.charges import ChargePart, CriterionPart, DomainPart, GuaranteePart, SelectionPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.measurements import EstimatesPart, NotSample
@@ -375,8 +374,7 @@ class ReleaseDocument(Part):
 
     def dumped(self) -> bytes:
         """The bytes of release.json."""
-        tables = self.model_dump(mode="json", by_alias=True)
-        return (json.dumps(tables, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+        return json_bytes(self.model_dump(mode="json", by_alias=True))
 
 
 def read_strictly(content: bytes | str) -> ReleaseDocument:

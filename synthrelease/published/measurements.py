@@ -21,7 +21,6 @@ more.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, mode
 
 from synthrelease.data.marginals import with_merged_bins
 from synthrelease.errors import Unexpected
-from synthrelease.published.base import ExactText, Number, Part, check_format
+from synthrelease.published.base import ExactText, Number, Part, check_format, json_bytes
 from synthrelease.settings.reading import dotted
 
 if TYPE_CHECKING:
@@ -218,8 +217,7 @@ class MeasurementsPart(Part):
 
     def dumped(self) -> bytes:
         """The bytes of the file."""
-        tables = self.model_dump(mode="json")
-        return (json.dumps(tables, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+        return json_bytes(self.model_dump(mode="json"), indent=None)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

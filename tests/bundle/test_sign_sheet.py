@@ -38,11 +38,12 @@ def test_verify_notices_an_edit_of_the_sheet_and_its_absence(folder: Path, tmp_p
     problems = [problem for check in verify_bundle(folder).checks for problem in check.problems]
     assert problems == []
     epsilon = claim(read_strictly((folder / "release.json").read_bytes())).partition("epsilon = ")[2].partition(")")[0]
-    for change in (lambda path: path.write_text(path.read_text().replace(epsilon, "1", 1)), Path.unlink):
+    changes = {"documents": lambda path: path.write_text(path.read_text().replace(epsilon, "1", 1)), "complete": Path.unlink}
+    for check, change in changes.items():
         edited = shutil.copytree(folder, tmp_path / "edited", dirs_exist_ok=True)
         change(edited / NAME)
-        failed = {check.name: check.problems for check in verify_bundle(edited).checks if check.problems}
-        assert any(problem.startswith(NAME) for problem in failed["documents"])
+        failed = {one.name: one.problems for one in verify_bundle(edited).checks if one.problems}
+        assert any(problem.startswith(NAME) for problem in failed[check])
 
 
 def test_what_the_sheet_expects_of_plan_is_what_plan_prints(

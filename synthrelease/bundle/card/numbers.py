@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
+from xml.sax.saxutils import escape as escaped
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
@@ -29,11 +31,39 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#+!|~&])")
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """With the filters below."""
-    found = templates(FOLDER, __file__)
-    filters = (paragraphs, link, plain, sentence, md, md_paragraphs)
-    found.filters.update({one.__name__: one for one in filters})
-    return found
+    """Return the environment of the templates, with the filters below."""
+    loaded = templates(FOLDER, __file__)
+    loaded.filters |= {made.__name__: made for made in (paragraphs, link, plain, sentence, md, md_paragraphs)}
+    loaded.filters |= {made.__name__: made for made in (r, ascii_line, stata_comment, xml, bullet)}
+    loaded.filters |= {"json": json.dumps, "repr": repr}
+    return loaded
+
+
+def r(text: str) -> str:
+    """A text as R reads it in any encoding."""
+    plain = text.replace("\\", "\\\\").replace('"', '\\"')
+    signs = (sign if sign.isascii() and sign.isprintable() else f"\\U{{{ord(sign):x}}}" for sign in plain)
+    return f'"{"".join(signs)}"'
+
+
+def ascii_line(text: str) -> str:
+    """A text for a comment that is read in any encoding."""
+    return " ".join(text.split()).encode("ascii", errors="backslashreplace").decode("ascii")
+
+
+def stata_comment(text: str) -> str:
+    """A text for a comment of Stata: no sign that opens another one, and no macro."""
+    return re.sub(r"[`$\"'/*\\]", " ", " ".join(text.split()))
+
+
+def xml(text: str) -> str:
+    """A text in an element or an attribute of XML, whose line ends stay what they are."""
+    return escaped(text, {'"': "&quot;"})
+
+
+def bullet(text: str) -> str:
+    """A text as one entry of a list."""
+    return f"- {' '.join(text.split())}\n"
 
 
 def paragraphs(text: str) -> Markup:

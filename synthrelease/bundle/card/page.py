@@ -40,7 +40,7 @@ from synthrelease.bundle.card.sections import (
     right_guess,
     rows_left_out,
 )
-from synthrelease.bundle.dataset import Dataset, file_lines
+from synthrelease.bundle.dataset import Dataset, file_lines, with_something
 from synthrelease.bundle.limits import LEVEL, band_columns, error_band
 from synthrelease.bundle.options import about_figures, listed_rules, sections, statements
 from synthrelease.bundle.pictures import FEW_BARS, MOST_BARS
@@ -89,7 +89,7 @@ def _schema_org(dataset: Dataset) -> dict[str, Any]:
             for file in dataset.files
         ],
     }
-    return {name: value for name, value in entry.items() if value not in ("", [], {}, None)}
+    return with_something(entry)
 
 
 def _organisation(dataset: Dataset) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _variable(dataset: Dataset, column: ColumnPart) -> dict[str, Any]:
         "description": column.description,
         "unitText": column.unit,
     }
-    return {name: value for name, value in variable.items() if value}
+    return with_something(variable)
 
 
 # The words of the public part in one language: the framework's sentences and the publisher's texts.

@@ -242,6 +242,8 @@ def _label_fits(one: BinPart, column: ColumnPart) -> bool:
 
 
 AsWritten = Callable[[ReleaseDocument, ReleasedTable, Files], bool]
+COMPLETE = "complete"
+"""The check that no file is missing; a release can be written anew without its documents."""
 LATER = ("files", "specification", "schema", "table", "plausibility", "privacy charges")
 """Checks that are not made after one that they build on has failed."""
 
@@ -287,7 +289,7 @@ def verify_alone(
     if isinstance(document, Check):
         return _ended(checks, document, signed)
     checks.append(Check(name="release.json", found=f"format {document.format}, {document.title!r}"))
-    checks.append(_names(document, files))
+    checks += _names(document, files)
     checks.append(made("specification", lambda: specification(document, files)))
     checks.append(made("noise", lambda: noise(document)))
     rebuilt = _schema(document)
@@ -346,15 +348,15 @@ def _document(files: Files) -> ReleaseDocument | Check:
     return document
 
 
-def _names(document: ReleaseDocument, files: Files) -> Check:
+def _names(document: ReleaseDocument, files: Files) -> Iterator[Check]:
     """Every file that was written is there, and no other: who opens one takes it for a part of what was checked."""
     strangers = sorted(set(files) - possible_names(document) - {SPECIFICATION})
     problems = [f"{name}: expected the files that follow from release.json alone, found this one" for name in strangers]
+    yield Check(name="files", found=f"the {len(files)} that follow from release.json", problems=tuple(problems))
     missing, later = [name for name in (*document.files, *documents(document)) if name not in files], not_yet_written(document)
-    problems += [f"{name}: expected in the bundle, not there" for name in missing if name not in later]
+    problems = [f"{name}: expected in the bundle, not there" for name in missing if name not in later]
     limits = tuple(sentence for name, sentence in later.items() if name not in files)
-    found = f"the {len(files)} that follow from release.json"
-    return Check(name="files", found=found, problems=tuple(problems), limits=limits)
+    yield Check(name=COMPLETE, found="no file that was written is missing", problems=tuple(problems), limits=limits)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -114,8 +114,9 @@ def test_a_bundle_as_it_was_written_passes_every_check(tmp_path: Path) -> None:
     assert problems(report) == ""
     assert report.signed_by is None
     assert [one.name for one in report.checks] == [
-        "checksums", "signature", "release.json", "files", "specification", "noise", "schema", "table", "plausibility",
-        "privacy charges", "privacy definition", "plan", "minimum count", "configuration", "figures", "documents",
+        "checksums", "signature", "release.json", "files", "complete", "specification", "noise", "schema", "table",
+        "plausibility", "privacy charges", "privacy definition", "plan", "minimum count", "configuration", "figures",
+        "documents",
     ]  # fmt: skip
     assert check(report, "signature").mark == "none"
     assert "nobody signed" in check(report, "signature").found
