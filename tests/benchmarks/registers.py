@@ -1,7 +1,7 @@
 """Whole releases of real registers, as a steward makes them: the draft of `synthrelease init`, untouched, to the bounds.
 
     python -m tests.benchmarks.registers FILE|LIST ... [--only NAME] [--unit row|KEY|KEY:k] [--codebook FILE] [--title TITLE]
-                                         [--fits 12] [--folder DIR] [--jobs 2] [--write PAGE]
+                                         [--fits 12] [--short] [--folder DIR] [--jobs 2] [--write PAGE]
 
 A FILE is a public table: CSV, also gzip, SPSS or Stata. A LIST is a TOML file that names several, one after another:
 
@@ -16,8 +16,9 @@ that a steward drafts and rehearses with, the other the private register. Every 
 timed. Afterwards the released table is compared with the register (`register_figures.py`), beside two yardsticks: the public
 half (real against real) and columns drawn one by one. What a command refuses is a result like any other, with its words.
 `--fits 12` leaves out the rehearsal, which takes most of the time, and says how many of 12 fits to the register itself are
-accepted. `--write` puts a section of its own and a line of the table at the top into that page. A register whose folder is
-there already is left out, so that a list goes on where it stopped.
+accepted. `--short` drafts, releases and compares, and prints one line: what two versions of the program are compared by.
+`--write` puts a section of its own and a line of the table at the top into that page. A register whose folder is there already is
+left out, so that a list goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -186,6 +187,29 @@ def steward(register: Register, folder: Path, fits: int, jobs: int) -> tuple[str
     return _section(register, steps, text), _line(register, steps, folder, found)
 
 
+def short(register: Register, folder: Path) -> str:
+    """Draft and release one register alone: its line of a table that compares versions."""
+    folder.mkdir(parents=True)
+    name = register.name
+    public, private = halves(register, folder, np.random.default_rng(SEED))
+    steps = list[Step]()
+    for arguments in (
+        ("init", name, "--from", public.name, *register.told),
+        ("ledger", "open", "register.ledger", "--dataset", name, "--limit", "20", "--delta-limit", "1e-8"),
+        ("release", f"configs/{name}.toml", "--data", private.name, "--out", "released", "--ledger", "register.ledger"),
+    ):
+        steps.append(run(folder, *arguments))
+        if steps[-1].code:
+            return f"| {register.title} | {_refusal(steps[-1]).replace('|', '/')} | | | | | {steps[0].processor:.0f} |"
+    found, released = compared(folder, name, (public, private), 0), synthrelease.load(folder / "released")
+    pairs = " / ".join(f"{of_pairs:.4f}" for _, of_pairs, _ in found.distances.values())
+    epsilon, delta = float(released.guarantee.epsilon), float(released.guarantee.delta)
+    return (
+        f"| {register.title} | {released.n_rows:,} | {epsilon:.3g}, {delta:g} | {found.kept_in_words} "
+        f"| {len(found.lost)} of {found.strong} | {pairs} | {steps[0].processor:.0f} |"
+    )
+
+
 def _question(folder: Path) -> str:
     """How many rows have the first category of the first column that has two to six of them; empty if none has."""
     released = synthrelease.load(folder / "released")
@@ -294,6 +318,7 @@ def main() -> None:
     parser.add_argument("--unit", help="of every table: row, KEY or KEY:k, for `init`")
     parser.add_argument("--codebook", type=Path)
     parser.add_argument("--fits", type=int, default=0, help="in place of the rehearsal, so many fits to the register itself")
+    parser.add_argument("--short", action="store_true", help="draft, release and compare alone, and print one line")
     parser.add_argument("--folder", type=Path, default=Path("registers"), help="where to work; a new folder of each name in it")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--write", type=Path, help="a page to put the sections into")
@@ -306,6 +331,9 @@ def main() -> None:
             print(f"--- {register.title}: {folder} is there already, left out", flush=True)
             continue
         print(f"--- {register.title}", flush=True)
+        if arguments.short:
+            print(short(register, folder), flush=True)
+            continue
         section, line = steward(register, folder, arguments.fits, arguments.jobs)
         print(section, line, sep="\n", flush=True)
         if arguments.write:
