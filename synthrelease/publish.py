@@ -19,7 +19,7 @@ from synthrelease.bundle.preview import preview, released_bytes
 from synthrelease.bundle.write import check_archive, check_free, keep_space, taking, write_archive, write_bundle
 from synthrelease.data.counts import Counts
 from synthrelease.data.misfits import TOGETHER
-from synthrelease.enclave.ingest import CalledPublic, check_not_public
+from synthrelease.enclave.ingest import CalledPublic, check_not_public, tables_in
 from synthrelease.enclave.many_files import Run, counting_cluster
 from synthrelease.errors import (
     BudgetError,
@@ -202,7 +202,8 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     data, on_a_cluster = request.source, request.address is not None
     if not data.is_there():
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
-    check_members(data, asked=spec.schema.linked is not None)
+    tables_read = tables_in(data, spec.schema, spec.input)
+    check_members(tables_read, asked=spec.schema.linked is not None)
     released = [path for name, path in spec.priors.items() if name.startswith(RELEASED)]
     for path in released:
         check_released(path)
@@ -223,10 +224,10 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
         check_pieces(data)
     if on_a_cluster and spec.unit.key is not None:
         raise InputError(f"expected no cluster with [unit] key: {TOGETHER} Nothing was spent.")
-    for source, schema, more in tables_to_read(spec.schema, data):
+    for source, schema, more in tables_to_read(spec.schema, tables_read):
         persons = [] if spec.unit.key is None else [spec.unit.key, *spec.unit.order]
         names = [*more, *persons] if spec.split is None else [spec.split.by]
-        check_opens(source, schema, spec.input, names, rows_are_public=data.members is None)
+        check_opens(source, schema, spec.input, names, rows_are_public=tables_read.members is None)
     check_not_public(data, public)
     known = KnownSplit(
         ledger=None if request.nobodys else request.ledger,

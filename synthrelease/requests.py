@@ -260,7 +260,8 @@ class DraftRequest:
     ----------
     name : Name of the release. Both files get this name.
     public : Read this PUBLIC file or database, which has the layout of the private one.
-    codebook : Read the meaning of columns and codes from this file: JSON, or CSV with column,code,label. By default none.
+    codebook : Read the meaning of columns and codes from this file: JSON, CSV with column,code,label, or a DDI codebook (XML),
+        which also says where the columns of a fixed-width file stand. By default none.
     only : Draft these columns only, such as A,B. By default all.
     leave_out : Leave these columns out, such as A,B. By default none.
     unit : Say whose a row is. row: every row is a different person. KEY: the column that identifies the person; K rows of each

@@ -117,6 +117,21 @@ def test_the_answer_for_a_text_file_is_the_same_whatever_its_rows_hold(tmp_path:
         assert len(said) == 1, (header, said)
 
 
+@pytest.mark.parametrize("name", ["coins.dat", "coins.dat.gz", "coins.db"])
+def test_of_a_file_without_a_header_not_even_the_first_line_decides(tmp_path: Path, name: str) -> None:
+    """It is a row: whatever mark it begins with. That a gzip file is whole belongs to the copy."""
+    places = "rows = 400\nfixed_width.columns = { face = [1, 4], year = [5, 8] }"
+    spec, draw, said = load_spec(write_config(tmp_path, {"rows = 400": places})), random.Random(3), set[str]()
+    path = tmp_path / name
+    for mark in MARKS:
+        for content in (mark + draw.randbytes(draw.randrange(40)), b"head2019\n" + mark, b"\n" + mark):
+            path.write_bytes(gzip.compress(content, 1) if name.endswith(".gz") else content)
+            said.add(answer(spec, path))
+    assert said == {""}
+    path.write_bytes(gzip.compress(b"head2019\n" * 400) if name.endswith(".gz") else b"head2019\n" * 400)
+    assert read_public(path, spec.schema, spec.input, spec.raw, spec.unit).total == 400
+
+
 TEXTS = [
     "head",
     "tail",

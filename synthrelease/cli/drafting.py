@@ -56,15 +56,16 @@ def desk(
     from synthrelease.studio.desk.files import DeskFiles, Rehearsals, announced
     from synthrelease.studio.desk.pages import Desk, Opened, application, entrance, open_browser
     from synthrelease.studio.drafting.edits import Guesses
-    from synthrelease.studio.drafting.public_file import read_public_file
+    from synthrelease.studio.drafting.public_file import read_public_tables
 
     files = DeskFiles(Path(config))
-    files.spec(files.texts())
+    positions = files.spec(files.texts()).input.fixed_width
     rehearsals = Rehearsals(files.path, data, members)
     if release is not None and not (release / "release.json").is_file():
         raise InputError(f"{release}: expected the folder of a release, found no release.json in it.")
-    public = None if data is None else read_public_file(data)
-    of_members = None if members is None else read_public_file(members)
+    public = of_members = None
+    if data is not None:
+        public, of_members = read_public_tables(data, members, positions=positions)
     guesses = Guesses.of(*(each for each in (public, of_members) if each is not None))
     listener = socket.socket()
     # on Windows SO_REUSEADDR would let another user's program take the port of a desk that runs
@@ -225,11 +226,14 @@ def numbers(config: Config, public: From, members: MembersFile = None, table: Ta
     public : Read the PUBLIC file that the configuration was drafted from.
     members : Read this PUBLIC file of the members (only with [members]). By default --from holds both.
     """
+    from synthrelease.settings.columns import FixedWidthTable
+    from synthrelease.settings.reading import read_configuration
     from synthrelease.studio.drafting.edits import fill_numbers
-    from synthrelease.studio.drafting.public_file import read_public_file
+    from synthrelease.studio.drafting.public_file import read_public_tables
 
-    of_members = None if members is None else read_public_file(members)
-    filled = fill_numbers(config, read_public_file(public, table), of_members)
+    positions = read_configuration(Path(config)).tables.get("input", {}).get("fixed_width")
+    layout = None if positions is None else FixedWidthTable.model_validate(positions)
+    filled = fill_numbers(config, *read_public_tables(public, members, table, layout))
     for name, means in filled.added.items():
         screen.print(f"{name}: {', '.join(f'{label} = {mean:.12g}' for label, mean in means.items())}", highlight=False)
     gone = f" {so_many(filled.removed, 'number')} of bins that are gone went." if filled.removed else ""

@@ -126,10 +126,15 @@ def check_fit(
 
     def read(source: Source) -> _KeptRows:
         found = _read(source, told, policy, raw, run, None, unit)
-        return replace(found, many=(*found.many, *_spellings(source, schema, policy, unit)))
+        return replace(found, many=(*found.many, *_spellings(tables_in(source, schema, policy), schema, policy, unit)))
 
     found = _counted(path, read)
     return Fit(n_file=found.n_file, unread=found.unread, many=found.many)
+
+
+def tables_in(source: Source, schema: Schema, policy: InputTable) -> Source:
+    """Return the two tables that a hierarchical file has, where roots and members are read."""
+    return source if schema.linked is None or policy.fixed_width is None else source.divided(policy.fixed_width.records)
 
 
 def _spellings(source: Source, schema: Schema, policy: InputTable, unit: UnitTable) -> Iterator[str]:
@@ -195,6 +200,7 @@ def _read(
     unit: UnitTable,
     entropy: SystemEntropy = SYSTEM,
 ) -> _KeptRows:
+    path = tables_in(path, schema, policy)
     check_members(path, asked=schema.linked is not None)
     if schema.linked is not None and (piece is not None or unit.key is not None):
         raise InputError("expected no piece of a register and no [unit] key with [members]: " + TOGETHER)

@@ -15,6 +15,7 @@ from synthrelease.data.schema import Schema
 from synthrelease.enclave.columnar import feather_batches, parquet_batches
 from synthrelease.enclave.csv import csv_batches
 from synthrelease.enclave.databases import database_batches, duckdb_batches, sqlite_batches
+from synthrelease.enclave.fixed_width import fixed_width_batches
 from synthrelease.enclave.statistical import package_batches
 from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError
@@ -79,6 +80,9 @@ def file_batches(file: File, needed: list[str], policy: InputTable, table: str |
     """The batches of one file, in order. Raises InputError as `batches`."""
     table = table or policy.table
     start, most_rows = start_of(file), _most_rows(needed)
+    if policy.fixed_width is not None:  # whatever its first line holds, which is a row
+        yield from fixed_width_batches(file, needed, policy, table, most_rows)
+        return
     kind = format_of(file, start)
     if kind is Kind.PARQUET:
         yield from whole(parquet_batches(file, needed, most_rows, CHARACTERS_PER_BATCH), "Parquet")

@@ -24,6 +24,7 @@ from typing import IO, Any
 from synthrelease.data.misfits import ReadColumns, needed_columns
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.csv import MAX_HEADER, check_delimiter, csv_reader, longest_field, open_bytes, text_of
+from synthrelease.enclave.fixed_width import is_packed
 from synthrelease.enclave.patience import patiently
 from synthrelease.enclave.reading import is_compressed, start_of
 from synthrelease.enclave.statistical import dates_of, read_package
@@ -104,6 +105,18 @@ def has_row(file: File, compressed: bool, needed: Sequence[str], policy: InputTa
     except Unreadable as reason:
         problem = reason.in_row(0)
     raise InputError(problem)
+
+
+def _check_whole(file: File) -> None:
+    """Unpack a file without a header to its end where its name says that it is gzip. Nothing is known of its rows."""
+    problem = ""
+    try:
+        if is_packed(file) and isinstance(file, Path):
+            _unpack(file)
+    except (OSError, EOFError, zlib.error):
+        problem = CUT
+    if problem:
+        raise InputError(problem)
 
 
 def _unpack(path: Path) -> None:
@@ -222,6 +235,10 @@ def _check_file(file: File, schema: Schema, policy: InputTable, table: str | Non
     if ending in _PACKAGES:
         library("pyreadstat", "pyreadstat", f"files of {_PACKAGES[ending]}", "formats")
     start = start_of(file)
+    if policy.fixed_width is not None:
+        check_header(list(policy.fixed_width.table_of(needed, table)[1]), needed)
+        _check_whole(file)
+        return None
     declared = _declared(file, start, policy, table)
     if declared is None:
         return has_row(file, is_compressed(start, policy), needed, policy)
@@ -259,6 +276,8 @@ def column_names(source: Source, policy: InputTable) -> list[str] | None:
     InputError : as `enclave.reading.batches`.
     """
     table = source.table or policy.table
+    if policy.fixed_width is not None:
+        return list(policy.fixed_width.table_of([], table)[1])
     if source.is_database:
         return _of_uri(source, policy).names
     file = source.files()[0]

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
 
 from synthrelease.errors import Unexpected, listing
 from synthrelease.settings.base import Line, SpecTable
@@ -113,6 +113,58 @@ def _missing_rule(value: Any) -> Any:
     return value
 
 
+Position = tuple[int, int] | tuple[int, int, int]
+"""First and last character in a line, counted from 1, and perhaps the digits behind a decimal point that is not written."""
+MOST_CHARACTERS = 100_000
+"""Of a line of fixed width."""
+
+
+class FixedWidthTable(SpecTable):
+    """[input.fixed_width]: where each column stands in the lines of a file that has no header and no delimiters.
+
+    Every line is a row. In a hierarchical file a record type says of which table: then a line of another type is no row of it.
+
+    Attributes
+    ----------
+    columns : for each column its first and its last character in the line, counted from 1; a third number says how many of its
+        digits stand behind the decimal point, where the file writes none. `init` takes them from a DDI codebook.
+        Example: `columns = { year = [1, 4], income = [5, 12, 2] }`.
+    record_type : the first and the last character of the record type. Example: `record_type = [1, 1]`,
+        `records.H = { household = [2, 9], rooms = [10, 11] }`, `records.P = { household = [2, 9], age = [10, 12] }`.
+    records : of a hierarchical file, the columns of each record type, the type of roots before the type of their members.
+        Example: `record_type = [1, 1]`, `records.H = { household = [2, 9], rooms = [10, 11] }`,
+        `records.P = { household = [2, 9], age = [10, 12] }`.
+    """
+
+    columns: dict[str, Position] = Field(default_factory=dict)
+    record_type: tuple[int, int] | None = None
+    records: dict[str, dict[str, Position]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> FixedWidthTable:
+        if (self.record_type is None) == bool(self.records) or bool(self.columns) == bool(self.records):
+            raise Unexpected("columns alone, or record_type and records")
+        tables = [self.columns, *self.records.values()]
+        positions = [*(place for table in tables for place in table.values()), self.record_type or (1, 1)]
+        for first, last, *decimals in positions:
+            if not (1 <= first <= last <= MOST_CHARACTERS and all(0 <= digits <= last - first + 1 for digits in decimals)):
+                raise Unexpected(f"[first, last] or [first, last, decimals] with 1 <= first <= last <= {MOST_CHARACTERS}")
+        return self
+
+    def table_of(self, needed: Sequence[str], record: str | None) -> tuple[str, dict[str, Position]]:
+        """Return the record type whose lines are read, "" where there are none, and where its columns stand.
+
+        Parameters
+        ----------
+        record : the type, where the steward named one; else the first that has the needed columns.
+        """
+        if not self.records:
+            return "", self.columns
+        names = [record] if record in self.records else list(self.records)
+        chosen = next((name for name in names if {*needed} <= {*self.records[name]}), names[0])
+        return chosen, self.records[chosen]
+
+
 class InputTable(SpecTable):
     """[input]: public rules for reading the private file.
 
@@ -126,6 +178,8 @@ class InputTable(SpecTable):
         numbers as such have none. Example: `decimal = ","`.
     table : of a database; other files need none, and a database with one table neither. `--table` goes before it.
         Example: `table = "births"`.
+    fixed_width : where the columns of a file without delimiters stand; its settings follow below.
+        Example: `fixed_width.columns = { year = [1, 4], income = [5, 12, 2] }`.
     missing_values : texts of the file that stand for a missing value, in every column, also with spaces around them. A list
         replaces the whole default, so write the empty text into it if empty cells are missing values.
         Example: `missing_values = ["", "-9", "unknown"]`.
@@ -150,6 +204,7 @@ class InputTable(SpecTable):
     encoding: Encoding = "utf-8"
     decimal: Literal[".", ","] = "."
     table: str | None = Field(default=None, min_length=1, max_length=300)
+    fixed_width: FixedWidthTable | None = None
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "nan", "null", "NULL", "None", ".")
     missing: Literal["drop", "bin", "error"] = "drop"
     outside: Literal["drop", "clip", "error"] = "clip"
@@ -353,9 +408,7 @@ CUT = "expected a whole file, found one that is cut off, damaged or unreadable."
 TOO_LONG = "expected rows that fit into the memory of this machine, found longer ones."
 FORMATS = "CSV (also gzip), Parquet, Feather, Stata, SAS, SPSS, a DuckDB or an SQLite database"
 _SAVE = " (in Excel: save the sheet as 'CSV UTF-8')"
-_CODEBOOK = (
-    " (of a DDI codebook: convert its fixed-width data to CSV, with the columns at the positions that the codebook gives)"
-)
+_CODEBOOK = " (a DDI codebook: give its fixed-width data to `init --from`, and the codebook to --codebook)"
 OTHER_FORMATS = {
     b"PK\x03\x04": f"a zip or Excel file{_SAVE}", b"\xd0\xcf\x11\xe0": f"an Excel file{_SAVE}",
     b"<?xml": f"an XML file{_CODEBOOK}", b"PARE": "an encrypted Parquet file",

@@ -348,6 +348,13 @@ class Source:
         """This table by itself, and that of its members where it is another one."""
         return (self,) if self.members is None else (replace(self, members=None), self.members)
 
+    def divided(self, records: Iterable[str]) -> Source:
+        """Return the two tables, roots and members, that a hierarchical file has in lines of its first two record types."""
+        roots, members = (*records, None, None)[:2]
+        if members is None or self.members is not None:
+            return self
+        return replace(self, table=roots, members=replace(self, table=members))
+
     def size(self) -> int:
         """Bytes of all files that are read; 0 for a database behind a URI."""
         return sum(map(size_of, self.files())) + (0 if self.members is None else self.members.size())

@@ -17,8 +17,8 @@ timed. Afterwards the released table is compared with the register (`register_fi
 half (real against real) and columns drawn one by one. What a command refuses is a result like any other, with its words.
 `--fits 12` leaves out the rehearsal, which takes most of the time, and says how many of 12 fits to the register itself are
 accepted. `--short` drafts, releases and compares, and prints one line: what two versions of the program are compared by.
-`--write` puts a section of its own and a line of the table at the top into that page. A register whose folder is there already is
-left out, so that a list goes on where it stopped.
+`--write` puts a section of its own and a line of the table at the top into that page. A register whose folder is there already
+is left out, so that a list goes on where it stopped.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python -m tests.benchmarks.unused_registers FOLDER [--rows 30000]
 
-writes ten CSV files and `list.toml`, which `python -m tests.benchmarks.registers FOLDER/list.toml --short` then drafts, releases and
-compares, one half of the rows against the other. The seeds are fixed, and nothing is taken from a network.
+writes ten CSV files and `list.toml`, which `python -m tests.benchmarks.registers FOLDER/list.toml --short` drafts, releases
+and compares, one half of the rows against the other. The seeds are fixed, and nothing is taken from a network.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pandas as pd
 
 _SEED = 20261127
 AGREEMENT = ("strongly disagree", "disagree", "neither", "agree", "strongly agree")
-MONTHS = "January February March April May June July August September October November December".split()
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 Table = dict[str, Any]
 
 

@@ -44,6 +44,7 @@ from synthrelease.settings.wide import with_members
 from synthrelease.sources.source import Source
 from synthrelease.spec import options
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.codebook import Codebook
 from synthrelease.studio.drafting.draft import write_draft
 from synthrelease.studio.drafting.members import read_members
 from tests.helpers.households import CONFIG, Member, Root, some_households, write_households, write_rows, write_tables
@@ -311,7 +312,7 @@ def test_members_are_drafted_in_the_order_of_their_numbers_or_dates(
     ]
     members = write_rows(tmp_path / "m.csv", "hh,no,admitted,ward", stays)
     roots = write_rows(tmp_path / "r.csv", "hh,sex", [(str(key), "fm"[key % 2]) for key in range(300)])
-    _, found = read_members(roots, members, "hh", {})
+    _, found = read_members(roots, members, "hh", Codebook())
     assert found.order == order
     assert found.without({"admitted_month": "it cannot be read"}).order == (("no",) if numbered else ())
 

@@ -96,7 +96,7 @@ OF_DOORS = (
         name="release: the database is not asked before the charge",
         breaks="a budget lost to a library that is missing",
         place="publish:check_before_spending",
-        old="check_opens(source, schema, spec.input, names, rows_are_public=data.members is None)",
+        old="check_opens(source, schema, spec.input, names, rows_are_public=tables_read.members is None)",
         new="pass",
         tests=(BEFORE,),
     ),

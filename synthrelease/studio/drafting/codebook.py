@@ -3,7 +3,8 @@
 A codebook is read for `init` alone. JSON: for each column an object with `description` and `values`, a table from code to
 meaning, in which `min` and `max` say that the column holds numbers; or the table of codes alone; or a text, which is the
 description. `kind`, "number" or "code", answers what a draft asks. CSV: a line for each code, with the columns `column`, `code`
-and `label`; a line without a code describes the column.
+and `label`; a line without a code describes the column. XML: DDI-Codebook, as IPUMS and NCHS hand it out beside a file
+of fixed width, with the place of each column in the line.
 
 Files of Stata, SAS and SPSS carry labels, codelists and codes that mean missing. These are read of public files alone: the
 labels of a private file are words that somebody wrote about its records, and no public rule says what may stand in them.
@@ -19,9 +20,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 from synthrelease.enclave.statistical import object_text, read_package, writer
-from synthrelease.errors import InputError, listing
+from synthrelease.errors import InputError, Unexpected, listing
+from synthrelease.settings.columns import FixedWidthTable, Position
 from synthrelease.sources.formats import Package
 
 MAX_BYTES = 50_000_000
@@ -30,6 +34,8 @@ _HEADERS = {
     "code": ("code", "value"),
     "label": ("label", "meaning", "text", "description", "desc"),
 }
+_DECLARED = re.compile(rb"<\?xml[^>]*encoding=[\"'](utf-8|iso-8859-1|windows-1252|us-ascii)[\"']", re.IGNORECASE)
+"""Encodings in which each byte of a mark of XML is its own, so that nothing hides one."""
 _RANGE = ("min", "max")
 _KINDS = ("number", "code")
 MISSING_WORDS = re.compile(
@@ -71,12 +77,26 @@ class CodebookEntry:
         )
 
 
-def read_codebook(path: str | Path) -> dict[str, CodebookEntry]:
-    """Every column that the codebook names.
+@dataclass(frozen=True, kw_only=True)
+class Codebook:
+    """What a codebook says: an entry for each column that it names, and of a file of fixed width where the columns stand.
+
+    Attributes
+    ----------
+    key : of a hierarchical file, the column by which its members are joined to their roots.
+    """
+
+    entries: Mapping[str, CodebookEntry] = field(default_factory=dict)
+    positions: FixedWidthTable | None = None
+    key: str | None = None
+
+
+def read_codebook(path: str | Path) -> Codebook:
+    """Read a codebook.
 
     Raises
     ------
-    InputError : when the file cannot be read or is neither of the two forms.
+    InputError : when the file cannot be read or has none of the three forms.
     """
     path = Path(path)
     problem = ""
@@ -84,26 +104,117 @@ def read_codebook(path: str | Path) -> dict[str, CodebookEntry]:
         if path.stat().st_size > MAX_BYTES:
             problem = f"a codebook of at most {MAX_BYTES} bytes, found a larger file"
         else:
-            text = path.read_text(encoding="utf-8-sig")
+            data = path.read_bytes()
+            declared = _DECLARED.match(data)
+            text = data.decode(declared[1].decode() if declared else "utf-8-sig")
     except OSError as error:
         problem = f"a codebook that can be read, found none ({error.strerror})"
-    except UnicodeDecodeError:
-        problem = "a codebook in UTF-8, found other bytes"
+    except (UnicodeDecodeError, LookupError):
+        problem = f"a codebook in {'its declared encoding' if declared else 'UTF-8'}, found other bytes"
     if problem:
         raise InputError(f"{path}: expected {problem}.")
     try:
-        return _of_json(json.loads(text)) if text.lstrip()[:1] in ("{", "[") else _of_csv(text)
+        start = text.lstrip()[:1]
+        if start == "<":
+            return _of_ddi(text)
+        return Codebook(entries=_of_json(json.loads(text)) if start in ("{", "[") else _of_csv(text))
     except json.JSONDecodeError as error:
         problem = f"expected JSON, found an error in line {error.lineno}, column {error.colno} ({error.msg})"
     except RecursionError:
         problem = "expected less nested JSON"
-    except (_UnreadableCodebook, csv.Error) as error:
+    except ElementTree.ParseError as error:
+        problem = "expected XML, found an error in line {}, column {}".format(*error.position)
+    except (_UnreadableCodebook, Unexpected, ValueError, csv.Error) as error:
         problem = str(error)
     raise InputError(f"{path}: {problem}.")
 
 
 class _UnreadableCodebook(Exception):
     """What was expected and found."""
+
+
+def _of_ddi(text: str) -> Codebook:
+    """A DDI-Codebook. One with entities of its own is refused: these may name a file, or grow without end."""
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise _UnreadableCodebook("expected a DDI codebook without a document type of its own, found one")
+    root = ElementTree.fromstring(text)
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    variables = root.findall(".//dataDscr/var")
+    if not variables:
+        raise _UnreadableCodebook("expected a DDI codebook with the variables of a file (dataDscr/var), found none")
+    groups = {group.get("rectype", ""): group for group in root.findall(".//fileStrc/recGrp") if group.get("rectype")}
+    keys = [(group.get("keyvar") or "").split()[-1:] for group in groups.values()]
+    key = keys[0][0] if keys and keys[0] else None
+    renamed = {own[0]: key for own in keys[1:] if own and key}
+    entries = {name: _variable(variable) for variable in variables if (name := variable.get("name"))}
+    entries |= {new: entries[old] for old, new in renamed.items() if old in entries and new not in entries}
+    places = {name: place for variable in variables if (name := variable.get("name")) and (place := _position(variable))}
+    if not places:
+        return Codebook(entries=entries)
+    if not groups:
+        if len({location.get("RecSegNo") for location in root.findall(".//dataDscr/var/location")}) > 1:
+            raise _UnreadableCodebook("expected all columns of a row in one line, found a codebook of several (RecSegNo)")
+        return Codebook(entries=entries, positions=FixedWidthTable(columns=places))
+    identifier = next(iter(groups.values())).get("recidvar") or "RECTYPE"
+    if identifier not in places:
+        raise _UnreadableCodebook(f"expected the place of the record type, a variable {identifier!r}, found none")
+    records = {
+        record: {
+            renamed.get(name, name): places[name]
+            for variable in variables
+            if (name := variable.get("name", "")) in places and name != identifier and _is_in(variable, record, group)
+        }
+        for record, group in groups.items()
+    }
+    table = FixedWidthTable(record_type=places[identifier][:2], records=records)
+    return Codebook(entries=entries, positions=table, key=key)
+
+
+def _is_in(variable: Element, record: str, group: Element) -> bool:
+    """Whether a record type has a variable: by the list of the variable, as IPUMS writes, or by that of the group."""
+    return record in (variable.get("rectype") or "").split() or variable.get("ID") in (group.get("var") or "").split()
+
+
+def _position(variable: Element) -> Position | None:
+    location = variable.find("location")
+    if location is None or not (first := location.get("StartPos")):
+        return None
+    last = location.get("EndPos") or int(first) + int(location.get("width") or 1) - 1
+    decimals = int(variable.get("dcml") or 0)
+    return (int(first), int(last), decimals) if decimals else (int(first), int(last))
+
+
+def _variable(variable: Element) -> CodebookEntry:
+    """An entry: of numbers where the variable is numeric and continuous, or most of its codes have their number as label."""
+    codes = [(category.findtext("catValu", "").strip(), category) for category in variable.findall("catgry")]
+    labels = {code: _line(category.findtext("labl") or code) for code, category in codes if code}
+    declared = {code for code, category in codes if code and (category.get("missing") or "").upper() in ("Y", "YES", "TRUE")}
+    declared |= {item.get("VALUE", "") for item in variable.findall("invalrng/item")} - {""}
+    numeric = (shown := variable.find("varFormat")) is None or shown.get("type") == "numeric"
+    named = [code for code, label in labels.items() if label.strip("0") != code.strip("0") and code not in declared]
+    number = numeric and (2 * len(named) < len(labels) if labels else variable.get("intrvl") == "contin")
+    shown_labels = {code: labels[code] for code in named} if number else labels
+    return CodebookEntry(
+        description=_line(variable.findtext("labl") or variable.findtext("txt") or ""),
+        labels=shown_labels | {code: labels.get(code, "missing") for code in declared},
+        missing=no_answers(labels) | declared,
+        number=number,
+    )
+
+
+def written_as_in(columns: Mapping[str, Iterable[str | None]], book: Codebook) -> dict[str, CodebookEntry]:
+    """Return the entries with codes as a file of fixed width writes them: with leading zeros, or without."""
+    entries = dict(book.entries)
+    tables = [] if book.positions is None else [book.positions.columns, *book.positions.records.values()]
+    for name, (first, last, *_) in (place for table in tables for place in table.items() if place[0] in columns):
+        texts, entry = {*columns[name]}, entries.get(name, CodebookEntry())
+        codes = list(entry.labels)
+        forms = [codes, [code.zfill(last - first + 1) for code in codes], [code.lstrip("0") or "0" for code in codes]]
+        written = dict(zip(codes, max(forms, key=lambda form: len(texts & {*form})), strict=True))
+        labels = {written[code]: label for code, label in entry.labels.items()}
+        entries[name] = replace(entry, labels=labels, missing=frozenset(written.get(code, code) for code in entry.missing))
+    return entries
 
 
 def _of_json(found: Any) -> dict[str, CodebookEntry]:

@@ -37,7 +37,7 @@ from synthrelease.spec.reference import (
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.tried import leave
 from synthrelease.studio.drafting.categories import with_levels_joined, with_neighbours_joined
-from synthrelease.studio.drafting.codebook import read_codebook
+from synthrelease.studio.drafting.codebook import Codebook, read_codebook, written_as_in
 from synthrelease.studio.drafting.column_draft import (
     ALL,
     MOST_COLUMNS,
@@ -898,7 +898,7 @@ def draft(
     ----------
     name : of the release: letters, digits, - and _; the files are named after it.
     table : of a database.
-    codebook : a JSON or CSV file that says what columns and codes mean (`codebook`).
+    codebook : a JSON, CSV or DDI file that says what columns and codes mean, and where they stand (`codebook`).
     wanted : the columns of the file that are drafted. Of more than a release can have some are chosen (`chosen_columns`).
     unit : how rows belong to persons: "row", "KEY" or "KEY:3" (`persons.UnitAnswer`). None leaves the question open.
     promise : the most that the release may spend, and whether delta is 0; else the cheapest plan that keeps enough is drafted.
@@ -915,22 +915,25 @@ def draft(
         device = ", which Windows takes for a device" if name.lower() in _WINDOWS_DEVICES else ""
         expected = "a name of letters, digits, - and _ that starts with a letter (two files get it)"
         raise InputError(f"expected {expected}, found {name!r}{device}.")
-    book = read_codebook(codebook) if codebook else {}
-    answer = None if unit is None else UnitAnswer.of(unit, names_of(public, table))
-    if unknown := [name for name in promise.important if name not in names_of(public, table)]:
-        raise InputError(
-            f"--important: expected columns of the file ({listing(names_of(public, table))}), found {unknown[0]!r}."
-        )
+    known = read_codebook(codebook) if codebook else Codebook()
+    positions = known.positions
+    hierarchical = positions is not None and len(positions.records) > 1 and table is None and members is None
+    key = known.key if hierarchical and key is None else key
+    names = names_of(public, table, positions)
+    answer = None if unit is None else UnitAnswer.of(unit, names)
+    if unknown := [name for name in promise.important if name not in names]:
+        raise InputError(f"--important: expected columns of the file ({listing(names)}), found {unknown[0]!r}.")
     progress("reading the public file")
     linked = None
     if key is not None:
         if answer is not None and answer.key is not None:
             raise InputError(f"--unit: expected `row` with --key (a record is a root with all its members), found {unit!r}.")
-        file, linked = read_members(public, members, key, book, table, wanted)
+        file, linked = read_members(public, members, key, known, table, wanted)
     elif members is not None:
         raise InputError("--members: expected --key with it, the column of both files that says whose member a row is.")
     else:
-        file = read_public_file(public, table, wanted)
+        file = read_public_file(public, table, wanted, positions)
+    book = written_as_in(file.columns, known)
     own_key, as_key = (key, AS_KEY_OF_ROOTS) if answer is None or answer.key is None else (answer.key, AS_KEY)
     columns, left_out, dated = drafted_columns(file, book, own_key, as_key)
     answer = answer and answer.ordered(file, dated)
@@ -942,7 +945,8 @@ def draft(
         told = f" ({reasons})" if reasons else ""
         if len(file.columns) == 1 and linked is None:  # perhaps no table at all: its first line may be a row, and is not shown
             told = (
-                " in lines that no comma, semicolon, tab or bar divides. Convert a fixed-width file to CSV with a header first"
+                " in lines that no comma, semicolon, tab or bar divides. Give the DDI codebook (XML) of a fixed-width file to "
+                "--codebook, or convert the file to CSV with a header first"
             )
         raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)}{told}.")
     if len(columns) > MOST_COLUMNS:

@@ -685,6 +685,8 @@ def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | N
         source = public if place[0] == "columns" or members is None else members
         if column.bounds is None or place[-1] in added or column.source not in source.columns:
             continue
+        if place[-1] not in _at(tables, place[:-1]):  # the number of members, which no table has
+            continue
         numbers = _at(tables, place).get("numbers", {})
         filled = filled_numbers(column, numbers, source, spec.input)
         if new := {label: number for label, number in filled.items() if label not in numbers}:

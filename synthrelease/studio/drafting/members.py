@@ -13,11 +13,11 @@ from synthrelease.data.schema import parse_bins
 from synthrelease.errors import InputError
 from synthrelease.sources.source import Source
 from synthrelease.studio.drafting.bins import NumberBins
-from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.studio.drafting.codebook import Codebook, written_as_in
 from synthrelease.studio.drafting.column_draft import ALL, AskedFor, ColumnDraft, LeftOut
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.criteria import Suggestion
-from synthrelease.studio.drafting.public_file import PublicFile, every_row, read_public_file
+from synthrelease.studio.drafting.public_file import PublicFile, every_row, read_public_tables
 
 COVERED = 0.99
 """Share of the roots of the public file of which all members are released, at least."""
@@ -82,7 +82,7 @@ def read_members(
     public: str | Path,
     members: str | Path | None,
     key: str,
-    book: Mapping[str, CodebookEntry],
+    book: Codebook,
     table: str | None = None,
     wanted: AskedFor = ALL,
 ) -> tuple[PublicFile, MembersDraft]:
@@ -97,9 +97,9 @@ def read_members(
     ------
     InputError : when a file cannot be read, has no such key, or is written in another way than the other.
     """
-    whole = read_public_file(public, table)
-    file = whole if members is None else read_public_file(members)
-    for each, option in ((whole, "--from"), *(((file, "--members"),) if members is not None else ())):
+    whole, own_file = read_public_tables(public, members, table, book.positions)
+    file = own_file or whole
+    for each, option in ((whole, "--from"), *(((file, "--members"),) if own_file else ())):
         if key not in each.columns:
             raise InputError(f"{option}: expected the column {key!r}, as --key says, in {each.name}; found none.")
     whole, file = _written_alike(whole, file)
@@ -109,19 +109,19 @@ def read_members(
     of_roots = [name for name in whole.columns if name in names]
     of_members = [name for name in file.columns if name in names]
     keys = every_row(file, (key,), key)[key]
-    if members is None:
+    if own_file is None:
         alike = set(_alike(file, key, of_roots))
         of_roots = [name for name in of_roots if name in alike]
         of_members = [key, *(name for name in of_members if name not in alike)]
     if len(of_members) < 2:
         raise InputError(f"{file.name}: expected a column in which the members of a root differ, found none.")
     numbers, roots = _members_of_each(keys), len(set(every_row(whole, (key,), key)[key][0]) - {""})
-    least = 0 if members is not None and roots > len(numbers) else 1
+    least = 0 if own_file and roots > len(numbers) else 1
     covering = int(np.searchsorted(np.cumsum(np.bincount(numbers)) / len(numbers), COVERED))
     most = max(1, min(covering, MOST_DRAFTED))
     order = _order(file, key, [name for name in of_members if name != key])
     part = replace(file, columns={name: file.columns[name] for name in of_members})
-    columns, left_out, dated = drafted_columns(part, book, key, AS_KEY_OF_ROOTS)
+    columns, left_out, dated = drafted_columns(part, written_as_in(part.columns, book), key, AS_KEY_OF_ROOTS)
     columns = [column for column in columns if column.source not in order]
     released = {column.source for column in columns}
     weights = [column for column in columns if column.weight]
@@ -129,7 +129,7 @@ def read_members(
     gone += [LeftOut(source=name, because=_AS_ORDER) for name in order]
     stay = {each.source for each in gone}
     draft = MembersDraft(
-        source=Source.of(public, table, members),
+        source=replace(whole.source, members=None if own_file is None else own_file.source),
         key=key,
         most=most,
         least=least,
@@ -145,7 +145,8 @@ def read_members(
         reasons = "; ".join(f"{each.source!r}: {each.because}" for each in draft.left_out)
         raise InputError(f"{file.name}: expected a column of members that a release can have, found none ({reasons}).")
     of_both = {name: whole.columns[name] for name in dict.fromkeys([key, *of_roots])}
-    return replace(whole, columns=of_both, source=draft.source), draft
+    policy = whole.input.model_copy(update={"table": table})
+    return replace(whole, columns=of_both, source=draft.source, input=policy), draft
 
 
 def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, PublicFile]:

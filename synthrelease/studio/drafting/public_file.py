@@ -18,13 +18,14 @@ from synthrelease.data.misfits import MISSING
 from synthrelease.data.schema import Binning, Column, Schema
 from synthrelease.enclave.counting import BinRule
 from synthrelease.enclave.csv import open_text
+from synthrelease.enclave.fixed_width import is_packed
 from synthrelease.enclave.persons import keys_of
 from synthrelease.enclave.reading import GZIP, UTF_16, batches, start_of
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.releasing.opening import column_names
-from synthrelease.settings.columns import Encoding, InputTable
-from synthrelease.sources.formats import Kind, Package, format_of
+from synthrelease.settings.columns import Encoding, FixedWidthTable, InputTable
+from synthrelease.sources.formats import Kind, Package, first_line, format_of
 from synthrelease.sources.source import File, Source
 from synthrelease.studio.drafting.bins import round_step, skewed
 from synthrelease.studio.drafting.codebook import ColumnNotes, notes_of
@@ -107,14 +108,20 @@ class PublicFile:
             yield batch
 
 
-def read_public_file(path: str | Path, table: str | None = None, wanted: AskedFor = ALL) -> PublicFile:
+def read_public_file(
+    path: str | Path | Source,
+    table: str | None = None,
+    wanted: AskedFor = ALL,
+    positions: FixedWidthTable | None = None,
+) -> PublicFile:
     """Read a public table of any format that a release can read.
 
     Parameters
     ----------
     path : a file, a folder of Parquet files, or the URI of a database.
-    table : of a database.
+    table : of a database, or the record type of a hierarchical file.
     wanted : the columns to read.
+    positions : where the columns stand, if the file is of fixed width.
 
     Raises
     ------
@@ -123,13 +130,31 @@ def read_public_file(path: str | Path, table: str | None = None, wanted: AskedFo
     source = Source.of(path, table)
     problem = ""
     try:
-        return _read_file(source, wanted)
+        return _read_file(source, wanted, positions)
     except InputError as error:
         problem = str(error)
     raise InputError(f"{source}: {problem}")
 
 
-def names_of(path: str | Path, table: str | None = None) -> list[str]:
+def read_public_tables(
+    public: str | Path,
+    members: str | Path | None = None,
+    table: str | None = None,
+    positions: FixedWidthTable | None = None,
+) -> tuple[PublicFile, PublicFile | None]:
+    """Read the public tables of a configuration: that of its rows, and that of their members where it is another one.
+
+    Parameters
+    ----------
+    positions : [input.fixed_width] of the configuration.
+    """
+    source = Source.of(public, table, members)
+    source = source if positions is None or table is not None else source.divided(positions.records)
+    rows = read_public_file(source.tables()[0], positions=positions)
+    return rows, None if source.members is None else read_public_file(source.members, positions=positions)
+
+
+def names_of(path: str | Path, table: str | None = None, positions: FixedWidthTable | None = None) -> list[str]:
     """The columns of a public file, before its rows are read; empty where nothing of a header can be read.
 
     Raises
@@ -139,15 +164,15 @@ def names_of(path: str | Path, table: str | None = None) -> list[str]:
     source = Source.of(path, table)
     problem = ""
     try:
-        _, names = _layout(source)
+        _, names = _layout(source, positions)
         return [] if names == ["?"] else [name for name in names if name]
     except InputError as error:
         problem = str(error)
     raise InputError(f"{source}: {problem}")
 
 
-def _read_file(source: Source, wanted: AskedFor) -> PublicFile:
-    policy, names = _layout(source)
+def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | None) -> PublicFile:
+    policy, names = _layout(source, positions)
     unnamed, names = names.count(""), [name for name in names if name]
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated or not names:
@@ -233,9 +258,12 @@ def _with_points(texts: Mapping[str | None, int]) -> Counter[str | None]:
     return found
 
 
-def _layout(source: Source) -> tuple[InputTable, list[str]]:
+def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[InputTable, list[str]]:
     """How the file is to be read, and its columns; anything wrong with a CSV file is left for `batches` to explain."""
     path = _first_file(source)
+    if positions is not None and path is not None and not _has_header(path, positions):
+        policy = InputTable(fixed_width=positions, encoding=_encoding(path, is_packed(path)), table=source.table)
+        return policy, column_names(source, policy) or []
     encoding: Encoding = "utf-16" if path is not None and start_of(path).startswith(UTF_16) else "utf-8"
     names = column_names(source, InputTable(encoding=encoding))
     if names is not None or path is None:
@@ -256,6 +284,14 @@ def _layout(source: Source) -> tuple[InputTable, list[str]]:
             "Write the names without line breaks."
         )
     return InputTable(delimiter=delimiter, encoding=encoding), [field.strip() for field in fields] or ["?"]
+
+
+def _has_header(path: File, positions: FixedWidthTable) -> bool:
+    """Whether the file is another one than a codebook gives the positions of: its first line names the columns."""
+    known = {name.casefold() for columns in (positions.columns, *positions.records.values()) for name in columns}
+    line = first_line(start_of(path)).decode("latin-1")
+    named = [word.strip().casefold() in known for word in re.split("[,;\t|]", line.replace('"', ""))]
+    return format_of(path, start_of(path)) is not Kind.TEXT or 2 * sum(named) > len(named)
 
 
 def _encoding(path: File, compressed: bool) -> Encoding:

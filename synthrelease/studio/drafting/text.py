@@ -21,7 +21,6 @@ from synthrelease.errors import listing
 from synthrelease.generators.measurements import folded, formula_by_cells, read_terms
 from synthrelease.privacy.curves import epsilon_of
 from synthrelease.resources import templates
-from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import MOST_PAIRS, BudgetTable
 from synthrelease.spec.reference import ACCEPTANCE_NAME, CONFIGURATION_NAME
 from synthrelease.studio.drafting.bins import bin_texts
@@ -328,9 +327,11 @@ def configuration_text(
 
 def _input(file: PublicFile, *, weighted: bool) -> dict[str, object]:
     """[input], without defaults."""
-    found = {"delimiter": file.delimiter, "encoding": file.encoding, "decimal": file.input.decimal, "table": file.input.table}
-    defaults = InputTable()
-    settings: dict[str, object] = {key: value for key, value in found.items() if value != getattr(defaults, key)}
+    written = file.input.model_dump(include={"delimiter", "encoding", "decimal", "table", "fixed_width"}, exclude_defaults=True)
+    settings: dict[str, object] = {
+        **{key: value for key, value in written.items() if key != "fixed_width"},
+        **{f"fixed_width.{key}": value for key, value in written.get("fixed_width", {}).items()},
+    }
     return settings | ({"one_row_per": "respondent"} if weighted else {})
 
 

@@ -39,7 +39,7 @@ def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
 def test_a_codebook_in_json(tmp_path: Path, encoding: str) -> None:
-    found = read_codebook(written(tmp_path, json.dumps(TOLD), encoding))
+    found = read_codebook(written(tmp_path, json.dumps(TOLD), encoding)).entries
     assert found["SEX"] == SEX
     assert found["AGE"] == AGE
     assert found["CITY"].labels == {"1": "Not a city", "2": "Town"}
@@ -49,7 +49,7 @@ def test_a_codebook_in_json(tmp_path: Path, encoding: str) -> None:
 
 @pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
 def test_a_codebook_in_lines(tmp_path: Path, mark: str) -> None:
-    found = read_codebook(written(tmp_path, LINES.replace(";", mark)))
+    found = read_codebook(written(tmp_path, LINES.replace(";", mark))).entries
     assert found == {"SEX": SEX, "NOTE": CodebookEntry(description="What was noted")}
 
 
@@ -58,7 +58,9 @@ def test_a_codebook_in_lines(tmp_path: Path, mark: str) -> None:
     ["N/A", "Not applicable", "(unknown)", "Refused", "Don't know", "NO APLICA", "SE IGNORA", "keine Angabe", "NIU (under 16)"],
 )  # fmt: skip
 def test_meanings_that_say_that_there_is_no_answer(tmp_path: Path, meaning: str) -> None:
-    found = read_codebook(written(tmp_path, json.dumps({"a": {"values": {"7": meaning, "8": "Nantes", "9": "Notary"}}})))
+    found = read_codebook(
+        written(tmp_path, json.dumps({"a": {"values": {"7": meaning, "8": "Nantes", "9": "Notary"}}}))
+    ).entries
     assert found["a"].missing == {"7"}
 
 

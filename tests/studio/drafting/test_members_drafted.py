@@ -14,6 +14,7 @@ from synthrelease.cli.drafting import _what_became
 from synthrelease.enclave.ingest import read_public
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.codebook import Codebook
 from synthrelease.studio.drafting.criteria import suggested_of_members
 from synthrelease.studio.drafting.members import MembersDraft, read_members
 from synthrelease.studio.drafting.text import Draft
@@ -29,14 +30,14 @@ def members(tmp_path_factory: pytest.TempPathFactory) -> MembersDraft:
     people = [(root, RANDOM.integers(0, 95), "mf"[RANDOM.integers(2)]) for root in range(500) for _ in range(1 + root % 3)]
     (folder / "roots.csv").write_text(f"hh,region\n{roots}")
     (folder / "people.csv").write_text("hh,age,sex\n" + "".join(f"{root},{age},{sex}\n" for root, age, sex in people))
-    return read_members(folder / "roots.csv", folder / "people.csv", "hh", {})[1]
+    return read_members(folder / "roots.csv", folder / "people.csv", "hh", Codebook())[1]
 
 
 def test_keys_that_the_two_files_write_in_two_ways_are_counted_as_a_release_does(members: MembersDraft, tmp_path: Path) -> None:
     (tmp_path / "roots.csv").write_text("hh,region\n" + "".join(f"{root}.0,{'ns'[root % 2]}\n" for root in range(500)))
     people = [(f"{root}.00" if place else root, place) for root in range(500) for place in range(1 + root % 3)]
     (tmp_path / "people.csv").write_text("hh,age,sex\n" + "".join(f"{root},{place * 20},m\n" for root, place in people))
-    found = read_members(tmp_path / "roots.csv", tmp_path / "people.csv", "hh", {})[1]
+    found = read_members(tmp_path / "roots.csv", tmp_path / "people.csv", "hh", Codebook())[1]
     assert (found.n_roots, found.n_members, found.most) == (members.n_roots, members.n_members, members.most) == (500, 999, 3)
 
 

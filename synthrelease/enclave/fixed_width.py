@@ -1,0 +1,116 @@
+"""Read files without header and delimiters, in which each column has its place in the line.
+
+Privacy
+-------
+Every line is read by itself alone: its cells are the characters at public positions, whatever the lines before it hold. A line
+that is too short has empty cells at its end. An empty line is a row, too, so that the number of rows does not depend on what a
+row holds. In a hierarchical file the lines of one record type are the table: the other lines are rows of other tables.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+
+import numpy as np
+
+from synthrelease.enclave.csv import BLOCK, MAX_LINE, Blocks, text_of
+from synthrelease.enclave.texts import Batch, Texts, check_header
+from synthrelease.errors import InputError, listing
+from synthrelease.settings.columns import CUT, InputTable, Position, Unreadable, endless, other_bytes
+from synthrelease.sources.source import File
+
+_RECORD = ""
+"""Stands for the record type among the names of columns, none of which is empty."""
+_DIGITS = re.compile(r"([+-]?)(\d+)", re.ASCII)
+
+
+def fixed_width_batches(
+    file: File, needed: Sequence[str], policy: InputTable, table: str | None, most_rows: int
+) -> Iterator[Batch]:
+    """Yield the batches of the file, each of at most so many rows.
+
+    Raises
+    ------
+    InputError : as `reading.batches`; for a record type that [input.fixed_width] does not have.
+    """
+    layout = policy.fixed_width
+    if layout is None:
+        raise ValueError("[input] has no positions")
+    record, positions = layout.table_of(needed, table)
+    check_header(list(positions), needed)
+    places: dict[str, Position] = {name: positions[name] for name in needed}
+    places |= {_RECORD: layout.record_type} if layout.record_type else {}
+    row, problem = 1, None
+    try:
+        compressed = is_packed(file)
+        encoding = policy.encoding if policy.encoding == "utf-16" else "latin-1"  # bytes, without a look at the first ones
+        with closing(Blocks(file, compressed, encoding, MAX_LINE)) as blocks:
+            while lines := blocks.next(BLOCK).split(b"\n"):
+                if not lines[-1]:
+                    lines.pop()
+                if not lines:
+                    break
+                if max(map(len, lines)) >= MAX_LINE:
+                    raise endless(f"rows of less than {MAX_LINE} characters")
+                columns = _columns(lines, places, policy)
+                if types := columns.pop(_RECORD, None):
+                    columns = _of_type(record, types, columns, list(layout.records))
+                for start in range(0, len(columns[needed[0]].codes), most_rows):
+                    part = slice(start, start + most_rows)
+                    cut = {name: Texts(texts=each.texts, codes=each.codes[part]) for name, each in columns.items()}
+                    yield row, cut
+                    row += len(cut[needed[0]].codes)
+    except UnicodeError:
+        problem = other_bytes(policy.encoding)
+    except (OSError, EOFError, zlib.error):
+        problem = CUT
+    except Unreadable as reason:
+        problem = reason.in_row(row)
+    if problem:  # raised here, so that the original error, which may quote a row, is not attached
+        raise InputError(problem)
+
+
+def is_packed(file: File) -> bool:
+    """Return whether the file is gzip, by its name: its first bytes are a row's."""
+    return file.name.endswith(".gz")
+
+
+def _columns(lines: list[bytes], places: dict[str, Position], policy: InputTable) -> dict[str, Texts]:
+    """Return the cells of the lines. Positions count characters: where a block has only one byte each, bytes are counted."""
+    import pyarrow as pa
+
+    letters = policy.encoding in ("utf-8", "mixed", "utf-16") and not all(line.isascii() for line in lines)
+    rows = [text_of(line, policy.encoding).removeprefix("\ufeff") for line in lines] if letters else lines
+    size, width = 4 if letters else 1, max(place[1] for place in places.values())
+    held = np.array(rows, dtype=f"{'U' if letters else 'S'}{width}").view(np.uint8).reshape(len(lines), width * size)
+    columns = {}
+    for name, (first, last, *decimals) in places.items():
+        cells = np.ascontiguousarray(held[:, (first - 1) * size : last * size])
+        array = pa.FixedSizeBinaryArray.from_buffers(pa.binary(cells.shape[1]), len(lines), [None, pa.py_buffer(cells)])
+        encoded = array.dictionary_encode()
+        different = encoded.dictionary.to_pylist()
+        decoded = [cell.decode("utf-32-le") if letters else text_of(cell, policy.encoding) for cell in different]
+        texts = [text.replace("\0", " ").strip() for text in decoded]
+        if decimals and decimals[0]:
+            texts = [_with_point(text, decimals[0], policy.decimal) for text in texts]
+        columns[name] = Texts(texts=texts, codes=encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64))
+    return columns
+
+
+def _with_point(text: str, decimals: int, point: str) -> str:
+    """Return a number with the decimal point that its digits imply: 001234 is 12.34. What has a point keeps it."""
+    if not (match := _DIGITS.fullmatch(text)):
+        return text
+    digits = match[2].lstrip("0").zfill(decimals + 1)
+    return f"{match[1]}{digits[:-decimals]}{point}{digits[-decimals:]}"
+
+
+def _of_type(record: str, types: Texts, columns: dict[str, Texts], known: list[str]) -> dict[str, Texts]:
+    """Return the lines of one record type. Raises InputError for one that is not known; the type itself is not shown."""
+    if not {*types.texts} <= {*known}:
+        raise InputError(f"expected the record types {listing(known)} where [input.fixed_width] says, found another one.")
+    rows = np.array([text == record for text in types.texts])[types.codes]
+    return {name: Texts(texts=each.texts, codes=each.codes[rows]) for name, each in columns.items()}
