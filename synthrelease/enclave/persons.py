@@ -31,7 +31,7 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, rows_with_bins
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.texts import Texts, key_number, key_text
+from synthrelease.enclave.texts import Batch, Texts, key_number, key_text
 from synthrelease.errors import InputError
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy, secret_bytes
 from synthrelease.settings.columns import InputTable
@@ -122,24 +122,36 @@ def count_first_rows(
     ------
     InputError : as `count_batches`; when no row has a key; for a file that was written meanwhile.
     """
+    with unwritten(lambda: [source.files()]):
+        return first_rows(batches(source, schema, policy, [str(unit.key), *unit.order]), schema, policy, raw, unit, entropy)
+
+
+def first_rows(
+    rows: Iterable[Batch],
+    schema: Schema,
+    policy: InputTable,
+    raw: Plausibility,
+    unit: UnitTable,
+    entropy: SystemEntropy = SYSTEM,
+) -> CountedRows:
+    """Count the first rows of all persons in these batches, which have the columns of `unit`, too: as `count_first_rows`."""
     if unit.key is None:
         raise ValueError("without a key nobody knows the rows of a person")
     rule, persons = BinRule(schema, policy), Persons(schema.layout, unit.records, len(unit.order))
     mark = marker(policy)
     orders = [order_of(dates_in(schema, name), policy) for name in unit.order]
-    with unwritten(lambda: [source.files()]):
-        for _, columns in batches(source, schema, policy, [unit.key, *unit.order]):
-            digits = rule.bins(columns)
-            marks, has_key = mark(columns[unit.key])
-            whole = rows_with_bins(digits)
-            kept = has_key if whole is None else has_key & whole
-            bins = [each.rows() for each in digits]
-            allowed = np.flatnonzero(kept)
-            if raw.masks:
-                allowed = allowed[~raw.forbidden([column[allowed] for column in bins])]
-            order = [word[allowed] for name, words in zip(unit.order, orders, strict=True) for word in words(columns[name])]
-            order.append(entropy.picks(np.full(len(allowed), _COINS)))
-            persons.add(marks[has_key], marks[allowed], order, [column[allowed] for column in bins])
+    for _, columns in rows:
+        digits = rule.bins(columns)
+        marks, has_key = mark(columns[unit.key])
+        whole = rows_with_bins(digits)
+        kept = has_key if whole is None else has_key & whole
+        bins = [each.rows() for each in digits]
+        allowed = np.flatnonzero(kept)
+        if raw.masks:
+            allowed = allowed[~raw.forbidden([column[allowed] for column in bins])]
+        order = [word[allowed] for name, words in zip(unit.order, orders, strict=True) for word in words(columns[name])]
+        order.append(entropy.picks(np.full(len(allowed), _COINS)))
+        persons.add(marks[has_key], marks[allowed], order, [column[allowed] for column in bins])
     n_persons = persons.number()
     if not n_persons:
         raise InputError(f"column {unit.key!r}: expected the key of a person, as [unit] says, found no row that has one.")

@@ -38,7 +38,7 @@ OF_PERSONS = (
     Mutation(
         name="persons: rows that agree are chosen by what is released of them",
         breaks="low values are released, and the release leans to them",
-        place="enclave.persons:count_first_rows",
+        place="enclave.persons:first_rows",
         old="order.append(entropy.picks(np.full(len(allowed), _COINS)))",
         new="order.append(bins[0][allowed])",
         tests=(f"{ROWS}::{LAW}",),
@@ -46,7 +46,7 @@ OF_PERSONS = (
     Mutation(
         name="persons: chance comes before the stated order",
         breaks="the first stay of a patient is any stay",
-        place="enclave.persons:count_first_rows",
+        place="enclave.persons:first_rows",
         old="order.append(entropy.picks(np.full(len(allowed), _COINS)))",
         new="order.insert(0, entropy.picks(np.full(len(allowed), _COINS)))",
         tests=(f"{ROWS}::{LAW}",),
@@ -71,7 +71,7 @@ OF_PERSONS = (
     Mutation(
         name="persons: rows against a rule come first, too",
         breaks="a person whose first row is implausible is left out",
-        place="enclave.persons:count_first_rows",
+        place="enclave.persons:first_rows",
         old="if raw.masks:",
         new="if False:",
         tests=(f"{ROWS}::test_of_every_content_the_first_rows_that_the_rules_keep_are_kept",),
@@ -79,7 +79,7 @@ OF_PERSONS = (
     Mutation(
         name="persons: the number of rows is told",
         breaks="an exact number that neighbours differ in",
-        place="enclave.persons:count_first_rows",
+        place="enclave.persons:first_rows",
         old="rule.counted(persons.cells(), n_persons * unit.records)",
         new="rule.counted(persons.cells(), rule.n_rows)",
         tests=(f"{ROWS}::test_only_the_number_of_persons_is_told",),

@@ -44,8 +44,8 @@ MOST_GROUPS = 6
 MOST_OFF = 0.1
 """Of the rows, by which the worst bin of a column may be off in a draft: more, and single columns mislead."""
 LEAST_KEPT, LEAST_OF_STRONGEST = 0.25, 0.4
-"""What a draft keeps at least of how all columns are associated in pairs, and of those most associated: where most pairs
-are independent, what all have is chance above all."""
+"""What a draft keeps at least of the associations of all pairs, or of the strongest where all cannot tell. Beside all rows of
+persons with several it keeps at least as much as independent columns: how its rows lean is no loss of a fit."""
 ATTEMPTS = 6
 """Noisy fits that a threshold has to leave room for."""
 _ROOM = 1.25
@@ -106,8 +106,10 @@ class DraftStanding:
         """What the draft loses, as a part of what it may lose; 0 where nothing is associated, or nobody can tell."""
         if self.kept is None:
             return math.inf
-        least = ((self.kept.every, LEAST_KEPT), (self.kept.strongest, LEAST_OF_STRONGEST)) if self.tells else ()
-        return max(((1 - share) / (1 - needed) for share, needed in least if share is not None), default=0.0)
+        if not self.tells or self.kept.share is None:
+            return 0.0
+        least = LEAST_OF_STRONGEST if self.kept.strongest_alone else LEAST_KEPT
+        return (1 - self.kept.share) / (1 - (0.0 if self.kept.of_all_rows else least))
 
     @property
     def good(self) -> bool:

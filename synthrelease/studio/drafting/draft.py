@@ -22,7 +22,7 @@ import numpy as np
 
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.data.counts import Counts
-from synthrelease.data.schema import Binning, IntervalBin, parse_bins
+from synthrelease.data.schema import Binning, IntervalBin, Transformation, parse_bins
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, listing, on_public_data, so_many
 from synthrelease.privacy.charges import SHORTFALL
@@ -49,6 +49,7 @@ from synthrelease.studio.drafting.column_draft import (
 )
 from synthrelease.studio.drafting.columns import drafted_columns, with_areas, without_role
 from synthrelease.studio.drafting.criteria import (
+    LEAST_KEPT,
     MOST_OFF,
     OTHERS,
     AcceptanceDraft,
@@ -63,10 +64,11 @@ from synthrelease.studio.drafting.members import AS_KEY_OF_ROOTS, MembersDraft, 
 from synthrelease.studio.drafting.options import (
     AS_KEY,
     AreasDraft,
+    MarksDraft,
     UnitAnswer,
     draft_marks,
     ignoring,
-    lean_words,
+    most_leaning,
     with_drafted_order,
 )
 from synthrelease.studio.drafting.public_file import PublicFile, names_of, read_public_file
@@ -83,7 +85,19 @@ from synthrelease.studio.drafting.text import (
 )
 from synthrelease.studio.rehearsal.closer_look import once_only
 from synthrelease.studio.rehearsal.dependence import Pair, tied_pairs
-from synthrelease.studio.rehearsal.plan_race import PROMISED, Kept, PlanRace, Promise, Raced, plan_words, shown_share
+from synthrelease.studio.rehearsal.plan_race import (
+    BETTER,
+    CLEARLY,
+    ENOUGH,
+    PRIOR_WEIGHT,
+    HeldOut,
+    Kept,
+    PlanRace,
+    Promise,
+    Raced,
+    plan_words,
+    shown_share,
+)
 
 # A draft is tried: what the file is for is fitted to it, and its thresholds are those that the fits reach.
 
@@ -129,6 +143,7 @@ class Tried:
     Attributes
     ----------
     raced, others : its plan, and the epsilon of everything beside the tables.
+    at_aimed : what a draft at the epsilon that is aimed at keeps, where this one has a larger epsilon.
     """
 
     drafting: Drafting
@@ -137,6 +152,7 @@ class Tried:
     standing: DraftStanding
     raced: Raced
     others: Fraction
+    at_aimed: float | None = None
 
     @property
     def table(self) -> Counts:
@@ -146,7 +162,7 @@ class Tried:
     def pairs(self) -> tuple[Pair, ...]:
         return self.drafting.begun.pairs
 
-    def with_more(self, choices: Choices, first: AcceptanceDraft, race: PlanRace) -> Tried:
+    def with_more(self, choices: Choices, first: AcceptanceDraft, held_out: Callable[[ReleaseSpec], HeldOut]) -> Tried:
         """The same plan with further columns, tables and criteria, tried as a whole."""
         spec = self.drafting.loaded(choices, first)
         rows = self.drafting.read(spec)
@@ -155,7 +171,7 @@ class Tried:
         if choices.limit > others:
             choices = replace(choices, generation=self.drafting.promise.purse(choices.limit - others).cost)
             spec = replace(spec, generation_budget=choices.generation)
-        standing = replace(standing, kept=race.tested(spec, rows))
+        standing = replace(standing, kept=held_out(spec).kept_by_draft(spec, self.drafting.patient))
         return replace(self, choices=choices, acceptance=acceptance, standing=standing, others=others)
 
     @property
@@ -166,12 +182,9 @@ class Tried:
             return drafting.draft(self.choices, acceptance)
         faint = tuple(pair for pair in kept.lost if not pair.strong)
         lost = tuple(pair.columns for pair in kept.strong_lost)
-        acceptance = replace(acceptance, lost=lost, faint=faint, kept=kept.words)
-        asks = drafting.promise.epsilon is None
-        plan = " ".join(
-            filter(None, [plan_words(drafting.begun.race, self.raced, kept, self.others, asks=asks), drafting.lean])
-        )
-        return drafting.draft(replace(self.choices, plan=plan), acceptance)
+        words = " ".join(filter(None, [kept.words, drafting.lean]))
+        plan = plan_words(drafting.begun.race, self.raced, words, kept.share, self.at_aimed)
+        return drafting.draft(replace(self.choices, plan=plan), replace(acceptance, lost=lost, faint=faint, kept=words))
 
 
 class Drafting:
@@ -191,9 +204,9 @@ class Drafting:
         narrower: Drafting | None = None,
     ):
         self.promise, self.members, self.areas = promise, members, areas
-        self.name, self.file, self.columns, self.left_out, self._progress = name, file, columns, left_out, progress
+        self.name, self.file, self.columns, self.left_out, self.reporter = name, file, columns, left_out, progress
         self._said = time.monotonic()
-        self.unit, self.n_kept, self.narrower, self.lean = unit, 0, narrower, ""
+        self.unit, self.n_kept, self.narrower, self.leaning, self.lean = unit, 0, narrower, "", ""
 
     def of(
         self,
@@ -203,7 +216,7 @@ class Drafting:
         narrower: Drafting | None = None,
     ) -> Drafting:
         """The same draft of other columns, without areas; or of the same columns in wider bins than those of another draft."""
-        progress = progress or self._progress
+        progress = progress or self.reporter
         return Drafting(
             self.name, self.file, columns, left_out, progress, self.unit, self.promise, self.members, narrower=narrower
         )
@@ -211,7 +224,7 @@ class Drafting:
     def progress(self, doing: str) -> None:
         """Say what is being done."""
         self._said = time.monotonic()
-        self._progress(doing)
+        self.reporter(doing)
 
     def patient(self, doing: str) -> None:
         """Say what is being done, where nothing was said for some seconds."""
@@ -228,37 +241,26 @@ class Drafting:
         """The columns that several members of a root have."""
         return [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
 
-    def tried(self, most: Fraction, *, above: Fraction = Fraction(0), only_pairs: bool = False) -> Tried:
-        """The draft of these columns, with the thresholds that it reaches on the public file.
-
-        Parameters
-        ----------
-        most, above : epsilon of the whole release, at most, and what it has to be more than.
-        """
-        choices, race = self.begun.choices, self.begun.race
-        first, figures, rows = self._criteria(), min(FIGURES, most / 5), None
-        others = choices.rows + TEST + figures
-        raced = race.cheapest(most, others, above, only_pairs=only_pairs)
+    def tried(self, raced: Raced) -> Tried:
+        """The draft of a plan of these columns, with the thresholds that it reaches on the public file."""
+        choices, race, rows = self.begun.choices, self.begun.race, None
+        first, figures = self._criteria(), figures_budget(raced.total)
         while True:
-            choices = self._choices_of(choices, raced, raced.purse.cost, race.terms(raced.told))
+            choices = self._choices_of(choices, raced, race.terms(raced.told))
             self.progress(f"trying the draft on the public file at epsilon {float(raced.total):g}")
             spec = self.loaded(choices, first)
             rows = rows or self.read(spec)  # read again: criteria use the rows' own values
             acceptance, standing = settle(first, spec, rows, SEED, self.patient)
-            if acceptance.epsilon <= figures or raced.total <= others:
+            if acceptance.epsilon <= figures or raced.total <= choices.rows + TEST + figures:
                 break
             figures = acceptance.epsilon + FIGURES / 4
-            others = choices.rows + TEST + figures
-            raced = race.paid(raced, others)
-        others = choices.rows + TEST + acceptance.epsilon
-        left = raced.total - others
-        if left > 0:
+            left = max(raced.total - choices.rows - TEST - figures, raced.total / 4)
             raced = replace(raced, purse=self.promise.purse(left))
-            whole = self._all_rows(spec)
-            standing = replace(standing, kept=race.figure(raced))
-            if whole is not None and (beside := race.figure(raced, whole)) is not None:
-                self.lean = f"{beside.words} {lean_words(self.begun.table, whole, self.begun.binnings)}"
-        choices = replace(self._choices_of(choices, raced, raced.purse.cost, race.terms(raced.told)), limit=raced.total)
+        others = choices.rows + TEST + acceptance.epsilon
+        if raced.total > others:
+            raced = replace(raced, purse=self.promise.purse(raced.total - others))
+            standing = replace(standing, kept=race.kept(raced, final=True))
+        choices = replace(self._choices_of(choices, raced, race.terms(raced.told)), limit=raced.total)
         return Tried(drafting=self, choices=choices, acceptance=acceptance, standing=standing, raced=raced, others=others)
 
     def _criteria(self) -> AcceptanceDraft:
@@ -304,29 +306,49 @@ class Drafting:
         plausible = spec.synthetic.merge(spec.space[0].transformation)
         gaps = {column.name for column in self.wide if column.keeps_missing}
         pairs = ties(self.wide, table)
-        narrower = None
-        if self.narrower is not None:
-            before = self.narrower.begun
-            maps = [
-                places_in(wide, narrow)
-                for wide, narrow in zip(
-                    zip(self.columns, transformation.binnings, strict=True),
-                    zip(self.narrower.columns, before.binnings, strict=True),
-                    strict=True,
-                )
-            ]
-            narrower = before.race, maps
-        race = PlanRace(table, plausible, pairs, transformation.ordered, gaps, self.promise, SEED, narrower, self.patient)
+        race = PlanRace(
+            table,
+            self._held_out(spec, table, pairs, gaps),
+            plausible,
+            pairs,
+            transformation.ordered,
+            gaps,
+            self.promise,
+            lambda total: choices.rows + TEST + figures_budget(total),
+            SEED,
+            self.patient,
+        )
         return Ground(choices=choices, race=race, table=table, pairs=tuple(pairs), binnings=tuple(transformation.binnings))
 
-    def _choices_of(self, choices: Choices, raced: Raced, cost: Fraction, tables: tuple[str, ...]) -> Choices:
-        """With what was raced, at this cost of the tables."""
+    def _held_out(self, spec: ReleaseSpec, table: Counts, pairs: Sequence[Pair], gaps: set[str]) -> HeldOut:
+        """The rows of the public file in halves; of columns in wider bins the halves of the narrower ones, compared there."""
+        transformation = spec.space[0].transformation
+        if self.narrower is not None:
+            self.leaning, self.lean = self.narrower.leaning, self.narrower.lean
+            before = {
+                column.name: each for column, each in zip(self.narrower.columns, self.narrower.begun.binnings, strict=True)
+            }
+            narrow = {column.name: column for column in self.narrower.columns}
+            maps = [
+                places_in((column, binning), (narrow[column.name], before[column.name]))
+                for column, binning in zip(self.columns, transformation.binnings, strict=True)
+            ]
+            return self.narrower.begun.race.held_out.in_bins(transformation.layout, maps)
+        if self.unit is None or not self.unit.later:
+            return HeldOut.of_rows(table, pairs, gaps, SEED)
+        held_out = HeldOut.of_persons(self.file.source, spec, gaps, SEED)
+        left, right = held_out.comparison.sides
+        self.leaning, self.lean = most_leaning(table, left + right, transformation.binnings)
+        return held_out
+
+    def _choices_of(self, choices: Choices, raced: Raced, tables: tuple[str, ...]) -> Choices:
+        """With what was raced."""
         return replace(
             choices,
             family=raced.family,
-            prior_weight=raced.prior_weight,
+            prior_weight=PRIOR_WEIGHT[raced.pure],
             tables=tables,
-            generation=cost,
+            generation=raced.purse.cost,
             delta=self.promise.delta,
         )
 
@@ -389,13 +411,6 @@ class Drafting:
 
     def read(self, spec: ReleaseSpec) -> Counts:
         return read_public(self.file.source, spec.schema, spec.input, spec.raw, spec.unit)
-
-    def _all_rows(self, spec: ReleaseSpec) -> Counts | None:
-        """All rows of the public file in the drafted bins, where a release has some of those of a person; None elsewhere."""
-        if self.unit is None or not self.unit.later:
-            return None
-        one = spec.space[0].transformation
-        return read_public(self.file.source, spec.schema, spec.input, spec.raw).merge(one.layout, one.maps)
 
     def _unruled(self) -> list[str]:
         """Columns that plausibility has nothing to say about."""
@@ -473,6 +488,11 @@ FIRST = AcceptanceDraft(
 """What a draft is read with before it has criteria of its own."""
 
 
+def figures_budget(total: Fraction) -> Fraction:
+    """Epsilon of all figures of a release of so large an epsilon, until it is known."""
+    return min(FIGURES, total / 5)
+
+
 def rows_budget(n_rows: int) -> Fraction:
     """Epsilon of counting the kept rows: 0.05, or what leaves out at most about a fiftieth of so many rows.
 
@@ -516,7 +536,17 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft, progress: Progress) -> 
     choices = replace(choices, unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
     first = draft_acceptance(before.wide, whole.table, whole.pairs, before.of_members, unique=unique)
     first = replace(first, criteria=areas.criteria(first.criteria))
-    return replace(whole, drafting=drafting).with_more(choices, first, before.begun.race)
+    beside = before.begun.race.held_out
+
+    def held_out(spec: ReleaseSpec) -> HeldOut:
+        """The rows in halves with the smallest areas, compared without these."""
+        if beside.of_all_rows:
+            return replace(beside, fitted=HeldOut.of_persons(before.file.source, spec, (), SEED).fitted)
+        transformation = spec.space[0].transformation
+        rows = before.read(spec).merge(transformation.layout, transformation.maps)
+        return HeldOut.of_rows(rows, before.begun.pairs, beside.comparison.missing, SEED, beside.comparison.columns)
+
+    return replace(whole, drafting=drafting).with_more(choices, first, held_out)
 
 
 # A draft with numbers of marks is tried beside the one without.
@@ -530,15 +560,32 @@ def counting_marks(whole: Tried) -> Tried:
         return whole
     drafting.progress(f"trying it with the numbers of marks in {listing(marks.groups)} on the public file")
     choices = replace(choices, tables=marks.tables(choices.tables), marks=tuple(marks.lines(0, 0)))
+    held_out = drafting.begun.race.held_out
+
+    def counted(spec: ReleaseSpec) -> HeldOut:
+        """The same halves with the numbers of marks."""
+        left, right = (with_marks(side, spec.space[0].transformation, marks) for side in held_out.fitted)
+        return replace(held_out, fitted=(left, right))
+
     spec = drafting.loaded(choices, FIRST)
-    found = drafting.begun.race.tested(spec, drafting.read(spec))
+    found = counted(spec).kept_by_draft(spec, drafting.patient)
     if found is None or not found.better(kept):
         return whole
     choices = replace(choices, marks=tuple(marks.lines(len(kept.lost), len(found.lost))))
     first = draft_acceptance(drafting.wide, whole.table, whole.pairs)
     first = replace(first, criteria=tuple(ignoring(list(marks.groups), each) for each in first.criteria))
-    counting = whole.with_more(choices, first, drafting.begun.race)
+    counting = whole.with_more(choices, first, counted)
     return whole if whole.standing.good and not counting.standing.good else counting
+
+
+def with_marks(rows: Counts, transformation: Transformation, marks: MarksDraft) -> Counts:
+    """Return the rows with a column for the number of marks of each group, which follows from the others."""
+    digits, schema = dict(zip(rows.layout.columns, rows.bins, strict=True)), transformation.schema
+    for counted in schema.counted:
+        name = schema.names[counted.column]
+        has = [digits[mark] == transformation.binning(mark).labels.index(marks.yes[mark]) for mark in marks.groups[name]]
+        digits[name] = transformation.maps[counted.column][counted.bins[np.sum(has, axis=0)]]
+    return Counts.of(transformation.layout, [digits[name] for name in transformation.layout.columns], rows.counts)
 
 
 # A draft in wider bins: of neighbouring numbers and of rare codes, where a fit in the drafted ones keeps too little.
@@ -548,13 +595,6 @@ def counting_marks(whole: Tried) -> Tried:
 FEW_CATEGORIES = 6
 FREQUENT = 0.05
 """Share of the rows of a category that stays by itself in coarser bins."""
-
-_NEARLY = PROMISED - 0.03
-"""What tables have to keep before it is known that figures cost less, as they mostly do."""
-
-
-_BETTER = 0.05
-"""So much more wider bins have to keep to be drafted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -715,37 +755,93 @@ def _label_of_each(column: ColumnDraft) -> dict[str, str]:
     return labels | {text: label for label, texts in column.groups.items() for text in texts}
 
 
-def in_fitting_bins(drafting: Drafting, total: Fraction) -> Tried:
-    """The draft that keeps most at this epsilon, in its own bins or in wider ones; where two keep the same in narrower ones."""
-    begun = drafting.begun
-    others = begun.choices.rows + TEST + min(FIGURES, total / 5)
-    narrow = begun.race.keeps(total, others)
-    if narrow is None or narrow >= _NEARLY or drafting.members is not None or drafting.areas is not None:
-        return drafting.tried(total)
-    found, columns = [(narrow, drafting, "")], drafting.columns
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A plan in some bins, which was fitted to the public file.
+
+    Attributes
+    ----------
+    least : how many rows wider bins have at least, in words; empty for the first bins.
+    """
+
+    drafting: Drafting
+    raced: Raced
+    least: str = ""
+
+    @property
+    def words(self) -> str:
+        """What it keeps at which epsilon."""
+        bins = f"bins of {self.least}" if self.least else "the first bins"
+        return f"{bins} at epsilon {float(self.raced.total):g} {shown_share(self.raced.share)}"
+
+
+def candidates_of(drafting: Drafting, most: Fraction, above: Fraction) -> list[Candidate]:
+    """Return the cheapest plan that keeps enough in the drafted bins, and those in wider bins that beat it.
+
+    All are measured in the drafted bins. The more epsilon a plan has the more it keeps, so a plan in wider bins that is no
+    better at the next smaller epsilon is no better at any.
+    """
+    race = drafting.begun.race
+    first = Candidate(drafting=drafting, raced=race.cheapest(most, above))
+    found, columns = [first], drafting.columns
+    nobody_knows = first.raced.kept is None or first.raced.kept.share is None
+    if nobody_knows or drafting.members is not None or drafting.areas is not None:
+        return found
+    enough = first.raced.share >= ENOUGH
+    start = race.next_cheaper(first.raced.total) if enough else most
     for floor in FLOORS:
-        if (wider := floored(drafting.columns, begun.table, floor)) == columns:
+        wider = floored(drafting.columns, drafting.begun.table, floor)
+        if wider == columns or start is None or start <= above:
             continue
         columns = wider
-        drafting.progress(f"in these bins too little is kept: trying some of {floor.least}")
+        drafting.progress(f"trying bins of {floor.least} at epsilon {float(start):g}")
         other = drafting.of(columns, drafting.left_out, narrower=drafting)
-        kept = other.begun.race.keeps(total, others)
-        found.append((-math.inf if kept is None else kept, other, floor.least))
-    found.sort(key=lambda each: -each[0] - (_BETTER if each[1] is drafting else 0))
-    tried = [one.tried(total) for _, one, _ in found[:1]]
-    if not tried[0].standing.good and len(found) > 1:
-        tried.append(found[1][1].tried(total))
+        raced = other.begun.race.cheapest(start, above)
+        if raced.share >= first.raced.share + (BETTER if raced.total == first.raced.total else 0):
+            found.append(Candidate(drafting=other, raced=raced, least=floor.least))
+    return found
+
+
+def in_order_of_use(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Sort plans, the one to draft first: of those that keep enough, or nearly as much as any, the cheapest one, and of equally
+    cheap ones the one with the narrowest bins of those that keep most. None of the others beats it in epsilon and in what is
+    kept by more than the noise of single fits.
+
+    Parameters
+    ----------
+    candidates : those with narrower bins first.
+    """
+    needed = min(ENOUGH, max(one.raced.share for one in candidates) - CLEARLY)
+    most = {
+        one.raced.total: max(other.raced.share for other in candidates if other.raced.total == one.raced.total)
+        for one in candidates
+    }
+
+    def rank(one: Candidate) -> tuple[bool, Fraction, bool]:
+        raced = one.raced
+        return raced.share < needed, raced.total, raced.share < most[raced.total] - CLEARLY
+
+    return sorted(candidates, key=rank)
+
+
+def in_fitting_bins(drafting: Drafting, most: Fraction, above: Fraction = Fraction(0)) -> Tried:
+    """The draft that keeps most at the least epsilon, at most `most`, in its own bins or in wider ones."""
+    candidates = in_order_of_use(candidates_of(drafting, most, above))
+    tried = list[Tried]()
+    for one in candidates[:2]:
+        tried.append(one.drafting.tried(one.drafting.begun.race.with_own_tables(one.raced)))
+        if tried[-1].standing.good:
+            break
     best = next((one for one in tried if one.standing.good), tried[0])
-    least = next(least for _, one, least in found if one is best.drafting)
-    if best.drafting is drafting:
+    chosen = next(one for one in candidates if one.drafting is best.drafting)
+    if not chosen.least:
         return best
     before = {column.name: column.n_bins for column in drafting.columns}
     names = listing(column.name for column in best.drafting.columns if column.n_bins < before[column.name])
-    kept = best.drafting.begun.race.kept_in_narrower(best.raced)
+    others = "; ".join(one.words for one in candidates if one is not chosen)
     smaller = (
-        f"In narrower bins fits keep {shown_share(narrow)} of the associations at epsilon {float(total):g}. "
-        f"So in this draft {names} have wider ones, of {least} each: measured in the narrower bins it keeps "
-        f"{shown_share(kept or 0.0)}."
+        f"In this draft the bins of {names} are wider than at first and have {chosen.least} each. Fits of other drafts that "
+        f"were tried keep, measured in the same bins: {others}."
     )
     return replace(best, choices=replace(best.choices, smaller=smaller))
 
@@ -824,7 +920,8 @@ def smaller_draft(drafting: Drafting, whole: Tried) -> Tried:
         drafting.progress(f"too many columns for so few rows: trying {kept} of {len(columns)} columns")
         stay, gone = fewer(drafted, order, kept)
         left_out = [*whole.drafting.left_out, *gone]
-        one = drafting.of(stay, left_out).tried(most, above=most, only_pairs=True)
+        draft_of_fewer = drafting.of(stay, left_out, narrower=whole.drafting)
+        one = draft_of_fewer.tried(draft_of_fewer.begun.race.at(most, only_pairs=True))
         stays = what_stays(len(one.drafting.columns), len(columns), how)
         reached = f" In fits to it {_off(one.standing.kept)}." if one.standing.kept and one.standing.tells else ""
         smaller = f"{why} So this draft has {stays}.{reached}"
@@ -863,14 +960,10 @@ def _too_many(n_columns: int, n_rows: int, whole: Tried) -> str:
 
 def _off(kept: Kept) -> str:
     """How far off tables of two columns are in fits, beside independent columns."""
-    strongest = (
-        ""
-        if kept.strongest is None
-        else (f"; of the pairs with the strongest associations they keep {shown_share(kept.strongest)}")
-    )
+    strongest = ", of the pairs with the strongest associations," if kept.strongest_alone else ","
     return (
-        f"{kept.off:.1%} of the rows are in a wrong cell of a table of two columns, on average, where independent "
-        f"columns have {kept.independent:.1%}{strongest}"
+        f"{kept.off:.1%} of the rows are in a wrong cell of a table of two columns{strongest} on average, where independent "
+        f"columns have {kept.independent:.1%}"
     )
 
 
@@ -959,7 +1052,7 @@ def draft(
     promise = replace(promise, important=tuple(important))
     problems: tuple[Problem, ...] = ()
     try:
-        return _tried(Drafting(name, file, columns, left_out, progress, answer, promise, linked, within))
+        return tried_in_steps(Drafting(name, file, columns, left_out, progress, answer, promise, linked, within))
     except SpecError as error:  # told of the file, not of a draft that nobody has seen
         problems = error.problems
     raise no_draft(file, problems)
@@ -969,17 +1062,23 @@ WEAK = 0.3
 """Cramer's V of all pairs, below which associations are weak: from here on one speaks of a medium effect."""
 
 
-def _tried(drafting: Drafting) -> Draft:
+def tried_in_steps(drafting: Drafting) -> Draft:
     """In steps until it stands: in the bins that keep most, at a larger epsilon, with fewer columns; then with numbers of marks
     and its smallest areas. Weak associations are worth no larger epsilon: beside them a draft stands that is no worse than
     independent columns, whether or not it promises a pair."""
     aimed, *larger = drafting.promise.totals
+    drafting = with_rows_that_tell(drafting)
     tried = in_fitting_bins(drafting, aimed)
+    at_aimed = tried.standing.kept
+    if at_aimed is not None and at_aimed.of_all_rows and (at_aimed.share or 0) < 0:
+        raise rows_tell_too_little(drafting, _off(at_aimed))
     weak = all(pair.cramers_v < WEAK for pair in tried.pairs)
     stands = tried.standing.good or (weak and tried.standing.bins <= MOST_OFF and tried.standing.errors <= 1)
     for most in larger:
         if not (stands or weak or tried.standing.good):
-            tried = tried.drafting.tried(most, above=tried.choices.limit)
+            tried = replace(
+                in_fitting_bins(drafting, most, above=tried.choices.limit), at_aimed=at_aimed.share if at_aimed else None
+            )
     if not (stands or tried.standing.good) and drafting.members is None:
         tried = smaller_draft(drafting, tried)
     if drafting.members is None and drafting.areas is None and tried.choices.measures:
@@ -988,6 +1087,61 @@ def _tried(drafting: Drafting) -> Draft:
         tried = with_smallest_areas(tried, drafting.areas, drafting.progress)
     tried.drafting.loaded(tried.choices, tried.acceptance).plan.check_limit(tried.choices.limit)
     return tried.written
+
+
+_LEAVES = 3
+"""Columns that a draft leaves out, at most, because rows of persons lean in them."""
+
+
+def with_rows_that_tell(drafting: Drafting) -> Drafting:
+    """Return a draft whose rows of persons tell more about all rows of the public file than independent columns, without noise.
+
+    Where the first rows by a date do not, rows of each person are drawn at random; where these do not, columns are left out in
+    which they lean most.
+
+    Raises
+    ------
+    InputError : where that does not help.
+    """
+    gone = 0
+    while (held_out := drafting.begun.race.held_out).of_all_rows and drafting.unit is not None:
+        kept, columns, unit, left_out = held_out.kept_without_noise(), drafting.columns, drafting.unit, drafting.left_out
+        if kept is None or kept >= LEAST_KEPT:
+            break
+        if unit.first_by:
+            drafting.progress("the first rows of persons tell too little about all rows: drawing rows at random")
+            unit = replace(unit, first_by=())
+        else:
+            drafting.progress(f"rows of persons lean too much in {drafting.leaning}: trying the draft without it")
+            columns = [column for column in columns if column.name != drafting.leaning]
+            gone += 1
+            if gone > _LEAVES or len(columns) < 2 or drafting.leaning in drafting.promise.important:
+                raise rows_tell_too_little(drafting, "")
+            because = f"the rows of persons that are released lean too much in it. {drafting.lean} (--unit KEY:3 releases more)"
+            source = next(column.source for column in drafting.columns if column.name == drafting.leaning)
+            left_out = [*left_out, LeftOut(source=source, because=because)]
+        drafting = Drafting(
+            drafting.name,
+            drafting.file,
+            columns,
+            left_out,
+            drafting.reporter,
+            unit,
+            drafting.promise,
+            drafting.members,
+            drafting.areas,
+        )
+    return drafting
+
+
+def rows_tell_too_little(drafting: Drafting, off: str) -> InputError:
+    """Return what to tell the steward where the rows of persons are no draft."""
+    key = "KEY" if drafting.unit is None else str(drafting.unit.key)
+    return InputError(
+        f"{drafting.file.name}: the released rows of each person say less about all rows than independent columns do. "
+        f"{f'In fits {off}. ' if off else ''}{drafting.lean} No draft was written. Release more rows of each person: "
+        f"`--unit {key}:3`."
+    )
 
 
 def write_draft(

@@ -481,9 +481,10 @@ class UnitAnswer:
             named = [f"{name!r} ({share:.0%})" for name, share in list(self.varying.items())[:_MENTIONED]]
             more = f" and {len(self.varying) - _MENTIONED} more" if len(self.varying) > _MENTIONED else ""
             said.append(
-                "Which row of a person comes first? No released date says it, so one is drawn at random. Columns in which rows "
-                f"of a person differ (in so many of the rows behind the first): {', '.join(named)}{more}. If one of them is "
-                f"the order of events, say so under [unit], released or not: first_by = [{_text(next(iter(self.varying)))}]."
+                "Which row of a person comes first? No released date says it well, so one is drawn at random. Columns in "
+                f"which rows of a person differ (in so many of the rows behind the first): {', '.join(named)}{more}. If one of "
+                "them is the order of events, say so under [unit], released or not: "
+                f"first_by = [{_text(next(iter(self.varying)))}]."
             )
         return " ".join(said)
 
@@ -551,8 +552,9 @@ class UnitAnswer:
         )
 
 
-def lean_words(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> str:
-    """Say which share of a bin leans most because persons count once, and not with all their rows.
+def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> tuple[str, str]:
+    """Return the column with the bin whose share leans most because persons count once, and not with all their rows; and how
+    much it leans, a sentence.
 
     Parameters
     ----------
@@ -560,9 +562,9 @@ def lean_words(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> str
     """
     shares = [[rows.marginal([place]) / rows.total for rows in (table, whole)] for place in range(len(binnings))]
     column, (of_persons, of_all) = max(enumerate(shares), key=lambda each: float(np.abs(each[1][0] - each[1][1]).max()))
-    most = int(np.abs(of_persons - of_all).argmax())
-    return (
-        f"Of all bins {binnings[column].labels[most]!r} of {table.layout.columns[column]!r} leans most: {of_persons[most]:.0%} "
+    most, name = int(np.abs(of_persons - of_all).argmax()), table.layout.columns[column]
+    return name, (
+        f"Of all bins {binnings[column].labels[most]!r} of {name} leans most: {of_persons[most]:.0%} "
         f"of the rows that stand for persons, {of_all[most]:.0%} of all rows of the public file."
     )
 

@@ -112,24 +112,27 @@ def tied_pairs(pairs: Iterable[Pair]) -> list[Pair]:
     return sorted((pair for pair in pairs if pair.strong), key=lambda pair: -pair.beyond_chance)
 
 
-def pairs_off(original: Counts, other: Counts, pairs: Sequence[Pair], spread: Sequence[np.ndarray] | None = None) -> float:
-    """The share of the rows in a wrong cell, on average over the tables of these pairs: their mean total variation distance.
+def pairs_off(original: Counts, other: Counts, pairs: Sequence[Pair]) -> float:
+    """Return the share of the rows in a wrong cell, on average over the tables of these pairs: their mean total variation
+    distance."""
+    columns = original.layout.columns
+    return float(np.mean(distances(*(shares_of_pairs(table, columns, pairs) for table in (original, other))))) if pairs else 0.0
 
-    Parameters
-    ----------
-    spread : where the other table has wider bins, (n_wide, n_narrow) for every column how their rows lie in the narrower ones.
-    """
-    names = original.layout.columns
-    counted = with_pairs if 4 * len(pairs) > math.comb(len(names), 2) else lattice
-    mine, theirs, off = counted(original), counted(other), list[float]()
-    places = [other.layout.columns.index(name) for name in names]
+
+def distances(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> np.ndarray:
+    """Return (n_pairs,) the total variation distances of tables of shares."""
+    return np.array([np.abs(one - other).sum() / 2 for one, other in zip(first, second, strict=True)])
+
+
+def shares_of_pairs(table: Counts, columns: Sequence[str], pairs: Sequence[Pair]) -> list[np.ndarray]:
+    """Return the shares of the rows in the cells of the table of each pair, whose two columns are in the order of `columns`."""
+    names = table.layout.columns
+    marginals = (with_pairs if 4 * len(pairs) > math.comb(len(names), 2) else lattice)(table)
+    places, shares = [names.index(name) for name in columns], list[np.ndarray]()
     for pair in pairs:
-        a, b = sorted(map(names.index, pair.columns))
-        first, second = places[a], places[b]
-        rows = (theirs.get((first, second)) if first < second else theirs.get((second, first)).T) / other.total
-        rows = rows if spread is None else spread[a].T @ rows @ spread[b]
-        off.append(float(np.abs(mine.get((a, b)) / original.total - rows).sum()) / 2)
-    return float(np.mean(off)) if off else 0.0
+        a, b = (places[place] for place in sorted(map(columns.index, pair.columns)))
+        shares.append((marginals.get((a, b)) if a < b else marginals.get((b, a)).T) / table.total)
+    return shares
 
 
 def valued(counts: np.ndarray, first: bool, second: bool) -> np.ndarray:
@@ -148,15 +151,23 @@ def cramers_v(counts: np.ndarray) -> float:
     W. Bergsma, A bias-correction for Cramer's V and Tschuprow's T, Journal of the Korean Statistical Society 42 (2013). Bins
     without a row do not count. 0 where a column has one value.
     """
+    n = counts.sum()
+    fewest = min(int((counts.sum(axis=axis) > 0).sum()) for axis in (0, 1))
+    largest = fewest - (fewest - 1) ** 2 / (n - 1) - 1 if n > 1 else 0.0
+    return min(1.0, math.sqrt(mean_square_contingency(counts) / largest)) if largest > 0 else 0.0
+
+
+def mean_square_contingency(counts: np.ndarray) -> float:
+    """Return chi-squared over the number of rows of a table of two columns, without the part that chance makes of it.
+
+    Cells that are divided so that rows and columns stay in proportion leave it as it is.
+    """
     table = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(float)
     n, (rows, columns) = table.sum(), table.shape
     if n < 2 or min(rows, columns) < 2:
         return 0.0
     expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
-    squared = float(((table - expected) ** 2 / expected).sum() / n)
-    squared = max(0.0, squared - (rows - 1) * (columns - 1) / (n - 1))
-    fewest = min(size - (size - 1) ** 2 / (n - 1) for size in (rows, columns))
-    return min(1.0, math.sqrt(squared / (fewest - 1))) if fewest > 1 else 0.0
+    return max(0.0, float(((table - expected) ** 2 / expected).sum() / n) - (rows - 1) * (columns - 1) / (n - 1))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -97,11 +97,11 @@ def test_a_draft_is_better_that_loses_fewer_pairs_and_keeps_as_much() -> None:
     one, other = (
         Pair(columns=("a", name), distance=0.0, largest_cell=0.0, cramers_v=0.2, beyond_chance=0.0) for name in ("b", "c")
     )
-    before = Kept(every=0.9, strongest=0.8, error=0.0, off=0.1, independent=0.2, sample=0.1, strong=0, lost=(one, other))
+    before = Kept(share=0.9, error=0.0, off=0.1, independent=0.2, sample=0.1, strong=0, lost=(one, other))
     assert replace(before, lost=(one,)).better(before)
     assert not before.better(before)
-    assert not replace(before, strongest=0.7, lost=()).better(before)
-    assert not replace(before, every=float("nan"), lost=()).better(before)
+    assert not replace(before, share=0.8, lost=()).better(before)
+    assert not replace(before, share=float("nan"), lost=()).better(before)
     assert "One pair of rare values that come together is not kept" in replace(before, lost=(one,)).words
 
 

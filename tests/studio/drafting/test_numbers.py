@@ -120,7 +120,7 @@ def skewed(n: int = 6000) -> pd.DataFrame:
 
 def test_the_own_values_of_a_draft_have_the_mean_of_the_file(tmp_path: Path) -> None:
     """Read as a release reads them: on the grid, which of skewed money is finer than the bounds alone would have it."""
-    frame = skewed()
+    frame = skewed(12_000)
     spec = spec_of(frame, tmp_path)
     means = [criterion for criterion in spec.criteria if isinstance(criterion, ConditionalMean)]
     assert means

@@ -17,16 +17,45 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import InputError
+from synthrelease.generators.base import Background
 from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
+from synthrelease.privacy.charges import gaussian
 from synthrelease.privacy.curves import epsilon_of
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.baselines.base import independent_columns
-from synthrelease.studio.drafting.draft import write_draft
+from synthrelease.studio.drafting import draft as drafts
+from synthrelease.studio.drafting.columns import drafted_columns
+from synthrelease.studio.drafting.draft import (
+    FLOORS,
+    Drafting,
+    Ground,
+    Tried,
+    candidates_of,
+    floored,
+    in_order_of_use,
+    write_draft,
+)
+from synthrelease.studio.drafting.options import AS_KEY, UnitAnswer
+from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.rehearsal import plan_race
-from synthrelease.studio.rehearsal.dependence import Purse, strongest_pairs
-from synthrelease.studio.rehearsal.plan_race import DELTA, ENOUGH, PlanRace, Promise, Raced, plan_words, rounded_down
+from synthrelease.studio.rehearsal.closer_look import halves
+from synthrelease.studio.rehearsal.dependence import strongest_pairs
+from synthrelease.studio.rehearsal.plan_race import (
+    CLEARLY,
+    DELTA,
+    ENOUGH,
+    Comparison,
+    HeldOut,
+    Kept,
+    PlanRace,
+    Promise,
+    plan_words,
+    rounded_down,
+)
 
 OTHERS = Fraction(3, 10)
+ANY_CHARGE = gaussian("generation", Fraction(1), "a fit to public rows")
 
 
 def table(rows: int, columns: int = 6, bins: int = 5) -> Counts:
@@ -40,8 +69,10 @@ def table(rows: int, columns: int = 6, bins: int = 5) -> Counts:
 
 
 def race(counts: Counts, promise: Promise | None = None) -> PlanRace:
-    rules = Plausibility(layout=counts.layout, masks=())
-    return PlanRace(counts, rules, strongest_pairs(counts), (), set(), promise or Promise(), 1)
+    rules, pairs = Plausibility(layout=counts.layout, masks=()), strongest_pairs(counts)
+    sides = halves(counts, SeededEntropy(1, 11).generator())
+    held_out = HeldOut(fitted=sides, comparison=Comparison(sides, pairs, set(), 1))
+    return PlanRace(counts, held_out, rules, pairs, (), set(), promise or Promise(), lambda total: OTHERS, 1)
 
 
 def frame(rows: int) -> pd.DataFrame:
@@ -64,22 +95,20 @@ def drafted(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 @pytest.mark.slow
 def test_more_rows_take_less_epsilon() -> None:
-    found = {rows: race(table(rows)).cheapest(Fraction(2), OTHERS) for rows in (250, 8_000, 60_000)}
-    totals = [raced.total for raced in found.values()]
-    assert totals == sorted(totals, reverse=True)
-    assert totals[0] == 2 > totals[-1]
-    assert not found[250].good
-    assert found[60_000].good
-    assert (found[60_000].kept or 0) >= ENOUGH
-    assert found[250].adaptive is not None
-    assert found[60_000].adaptive is None  # it publishes no tables: it is tried where they do not do
+    races = {rows: race(table(rows)) for rows in (250, 8_000, 60_000)}
+    plans = {rows: one.cheapest(Fraction(2)) for rows, one in races.items()}
+    assert plans[8_000].total >= plans[60_000].total
+    assert plans[60_000].total < 2
+    assert plans[250].share < ENOUGH <= plans[60_000].share
+    # a generator that finds its own tables publishes none: it is tried where the others keep too little
+    assert races[60_000].with_own_tables(plans[60_000]) is plans[60_000]
 
 
 @pytest.mark.slow
 def test_nothing_cheaper_than_what_was_not_enough() -> None:
     counts = table(60_000)
-    assert race(counts).cheapest(Fraction(2), OTHERS, Fraction(7, 5)).total == 2
-    assert race(counts).cheapest(Fraction(2), OTHERS).total < Fraction(7, 5)
+    assert race(counts).cheapest(Fraction(2), Fraction(7, 5)).total == 2
+    assert race(counts).cheapest(Fraction(2)).total < Fraction(7, 5)
 
 
 def test_a_half_keeps_all_of_itself_and_independent_columns_keep_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,20 +116,19 @@ def test_a_half_keeps_all_of_itself_and_independent_columns_keep_nothing(monkeyp
     rows that were fitted, but beside the others, as a slow count of these has it."""
     counts, random = table(12_000), np.random.default_rng(5)
     one = race(counts)
-    raced = one.cheapest(Fraction(2), OTHERS)
-    for kept, made in ((1.0, lambda rows: rows), (0.0, lambda rows: independent_columns(rows, random))):
-        monkeypatch.setattr(one, "_drawn", lambda generator, charge, rows, background, number, made=made: made(rows))
-        figure = one.figure(raced)
-        assert figure is not None
-        assert figure.every == pytest.approx(kept, abs=0.02)
-        assert figure.strongest == pytest.approx(kept, abs=0.02)
-        left, right = one._halves
+    raced = one.at(Fraction(2))
+    for share, made in ((1.0, lambda rows: rows), (0.0, lambda rows: independent_columns(rows, random))):
+        monkeypatch.setattr(plan_race, "_drawn", lambda generator, charge, rows, *more, made=made: made(rows))
+        kept = one.kept(raced, final=True)
+        assert kept is not None
+        assert kept.share == pytest.approx(share, abs=0.02)
+        left, right = one.held_out.fitted
         names = [pair.columns for pair in strongest_pairs(counts)]
         off = [_mean_distance(there, made(here), names) for here, there in ((left, right), (right, left))]
-        assert figure.off == pytest.approx(np.mean(off), abs=0.002)
+        assert kept.off == pytest.approx(np.mean(off), abs=0.002)
         strong = [pair for pair in strongest_pairs(counts) if pair.strong]
-        assert figure.strong == len(strong)
-        assert len(figure.lost) == (0 if kept else len(strong))
+        assert kept.strong == len(strong)
+        assert len(kept.lost) == (0 if share else len(strong))
 
 
 @pytest.mark.slow
@@ -109,28 +137,29 @@ def test_wider_bins_are_compared_in_the_narrower_ones(monkeypatch: pytest.Monkey
     counts = table(6_000, columns=3, bins=6)
     places = np.array([0, 0, 1, 1, 2, 2])
     layout = replace(counts.layout, sizes=(3, 3, 3))
-    wide = counts.merge(layout, [places] * 3)
     narrow = race(counts)
-    one = PlanRace(
-        wide, Plausibility(layout=layout, masks=()), strongest_pairs(wide), (), set(), Promise(), 1, (narrow, [places] * 3)
-    )
-    halves = [each.merge(layout, [places] * 3) for each in narrow._halves]
-    for mine, theirs in zip(one._halves, halves, strict=True):
+    held_out = narrow.held_out.in_bins(layout, [places] * 3)
+    merged = [side.merge(layout, [places] * 3) for side in narrow.held_out.fitted]
+    for mine, theirs in zip(held_out.fitted, merged, strict=True):
         assert same_rows(mine, theirs)
-    monkeypatch.setattr(one, "_drawn", lambda generator, charge, rows, background, number: rows)
-    kept = []
+    monkeypatch.setattr(plan_race, "_drawn", lambda generator, charge, rows, *more: rows)
+    off, sides = [], narrow.held_out.fitted
     for here, there in ((0, 1), (1, 0)):
-        off = []
         for a, b in combinations(range(3), 2):
-            true, spread = narrow._halves[there].marginal((a, b)) / narrow._halves[there].total, np.zeros((6, 6))
-            rows, whole = one._halves[here].marginal((a, b)) / one._halves[here].total, [counts.marginal((c,)) for c in (a, b)]
+            true, spread = sides[there].marginal((a, b)) / sides[there].total, np.zeros((6, 6))
+            rows, whole = merged[here].marginal((a, b)) / merged[here].total, [counts.marginal((c,)) for c in (a, b)]
             for i, j in product(range(6), range(6)):
                 shares = [margin[k] / margin[places == places[k]].sum() for margin, k in zip(whole, (i, j), strict=True)]
                 spread[i, j] = rows[places[i], places[j]] * shares[0] * shares[1]
             off.append(np.abs(true - spread).sum() / 2)
-        kept.append(narrow._yardsticks[0].kept(float(np.mean(off))))
-    assert one.keeps(Fraction(2), OTHERS) == pytest.approx(np.mean(kept), abs=1e-9)
-    assert np.mean(kept) < 0.9 < (one.cheapest(Fraction(2), OTHERS).kept or 0)  # in its own bins it keeps nearly all
+    raced = narrow.at(Fraction(2))
+    background = Background(plausibility=Plausibility(layout=layout, masks=()), ordered=())
+    kept = held_out.kept(narrow.generator(raced.told, raced.purse), ANY_CHARGE, background, print)
+    assert kept is not None
+    assert kept.in_first_bins
+    assert "measured in the narrower bins of the first draft" in kept.words
+    assert kept.off == pytest.approx(np.mean(off), abs=1e-9)
+    assert (kept.share or 1) < 0.9 < narrow.at(Fraction(2)).share  # narrow fits give back all of their rows here
 
 
 def same_rows(one: Counts, other: Counts) -> bool:
@@ -139,41 +168,122 @@ def same_rows(one: Counts, other: Counts) -> bool:
     )
 
 
+def codes(rows: int, seed: int = 7) -> pd.DataFrame:
+    """Columns of numbers and of codes that hang on two hidden numbers: pairs have more cells than noise leaves."""
+    random = np.random.default_rng(seed)
+    hidden = random.normal(size=(rows, 2))
+    found = {}
+    for place in range(6):
+        value = hidden[:, place % 2] + random.normal(0, 0.6, rows)
+        found[f"q{place}"] = (value * 10 + 50).round().astype(int) if place % 3 else np.digitize(value, np.linspace(-2, 2, 20))
+    return pd.DataFrame(found)
+
+
 @pytest.mark.slow
-def test_no_draft_is_beaten_by_another_that_was_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of few rows in many bins: the draft is the one that keeps most at epsilon 2, and nobody pays more for less."""
-    random = np.random.default_rng(3)
-    factor = random.normal(size=(3_000, 2))
-    made = {f"q{i}": np.digitize(factor[:, i % 2] + random.normal(0, 0.6, 3_000), np.linspace(-2, 2, 12)) for i in range(10)}
-    pd.DataFrame({name: np.array(list("abcdefghijklm"))[each] for name, each in made.items()}).to_csv(
-        tmp_path / "many.csv", index=False
-    )
-    tried: list[tuple[Fraction, float]] = []
-    asked = PlanRace.keeps
+@pytest.mark.parametrize("rows", [2_000, 6_000, 16_000])
+def test_no_draft_that_could_be_tried_beats_the_one_that_is_written(tmp_path: Path, rows: int) -> None:
+    """All bins at all epsilons, each with tables that are looked for anew: none keeps more for less."""
+    codes(rows).to_csv(tmp_path / "codes.csv", index=False)
+    held = list[Drafting]()
 
-    def keeps(self: PlanRace, total: Fraction, others: Fraction) -> float | None:
-        tried.append((total, kept := asked(self, total, others)))  # type: ignore[arg-type]
-        return kept
+    def noted(*asked: object, tried: Callable[..., Tried] = drafts.in_fitting_bins) -> Tried:
+        held.append(asked[0])  # type: ignore[arg-type]
+        return tried(*asked)
 
-    monkeypatch.setattr(PlanRace, "keeps", keeps)
-    configuration, _, found = write_draft("many", tmp_path / "many.csv", tmp_path, unit="row")
-    limit = load_spec(configuration).limit
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drafts, "in_fitting_bins", noted)
+        configuration, _, written = write_draft("codes", tmp_path / "codes.csv", tmp_path, unit="row")
+    first, limit = held[0], load_spec(configuration).limit
     assert limit is not None
-    assert limit <= 2
-    share = re.search(r"measured in the narrower bins it keeps (\d+)%", found.smaller)
-    assert share is not None
-    assert len(tried) > 1  # in wider bins, too
-    assert int(share[1]) / 100 >= max(kept for total, kept in tried if total <= limit) - 0.05
+    chosen = in_order_of_use(candidates_of(first, Fraction(2), Fraction(0)))[0]
+    assert chosen.raced.total == limit <= 2
+    assert ("wider bins" in written.smaller) == bool(chosen.least)
+    everything = [first]
+    for floor in FLOORS:
+        wider = floored(first.columns, first.begun.table, floor)
+        everything.append(first.of(wider, first.left_out, narrower=first))
+    for drafting in everything:
+        for total in (Fraction(1, 2), Fraction(7, 10), Fraction(1), Fraction(7, 5), Fraction(2)):
+            assert total >= limit or drafting.begun.race.at(total).share <= chosen.raced.share + CLEARLY
 
 
+def begun(path: Path, key: str) -> Ground:
+    file = read_public_file(path)
+    columns, left_out, dated = drafted_columns(file, {}, key, AS_KEY)
+    unit = UnitAnswer.of(key, file.columns).ordered(file, dated)
+    return Drafting("visits", file, columns, left_out, lambda doing: None, unit).begun
+
+
+def test_rows_of_persons_are_judged_by_all_rows_of_other_persons(tmp_path: Path) -> None:
+    """Of each half of the persons a release has one row of each, and the other half is compared with all of its rows. The bits
+    of a person's number stand in each of her rows, so that a slow count of cells tells whose rows they are."""
+    random = np.random.default_rng(4)
+    times = random.integers(1, 6, 256)
+    who = np.repeat(np.arange(256), times)
+    bits = {f"bit{place}": np.array(["no", "yes"])[who >> place & 1] for place in range(8)}
+    table = pd.DataFrame({"person": [f"p{number}" for number in who], **bits, "visit": random.choice(list("abc"), len(who))})
+    table.sample(frac=1, random_state=1).to_csv(tmp_path / "visits.csv", index=False)
+    ground = begun(tmp_path / "visits.csv", "person")
+    held_out, names = ground.race.held_out, ground.table.layout.columns
+    assert {*names} == {*bits, "visit"}
+    assert held_out.of_all_rows
+    places = [names.index(name) for name in bits]
+    persons = [
+        dict(zip(zip(*(side.project(places).bins), strict=True), side.project(places).counts, strict=True))
+        for side in (*held_out.fitted, *held_out.comparison.sides)
+    ]
+    for side, whole in zip(persons[:2], persons[2:], strict=True):
+        assert side.keys() == whole.keys()  # the same persons are fitted and, with all of their rows, compared
+        assert set(side.values()) == {1}
+    assert not persons[0].keys() & persons[1].keys()  # nobody is in both halves
+    assert sum(map(len, persons[:2])) == 256
+    assert sorted([*persons[2].values(), *persons[3].values()]) == sorted(times.tolist())
+
+
+def test_what_is_kept_of_persons_says_so() -> None:
+    assert "all rows of the persons of the other half" in replace(kept(0.6), of_all_rows=True).words
+    assert "all rows of the persons" not in kept(0.6).words
+
+
+@pytest.mark.slow
+def test_rows_of_persons_that_are_worse_than_independent_columns_are_no_draft(tmp_path: Path) -> None:
+    """The ill have many rows each, and one row of each person tells little of all rows."""
+    random = np.random.default_rng(8)
+    times = random.choice([1, 12], 1_500)
+    ill = np.repeat(times > 1, times)
+    states = {f"state{k}": np.where(random.random(len(ill)) < np.where(ill, 0.8, 0.2), "yes", "no") for k in range(4)}
+    table = pd.DataFrame({"person": np.repeat(np.arange(1_500), times), **states})
+    table.to_csv(tmp_path / "panel.csv", index=False)
+    with pytest.raises(InputError, match=r"say less about all rows than independent columns do\. .* leans .*`--unit person:3`"):
+        write_draft("panel", tmp_path / "panel.csv", tmp_path, unit="person")
+
+
+@pytest.mark.slow
+def test_rows_of_persons_are_drawn_at_random_where_the_first_ones_are_others(tmp_path: Path) -> None:
+    """The first of four visits has another state than later ones: one of each person at random is as all rows are."""
+    random = np.random.default_rng(9)
+    visit = np.tile(np.arange(4), 1_000)
+    table = {
+        "person": np.repeat(np.arange(1_000), 4),
+        "day": (pd.Timestamp("2020-01-01") + pd.to_timedelta(visit * 300 + random.integers(0, 90, 4_000), "D")).astype(str),
+        "state": np.array(list("abcd"))[visit],
+        "drug": np.where(random.random(4_000) < 0.5, np.array(list("pqrs"))[visit], random.choice(list("pqrs"), 4_000)),
+    }
+    pd.DataFrame(table).to_csv(tmp_path / "stays.csv", index=False)
+    configuration, _, written = write_draft("stays", tmp_path / "stays.csv", tmp_path, unit="person")
+    assert load_spec(configuration).unit.first_by == "random"
+    assert written.unit is not None
+    assert "one is drawn at random" in written.unit.doubt
+
+
+@pytest.mark.slow
 def test_more_than_two_is_asked_about() -> None:
     one = race(table(250))
-    raced = one.cheapest(Fraction(5), OTHERS, Fraction(3))
-    kept = one.figure(raced)
-    assert kept is not None
-    words = plan_words(one, raced, kept, OTHERS, asks=True)
-    assert re.search(r"QUESTION: is that worth an epsilon of 5\? At epsilon 2 fits keep \d+%\. `--epsilon 2` drafts it", words)
-    assert "QUESTION" not in plan_words(one, raced, kept, OTHERS)
+    raced = one.at(Fraction(5))
+    words = plan_words(one, raced, "It keeps little.", 0.5, 0.314)
+    assert "QUESTION: is that worth an epsilon of 5? At epsilon 2 fits keep 31%. `--epsilon 2` drafts it." in words
+    assert "QUESTION" not in plan_words(one, raced, "It keeps little.", 0.5)
+    assert "QUESTION" not in plan_words(one, one.at(Fraction(2)), "It keeps little.", 0.5, 0.314)
 
 
 def _digits(counts: Counts) -> list[np.ndarray]:
@@ -204,22 +314,19 @@ def test_budgets_of_tables_have_three_digits_and_are_never_above_what_is_left() 
 
 
 @pytest.mark.slow
-def test_the_words_say_what_is_kept_at_which_epsilon_more_would_be_and_which_columns_take_most() -> None:
+def test_the_words_say_what_is_kept_and_which_columns_take_most() -> None:
     counts = table(1_000, bins=4)
     wide = Counts.of(replace(counts.layout, sizes=(12, *counts.layout.sizes[1:])), _digits(counts))
     one = race(wide)
-    raced = one.cheapest(Fraction(1), OTHERS)
-    assert raced.kept is not None
-    assert raced.kept < 0.8
-    kept = one.figure(raced)
+    raced = one.at(Fraction(1))
+    kept = one.kept(raced, final=True)
     assert kept is not None
     assert kept.share is not None
-    words = plan_words(one, raced, kept, OTHERS)
+    assert kept.share < 0.8
+    words = plan_words(one, raced, kept.words, kept.share)
     assert "costs at most epsilon 1, delta 1e-9" in words
+    assert len(re.findall(r"keeps? \d+%", words)) == 1  # one figure, and nothing that was not measured
     assert f"keeps {max(0, kept.share):.0%}" in words
-    reached = one.reached(raced, OTHERS)
-    assert reached is not None
-    assert f"80% would take an epsilon of about {float(reached):g}" in words
     tables = [(columns, wide.marginal(columns).size) for columns in raced.told.tables]
     most = sorted(range(6), key=lambda column: -sum(cells for columns, cells in tables if column in columns))[:3]
     assert ", ".join(f"c{column} ({wide.layout.sizes[column]} bins)" for column in most) in words
@@ -258,41 +365,26 @@ def test_a_draft_costs_what_it_says_and_gives_the_tables_all_that_is_left(
 def test_a_generator_that_finds_its_own_tables_is_drafted_where_it_is_better(
     drafted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan_race, "_BETTER", -10)
-    monkeypatch.setattr(plan_race, "ENOUGH", 2.0)
+    monkeypatch.setattr(plan_race, "BETTER", -10)
     monkeypatch.setattr(plan_race, "PROMISED", 2.0)
     spec = load_spec(drafted("own", Promise(epsilon=Fraction(2))))
     assert [each.family for each in spec.space.generators] == ["adaptive"]
     assert not spec.publish_measurements
-    assert Fraction(9, 5) < spec.plan.total.epsilon <= 2
+    assert spec.limit is not None
+    assert spec.limit * Fraction(9, 10) < spec.plan.total.epsilon <= spec.limit <= 2
 
 
-def test_five_points_more_are_what_published_tables_are_worth() -> None:
-    purse = Purse(kind=RoundedGaussian, cost=Fraction(1, 50))
-    told = race(table(500, columns=2, bins=2)).cheapest(Fraction(1, 2), OTHERS).told
-    raced = Raced(total=Fraction(2), purse=purse, told=told, kept=0.6, good=False, prior_weight=30)
-    assert [replace(raced, adaptive=kept).family for kept in (None, 0.64, 0.66)] == [
-        "gaussian_marginals",
-        "gaussian_marginals",
-        "adaptive",
-    ]
+def test_five_points_more_are_what_published_tables_are_worth(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = race(table(500, columns=2, bins=2))
+    raced = replace(one.at(Fraction(1, 2)), kept=kept(0.6))
+    for share, family in ((0.64, "gaussian_marginals"), (0.66, "adaptive")):
+        monkeypatch.setattr(one, "kept", lambda raced, share=share: kept(share))
+        assert one.with_own_tables(raced).family == family
+    assert one.with_own_tables(replace(raced, kept=kept(0.8))).family == "gaussian_marginals"
 
 
-def test_the_prior_weight_that_keeps_most_is_drafted() -> None:
-    """Few rows at much noise: by other fits, too, the chosen weight keeps as much as the best, and more than the usual."""
-    raced = race(table(700, columns=4, bins=3), Promise(pure=True))
-    best = raced.cheapest(Fraction(5), OTHERS)
-    purse = Purse(kind=DiscreteLaplace, cost=Fraction(1, 2))
-    start = replace(best, purse=purse, kept=None, good=False, prior_weight=3_000)
-    kept = {
-        weight: np.mean([min(raced._kept(raced.generator(best.told, purse, weight), purse, number)) for number in range(3, 9)])
-        for weight in (*plan_race.PRIOR_WEIGHTS, 3_000)
-    }
-    assert max(kept.values()) > kept[3_000] + 0.1
-    found = raced._weighted(start)
-    assert kept[found.prior_weight] >= max(kept.values()) - 0.03
-    assert found.kept == raced._kept(raced.generator(best.told, purse, found.prior_weight), purse)[0]
-    assert raced._weighted(found).prior_weight == found.prior_weight
+def kept(share: float) -> Kept:
+    return Kept(share=share, error=0.0, off=0.1, independent=0.2, sample=0.05, strong=1)
 
 
 @pytest.mark.parametrize("typed", ["0", "-1", "two", "nan", "0.49", "101", "1e9"])

@@ -74,7 +74,7 @@ def test_a_wide_survey_of_few_rows_is_drafted_smaller_and_says_so(wide: tuple[Pa
     assert found.smaller.startswith("Too many columns for so few rows at this epsilon: in fits to all 14 columns (300 rows")
     assert f"So this draft has {len(found.columns)} of the 14 columns" in found.smaller
     before, after = found.smaller.split("So this draft has")
-    shares = re.compile(r"(\d+\.\d)% of the rows are in a wrong cell .* where independent columns have (\d+\.\d)%;")
+    shares = re.compile(r"(\d+\.\d)% of the rows are in a wrong cell .* where independent columns have (\d+\.\d)%\.")
     (off, alone), (now, beside) = ([float(one) for one in shares.search(text).groups()] for text in (before, after))
     assert off > alone
     assert now <= beside
@@ -128,16 +128,7 @@ def test_a_draft_with_all_columns_does_not_say_that_it_has_some() -> None:
 
 
 def standing(*, bins: float = 0.01, judged: bool = True, **changes: object) -> DraftStanding:
-    kept = {
-        "every": 0.9,
-        "strongest": 0.9,
-        "error": 0.01,
-        "off": 0.02,
-        "independent": 0.1,
-        "sample": 0.01,
-        "strong": 3,
-        "lost": (),
-    }
+    kept = {"share": 0.9, "error": 0.01, "off": 0.02, "independent": 0.1, "sample": 0.01, "strong": 3}
     return DraftStanding(bins=bins, judged=judged, kept=Kept(**{**kept, **changes}))  # type: ignore[arg-type]
 
 
@@ -146,18 +137,18 @@ def standing(*, bins: float = 0.01, judged: bool = True, **changes: object) -> D
     [
         ({}, True),
         ({"judged": False}, False),  # no criterion tells it from independent columns
-        ({"every": LEAST_KEPT + 1e-9}, True),
-        ({"every": LEAST_KEPT - 1e-9}, False),
-        ({"strongest": LEAST_OF_STRONGEST + 1e-9}, True),
-        ({"strongest": LEAST_OF_STRONGEST - 1e-9}, False),
-        ({"every": -0.01}, False),  # below independent columns there is no draft
+        ({"share": LEAST_KEPT + 1e-9}, True),
+        ({"share": LEAST_KEPT - 1e-9}, False),
+        ({"share": LEAST_OF_STRONGEST + 1e-9, "strongest_alone": True}, True),
+        ({"share": LEAST_OF_STRONGEST - 1e-9, "strongest_alone": True}, False),
+        ({"share": -0.01}, False),  # below independent columns there is no draft
+        ({"share": 0.01, "of_all_rows": True}, True),  # how rows of persons lean is no loss of a fit
+        ({"share": -0.01, "of_all_rows": True}, False),
         ({"bins": MOST_OFF + 1e-9}, False),
         ({"bins": MOST_OFF + 1e-9, "strong": 0, "judged": False}, False),
-        ({"every": -1.0, "strongest": -1.0, "strong": 0, "judged": False}, True),  # there is nothing to lose
-        ({"every": -math.inf}, False),
-        ({"every": None}, True),  # of all pairs another sample has as much: they tell nothing
-        ({"every": None, "strongest": 0.0}, False),
-        ({"every": None, "strongest": None, "judged": False}, True),  # weaker associations never cost more
+        ({"share": -1.0, "strong": 0, "judged": False}, True),  # there is nothing to lose
+        ({"share": -math.inf}, False),
+        ({"share": None, "judged": False}, True),  # weaker associations never cost more
     ],
 )
 def test_what_a_good_draft_is(changes: dict[str, object], good: bool) -> None:
@@ -261,14 +252,11 @@ def test_where_too_little_is_kept_bins_are_wider_and_the_narrower_ones_can_be_ha
     """At half of the usual epsilon the noise of 30 times 30 codes hides how four of them are associated."""
     diagnoses(4000).to_csv(tmp_path / "public.csv", index=False)
     configuration, _, found = write_draft("codes", tmp_path / "public.csv", tmp_path, promise=Promise(epsilon=Fraction(1)))
-    assert re.search(
-        r"In narrower bins fits keep \d+% of the associations at epsilon 1. So in this draft 'code_0'", found.smaller
-    )
-    narrow = re.search(r"In narrower bins fits keep (\d+)%", found.smaller)
-    kept = re.search(r"measured in the narrower bins it keeps (\d+)%", found.smaller)
-    assert narrow is not None
+    assert found.smaller.startswith("In this draft the bins of 'code_0', 'code_1', 'code_2', 'code_3' are wider")
+    others = [int(share) for share in re.findall(r"the first bins at epsilon 1 (\d+)%", found.smaller)]
+    kept = re.search(r"keeps (\d+)% of the pairwise associations in the other half, measured in the narrower bins", found.plan)
     assert kept is not None
-    assert int(kept[1]) > int(narrow[1])
+    assert int(kept[1]) > max(others)
     text = configuration.read_text(encoding="utf-8")
     assert 'code_0 = ["common"]' in text
     spec = load_spec(configuration)
