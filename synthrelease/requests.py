@@ -1,7 +1,24 @@
 """What a person asks of a command: one frozen value, which the Python function, the command and the desk share.
 
-The section "Attributes" of a request has the help of its options: the command line takes it from there. What a name and a type
-do not say of an option (its metavariable, its limits, another name) stands beside the type, as an `Option`.
+The section "Attributes" of a request has the help of its options, and the section "Parameters" of a function that of a command
+without a request: the command line takes it from there. What a name and a type do not say of an option (its metavariable, its
+limits, another name) stands beside the type, as an `Option`. Parameters that many commands have are described here:
+
+Parameters
+----------
+config : Configuration of the release (TOML).
+table : Read this table of the database. Overrides table in [input].
+members : Read the members from this file (only with [members]). By default --data holds both.
+quasi_identifiers : Assume that an intruder knows these columns. By default none.
+jobs : Run this many processes in parallel.
+backend : Count the files of a table on this machine (loky) or on a cluster (dask).
+address : Connect to this Dask scheduler in the enclave, such as tls://10.0.0.5:8786 (needs --backend dask). By default none.
+unrehearsed : Accept files that were not rehearsed as they are. By default they are refused.
+expect_head : Refuse a ledger that lacks this head from your logbook (16 digits or more). By default heads are not compared.
+sign : Sign the files with this private key (see keygen). By default unsigned.
+password_file : Read the password of the key from the first line of this file. By default the key has no password.
+folder : Released folder.
+as_json : Print JSON for programs. By default text.
 """
 
 from __future__ import annotations
@@ -30,7 +47,6 @@ class Option:
     positional : whether the parameter is an argument without a name.
     comma : whether the value is a list of names with commas between them.
     hidden : whether the parameter is for Python alone.
-    help : the words of a parameter that many commands have, where their docstrings have none of their own.
     """
 
     metavar: str | None = None
@@ -40,13 +56,13 @@ class Option:
     positional: bool = False
     comma: bool = False
     hidden: bool = False
-    help: str = ""
 
 
 Text = Annotated[str, Option(metavar="TEXT")]
 File = Annotated[Path, Option(metavar="FILE")]
 Folder = Annotated[Path, Option(metavar="DIR")]
-ReleasedFolder = Annotated[Path, Option(metavar="DIR", positional=True, help="Released folder.")]
+Key = Annotated[Path, Option(metavar="KEY")]
+TableName = Annotated[str, Option(metavar="NAME")]
 Data = Annotated[str, Option(metavar="DATA")]
 Public = Annotated[str, Option(metavar="FILE")]
 From = Annotated[str, Option(metavar="FILE", flags=("--from",))]
@@ -56,49 +72,10 @@ Minutes = Annotated[float, Option(least=0.01)]
 Seed = Annotated[int, Option(least=0)]
 Epsilon = Annotated[str, Option(metavar="EPS")]
 Delta = Annotated[str, Option(metavar="DELTA")]
-Config = Annotated[Path, Option(metavar="CONFIG", positional=True, help="Configuration of the release (TOML).")]
+Config = Annotated[Path, Option(metavar="CONFIG", positional=True)]
 ConfigOption = Annotated[Path, Option(metavar="CONFIG")]
-TableName = Annotated[
-    str | None, Option(metavar="NAME", help="Read this table of the database. Overrides table in [input].")
-]  # fmt: skip
-MembersFile = Annotated[
-    str | None,
-    Option(metavar="FILE", help="Read the members from this file (only with [members]). By default --data holds both."),
-]
-PublicData = Annotated[
-    str, Option(metavar="FILE", help="Read this PUBLIC file or database, which has the columns of the private one.")
-]
-KnownColumns = Annotated[
-    tuple[str, ...],
-    Option(metavar="A,B,...", comma=True, help="Assume that an intruder knows these columns. By default none."),
-]
-Jobs = Annotated[int, Option(least=1, help="Run this many processes in parallel.")]
-Backend = Annotated[str, Option(help="Count the files of a table on this machine (loky) or on a cluster (dask).")]
-Address = Annotated[
-    str | None,
-    Option(
-        help="Connect to this Dask scheduler in the enclave, such as tls://10.0.0.5:8786 (needs --backend dask). By default "
-        "none."
-    ),
-]
-Json = Annotated[bool, Option(flags=("--json",), help="Print JSON for programs. By default text.")]
-Unrehearsed = Annotated[bool, Option(help="Accept files that were not rehearsed as they are. By default they are refused.")]
-ExpectedHead = Annotated[
-    str | None,
-    Option(
-        help="Refuse a ledger that lacks this head from your logbook (16 digits or more). By default heads are not compared."
-    ),
-]
-Sign = Annotated[
-    Path | None, Option(metavar="KEY", help="Sign the files with this private key (see keygen). By default unsigned.")
-]  # fmt: skip
-Password = Annotated[
-    Path | None,
-    Option(
-        metavar="FILE",
-        help="Read the password of the key from the first line of this file. By default the key has no password.",
-    ),
-]
+ReleasedFolder = Annotated[Path, Option(metavar="DIR", positional=True)]
+Json = Annotated[bool, Option(flags=("--json",))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,8 +84,8 @@ class TableRequest:
 
     config: Config
     data: Data
-    table: TableName = None
-    members: MembersFile = None
+    table: TableName | None = None
+    members: Public | None = None
 
     @property
     def source(self) -> Source:
@@ -135,18 +112,18 @@ class ReleaseRequest(TableRequest):
     """
 
     out: Folder
-    backend: Backend = "loky"
-    address: Address = None
-    jobs: Jobs = 1
+    backend: str = "loky"
+    address: str | None = None
+    jobs: Number = 1
     shortlist: File | None = None
     ledger: File | None = None
     split_key: File | None = None
     dataset: str | None = None
-    expect_head: ExpectedHead = None
-    sign: Sign = None
-    password_file: Password = None
+    expect_head: str | None = None
+    sign: Key | None = None
+    password_file: File | None = None
     archive: Annotated[Path | None, Option(metavar="ZIP")] = None
-    unrehearsed: Unrehearsed = False
+    unrehearsed: bool = False
     rows: Number | None = None
     nobodys: Annotated[bool, Option(hidden=True)] = False
 
@@ -160,6 +137,7 @@ class RehearsalRequest(TableRequest):
 
     Attributes
     ----------
+    data : Read this PUBLIC file or database, which has the columns of the private one.
     out : Write the results to this folder. A rehearsal that is there goes on.
     target : Keep configurations that are accepted at least this often.
     keep : Put at most this many configurations on the shortlist.
@@ -174,9 +152,9 @@ class RehearsalRequest(TableRequest):
     width : Stop attempts of a configuration when the interval of its acceptance is no wider than this.
     """
 
-    data: PublicData
+    data: Public
     out: Folder
-    jobs: Jobs = 1
+    jobs: Number = 1
     target: Annotated[float, Option(least=0.001, most=0.999)] = 0.1
     keep: Number = 10
     minutes: Minutes | None = None
@@ -184,9 +162,9 @@ class RehearsalRequest(TableRequest):
     noise_level: Annotated[float, Option(least=0.001, most=0.499)] = 0.05
     nothing: Annotated[float, Option(least=0.0001, most=0.9)] = 0.05
     copies: Annotated[int, Option(least=0)] = 3
-    quasi_identifiers: KnownColumns | None = None
-    backend: Backend = "loky"
-    address: Address = None
+    quasi_identifiers: Names | None = None
+    backend: str = "loky"
+    address: str | None = None
     adopt: bool = False
     width: Annotated[float, Option(hidden=True)] = 0.25
 
@@ -200,6 +178,7 @@ class ComparisonRequest(TableRequest):
 
     Attributes
     ----------
+    data : Read this PUBLIC file or database, which has the columns of the private one.
     method : Compare with this method: swapping, sequential, dami, independent, imputation, post-stratification or members. May
         be repeated. By default all.
     out : Write all statistics to this new .json or .csv file. By default none.
@@ -211,17 +190,17 @@ class ComparisonRequest(TableRequest):
     seed : Set the random seed. The same seed gives the same statistics.
     """
 
-    data: PublicData
+    data: Public
     method: Annotated[tuple[str, ...], Option(metavar="NAME")] = ()
     out: File | None = None
     shortlist: File | None = None
     copies: Number = 3
-    quasi_identifiers: KnownColumns | None = None
+    quasi_identifiers: Names | None = None
     swap: Names | None = None
     swap_key: Names | None = None
     swap_rate: float = 0.05
     seed: Seed = 1
-    jobs: Jobs = 1
+    jobs: Number = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,6 +209,7 @@ class AllocationRequest(TableRequest):
 
     Attributes
     ----------
+    data : Read this PUBLIC file or database, which has the columns of the private one.
     total : Divide this epsilon of the whole release. By default that of the specification.
     success : Find the least epsilon at which this share of tries succeeds, such as 0.95. By default --total is divided.
     afresh : Find tables and sums from the criteria. By default use those of the generators.
@@ -240,7 +220,7 @@ class AllocationRequest(TableRequest):
     out : Write the outcome to this new JSON file. By default only print it.
     """
 
-    data: PublicData
+    data: Public
     total: Epsilon | None = None
     success: Annotated[float | None, Option(least=0.05, most=0.99)] = None
     afresh: bool = False
@@ -249,7 +229,7 @@ class AllocationRequest(TableRequest):
     minutes: Minutes = 6
     seed: Seed = 1
     out: File | None = None
-    jobs: Jobs = 1
+    jobs: Number = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,13 +258,13 @@ class DraftRequest:
     name: Annotated[str, Option(metavar="NAME", positional=True)]
     public: From
     codebook: File | None = None
-    table: TableName = None
+    table: TableName | None = None
     only: Names | None = None
     leave_out: Names = ()
     unit: Annotated[str | None, Option(metavar="row|KEY[:K]")] = None
     epsilon: Annotated[str | None, Option(metavar="E")] = None
     pure: bool = False
-    members: MembersFile = None
+    members: Public | None = None
     key: Annotated[str | None, Option(metavar="COLUMN")] = None
     areas: Annotated[str | None, Option(metavar="A>B")] = None
     important: Names = ()
@@ -303,9 +283,9 @@ def check_cluster(backend: str, address: str | None) -> None:
 
 
 def help_texts(of: Callable[..., Any]) -> dict[str, str]:
-    """The help of each parameter of a command: of its docstring, of that of a class it inherits from, or of its `Option`."""
+    """The help of each parameter of a command: of its docstring, of that of a class it inherits from, or of this module."""
     owners = reversed(of.__mro__) if isinstance(of, type) else [of]
-    found = {name: option.help for name, option in shown_options(of).items()}
+    found = entries(__doc__ or "", "Parameters")
     for owner in owners:
         text = owner.__doc__ or ""
         found |= {**entries(text, "Attributes"), **entries(text, "Parameters")}

@@ -25,7 +25,7 @@ from synthrelease.sources.paths import without_secrets
 def _print_version(asked: bool) -> None:
     """The number that stands in every document that it writes."""
     if asked:
-        screen.print(f"synthrelease {__version__}", highlight=False)
+        screen.print(f"synthrelease {__version__}")
         raise typer.Exit
 
 

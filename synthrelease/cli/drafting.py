@@ -15,7 +15,7 @@ from synthrelease.cli.terminal import progress_bars, screen
 from synthrelease.data.texts import quoted_path, visible
 from synthrelease.errors import InputError, listing, so_many
 from synthrelease.privacy.plan import loss_text
-from synthrelease.requests import Config, DraftRequest, File, Folder, From, MembersFile, Option, TableName
+from synthrelease.requests import Config, DraftRequest, File, Folder, From, Option, Public, TableName
 from synthrelease.resources import library
 
 if TYPE_CHECKING:
@@ -139,14 +139,14 @@ def init(request: DraftRequest) -> None:
     for shown in _what_became(found, {because for because, times in together.items() if times > ONE_BY_ONE}):
         screen.print(shown)
     if found.smaller:
-        screen.print(found.smaller, style="yellow", highlight=False)
-    screen.print(found.plan, style="bold", markup=False, highlight=False)
+        screen.print(found.smaller, style="yellow")
+    screen.print(found.plan, style="bold")
     for line in carried_lines(load_spec(configuration), found.n_rows):
-        screen.print(line, markup=False, highlight=False, soft_wrap=True)
+        screen.print(line, soft_wrap=True)
     for because, times in together.items():
         if times > ONE_BY_ONE:
             names = list(dict.fromkeys(left.source for left in gone if left.because == because))
-            screen.print(f"Left out, each because {because}: {listing(names)}. The draft names them all.", highlight=False)
+            screen.print(f"Left out, each because {because}: {listing(names)}. The draft names them all.")
     if found.unit is None:
         keys = [f"{each.source!r}" for each in found.left_out if each.rows_of_one > 1]
         shared = f" Rows share the values of {', '.join(keys[:6])}." if keys else ""
@@ -157,9 +157,9 @@ def init(request: DraftRequest) -> None:
             style="yellow",
         )
     elif found.unit.doubt:
-        screen.print(f"Doubtful: {found.unit.doubt}", style="yellow", markup=False, highlight=False)
+        screen.print(f"Doubtful: {found.unit.doubt}", style="yellow")
     for column in found.doubtful:
-        screen.print(f"Doubtful: {column.name!r}: {column.doubt}.", style="yellow", markup=False, highlight=False)
+        screen.print(f"Doubtful: {column.name!r}: {column.doubt}.", style="yellow")
     screen.print(
         f"Wrote {str(configuration)} and {str(acceptance)}. Go through every line of both, then try "
         f"`synthrelease plan {quoted_path(configuration)}`. An editor that knows the line `#:schema` explains their settings."
@@ -201,21 +201,18 @@ def leave_out(
 
     found = leave_out(config, columns, dry_run=dry_run)
     screen.print("Would be taken out:" if dry_run else "Taken out:")
-    for text in found.taken:
-        screen.print(f"- {text}", highlight=False)
+    screen.bullets(found.taken)
     if found.to_look_at:
         screen.print("Left to you:")
-    for text in found.to_look_at:
-        screen.print(f"- {text}", highlight=False)
+    screen.bullets(found.to_look_at)
     wrote = "Nothing was written." if dry_run else f"Wrote {found.paths[0]} and {found.paths[1]}."
     screen.print(
         f"{wrote} The release costs {loss_text(found.after)}, as planned now; before {loss_text(found.before)}. Thresholds and "
         "shortlists were found with the columns: rehearse anew.",
-        highlight=False,
     )
 
 
-def numbers(config: Config, public: From, members: MembersFile = None, table: TableName = None) -> None:
+def numbers(config: Config, public: From, members: Public | None = None, table: TableName | None = None) -> None:
     """Set the representative value of each bin that has none. Use it after you edit bins.
 
     The value is the mean of the rows of a PUBLIC file in the bin. Values that the configuration has stay. Values of removed
@@ -235,7 +232,7 @@ def numbers(config: Config, public: From, members: MembersFile = None, table: Ta
     layout = None if positions is None else FixedWidthTable.model_validate(positions)
     filled = fill_numbers(config, *read_public_tables(public, members, table, layout))
     for name, means in filled.added.items():
-        screen.print(f"{name}: {', '.join(f'{label} = {mean:.12g}' for label, mean in means.items())}", highlight=False)
+        screen.print(f"{name}: {', '.join(f'{label} = {mean:.12g}' for label, mean in means.items())}")
     gone = f" {so_many(filled.removed, 'number')} of bins that are gone went." if filled.removed else ""
     wrote = f"Wrote {filled.path}." if filled.added or filled.removed else "Every bin has its number already."
-    screen.print(f"{wrote}{gone}", highlight=False)
+    screen.print(f"{wrote}{gone}")

@@ -59,9 +59,9 @@ def _print_indented(part: str | Copied | Text | Table | Tree) -> None:
     from rich.padding import Padding
 
     if isinstance(part, Copied):
-        screen.print(" " * INDENT + part.text, highlight=False, soft_wrap=True)
+        screen.print(" " * INDENT + part.text, soft_wrap=True)
     else:
-        screen.print(Padding(part, (0, 0, 0, INDENT), expand=False), highlight=False)
+        screen.print(Padding(part, (0, 0, 0, INDENT), expand=False))
 
 
 def _made(document: ReleaseDocument) -> Iterator[str]:

@@ -6,7 +6,6 @@ audit: the guarantee put to the test.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
@@ -17,7 +16,7 @@ import typer
 
 from synthrelease.cli.terminal import err, progress_bars, screen
 from synthrelease.errors import InputError, VerificationFailed
-from synthrelease.requests import Config, File, Folder, Jobs, Json, Option, Password, ReleasedFolder, Sign, Text
+from synthrelease.requests import Config, File, Folder, Json, Key, Number, Option, ReleasedFolder, Text
 
 if TYPE_CHECKING:
     from synthrelease.answers.bounds import Bound
@@ -44,7 +43,7 @@ class AuditPart(StrEnum):
 
 def audit(
     out: File | None = None,
-    jobs: Jobs = 1,
+    jobs: Number = 1,
     hours: Annotated[float | None, Option(least=0.01)] = None,
     draws: Annotated[int | None, Option(least=50)] = None,
     part: list[AuditPart] | None = None,
@@ -102,8 +101,7 @@ def audit(
             progress=progress,
         )
     if out is not None:
-        out.write_text(json.dumps(result.document(), indent=2) + "\n", encoding="utf-8")
-        screen.print(f"Every figure is in {str(out)}.")
+        _write_figures(out, result.document())
     _print_result(result)
     if not result.passed:
         for name in result.violations:
@@ -115,31 +113,31 @@ def audit(
 
 
 def _compare_laws(library: str, draws: int | None, out: Path | None) -> None:
-    """Draws of both libraries against the exact laws."""
-    from rich.table import Table
-
+    """Compare draws of both libraries with the exact laws."""
     from synthrelease.studio.audit.against import DRAWS, compare_laws
 
     with progress_bars() as progress:
-        found = compare_laws(library, draws=draws or DRAWS, progress=progress)
-    table = Table("law", "draws", "p of synthrelease", f"p of {library}", title="Draws against exact laws, chi-square")
-    for each in found:
-        table.add_row(each.name, f"{each.draws:,}", f"{each.ours:.3g}", f"{each.theirs:.3g}")
-    screen.print(table)
+        laws = compare_laws(library, draws=draws or DRAWS, progress=progress)
+    screen.table(
+        ("law", "draws", "p of synthrelease", f"p of {library}"),
+        ((law.name, f"{law.draws:,}", f"{law.ours:.3g}", f"{law.theirs:.3g}") for law in laws),
+        title="Draws against exact laws, chi-square",
+    )
     if out is not None:
-        rows = [{**asdict(each), "agrees": each.agrees} for each in found]
-        out.write_text(json.dumps({"against": library, "laws": rows}, indent=2) + "\n", encoding="utf-8")
-        screen.print(f"Every figure is in {str(out)}.")
-    if off := [each.name for each in found if not each.agrees]:
-        for name in off:
+        _write_figures(out, {"against": library, "laws": [{**asdict(law), "agrees": law.agrees} for law in laws]})
+    if different := [law.name for law in laws if not law.agrees]:
+        for name in different:
             err.print(f"Draws that do not follow the law: {name}.", style="red")
         raise typer.Exit(CONTRADICTED)
-    screen.print(f"Both follow all {len(found)} laws.")
+    screen.print(f"Both follow all {len(laws)} laws.")
+
+
+def _write_figures(out: Path, figures: object) -> None:
+    out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    screen.print(f"Every figure is in {str(out)}.")
 
 
 def _print_result(result: AuditResult) -> None:
-    from rich.table import Table
-
     if result.sensitivities:
         _print_sensitivities(result)
     if result.laws:
@@ -154,100 +152,94 @@ def _print_result(result: AuditResult) -> None:
     if result.findings:
         _print_findings(result)
     if result.power:
-        table = Table("fault", "draws", "found", "probability, at least", title="Power")
-        for part in result.power:
-            table.add_row(part.name, f"{part.draws:,}", f"{part.found} of {part.repeats}", f"{part.at_least:.4f}")
-        screen.print(table)
+        screen.table(
+            ("fault", "draws", "found", "probability, at least"),
+            (
+                (part.name, f"{part.draws:,}", f"{part.found} of {part.repeats}", f"{part.at_least:.4f}")
+                for part in result.power
+            ),
+            title="Power",
+        )
 
 
 def _print_sensitivities(result: AuditResult) -> None:
-    from rich.table import Table
-
-    table = Table(
-        "figure", "triples", "of files", "violations", "disagreements", "largest share of the bound", title="Sensitivities"
-    )
-    by_kind = defaultdict(list)
-    for part in result.sensitivities:
-        by_kind[part.kind].append(part)
-    for kind, found in by_kind.items():
-        shares = sorted({f"{float(part.largest):.3g}" for part in found}, key=float)
-        table.add_row(
-            kind,
-            f"{sum(part.triples for part in found):,}",
-            f"{sum(part.files for part in found):,}",
-            str(sum(part.violations for part in found)),
-            str(sum(part.disagreements for part in found)),
-            shares[0] if len(shares) == 1 else f"{shares[0]} to {shares[-1]}",
+    def of_kind(kind: str) -> tuple[str, ...]:
+        parts = [part for part in result.sensitivities if part.kind == kind]
+        triples, files, violations, disagreements = (
+            sum(getattr(part, name) for part in parts) for name in ("triples", "files", "violations", "disagreements")
         )
-    triples = sum(part.triples for part in result.sensitivities)
-    violations = sum(part.violations for part in result.sensitivities)
-    screen.print(table)
-    files = sum(part.files for part in result.sensitivities)
+        shares = sorted({f"{float(part.largest):.3g}" for part in parts}, key=float)
+        span = shares[0] if len(shares) == 1 else f"{shares[0]} to {shares[-1]}"
+        return kind, f"{triples:,}", f"{files:,}", str(violations), str(disagreements), span
+
+    screen.table(
+        ("figure", "triples", "of files", "violations", "disagreements", "largest share of the bound"),
+        map(of_kind, dict.fromkeys(part.kind for part in result.sensitivities)),
+        title="Sensitivities",
+    )
+    triples, files, violations = (
+        sum(getattr(part, name) for part in result.sensitivities) for name in ("triples", "files", "violations")
+    )
     screen.print(f"{triples:,} triples of tables and {files:,} of files with rows left out, {violations} violations.")
 
 
 def _print_losses(losses: Sequence[LossFinding]) -> None:
-    """The largest loss that was shown beside the claim, and how the claim divides into what noise and choices show."""
-    from rich.table import Table
-
+    """Print the largest loss that was shown beside the claim, and how the claim divides into what noise and choices show."""
     from synthrelease.studio.audit.losses import installed
 
-    honest = [loss for loss in losses if not loss.case.faulty]
-    columns = "generator", "neighbours, charge", "claimed", "shown", "shown / claimed", "of the budget: noise", "choices"
-    table = Table(*columns, title="Largest losses")
-    for loss in honest:
-        budget = float(loss.case.claim)
-        table.add_row(
-            loss.case.generator,
-            loss.case.name,
-            f"{loss.unit} {loss.claimed:.3g}",
-            f"{loss.shown:.3f}",
-            f"{loss.share:.3f}{'*' if loss.case.because else ''}",
-            f"{loss.noise / budget:.3f}",
-            f"{loss.choices / budget:.3f}",
-        )
-    screen.print(table)
+    honest, faulty = ([loss for loss in losses if loss.case.faulty is fault] for fault in (False, True))
+
+    def cells(loss: LossFinding) -> tuple[str, ...]:
+        budget, mark = float(loss.case.claim), "*" if loss.case.because else ""
+        claimed, share = f"{loss.unit} {loss.claimed:.3g}", f"{loss.share:.3f}{mark}"
+        parts = (f"{part / budget:.3f}" for part in (loss.noise, loss.choices))
+        return loss.case.generator, loss.case.name, claimed, f"{loss.shown:.3f}", share, *parts
+
+    screen.table(
+        ("generator", "neighbours, charge", "claimed", "shown", "shown / claimed", "of the budget: noise", "choices"),
+        map(cells, honest),
+        title="Largest losses",
+    )
     for because in dict.fromkeys(loss.case.because for loss in honest if loss.case.because):
         screen.print(f"* {because[0].upper()}{because[1:]}.")
-    found = [loss for loss in losses if loss.case.faulty]
     screen.print(
         f"{len(honest)} cases, {sum(loss.exceeded for loss in honest)} above the claim; "
-        f"{sum(loss.exceeded for loss in found)} of {len(found)} known faults are above it."
+        f"{sum(loss.exceeded for loss in faulty)} of {len(faulty)} known faults are above it."
     )
     if not installed():
         screen.print('MST and AIM were not looked at: their library is not installed (it comes with the extra "smartnoise").')
 
 
 def _print_findings(result: AuditResult) -> None:
-    from rich.table import Table
+    honest, faulty = ([finding for finding in result.findings if finding.case.faulty is fault] for fault in (False, True))
 
-    table = Table("mechanism", "cases", "claims", "largest proven / claimed", "above the claim", title="Cases")
-    by_family = defaultdict(list)
-    for finding in result.findings:
-        if not finding.case.faulty:
-            by_family[finding.case.family].append(finding)
-    for family, found in by_family.items():
-        claims = sorted({finding.case.claim for finding in found})
+    def of_family(family: str) -> tuple[str, ...]:
+        findings = [finding for finding in honest if finding.case.family == family]
+        claims = sorted({finding.case.claim for finding in findings})
         span = f"{claims[0]:.3g}" if len(claims) == 1 else f"{claims[0]:.3g} to {claims[-1]:.3g}"
-        above = sum(finding.exceeded for finding in found)
-        table.add_row(family, str(len(found)), span, _largest(found), str(above))
-    screen.print(table)
-    faults = [finding for finding in result.findings if finding.case.faulty]
-    if faults:
-        table = Table("known fault", "claimed", "proven", title="Faults that the audit must find")
-        for finding in faults:
-            table.add_row(finding.case.name, f"{finding.case.claim:.3g}", f"{finding.epsilon:.3g}")
-        screen.print(table)
-    honest = [finding for finding in result.findings if not finding.case.faulty]
+        above = sum(finding.exceeded for finding in findings)
+        return family, str(len(findings)), span, _largest(findings), str(above)
+
+    screen.table(
+        ("mechanism", "cases", "claims", "largest proven / claimed", "above the claim"),
+        map(of_family, dict.fromkeys(finding.case.family for finding in honest)),
+        title="Cases",
+    )
+    if faulty:
+        screen.table(
+            ("known fault", "claimed", "proven"),
+            ((finding.case.name, f"{finding.case.claim:.3g}", f"{finding.epsilon:.3g}") for finding in faulty),
+            title="Faults that the audit must find",
+        )
     screen.print(
         f"{len(honest)} cases, {sum(finding.exceeded for finding in honest)} above the claim; "
-        f"{sum(finding.exceeded for finding in faults)} of {len(faults)} known faults found. Confidence of all together: 99.9%."
+        f"{sum(finding.exceeded for finding in faulty)} of {len(faulty)} known faults found. Confidence of all together: 99.9%."
     )
 
 
-def _largest(found: list[Finding]) -> str:
-    """The largest share of its claim that a case was proven to realise."""
-    finding = max(found, key=lambda each: each.epsilon / each.case.claim if each.case.claim else each.epsilon)
+def _largest(findings: list[Finding]) -> str:
+    """Return the largest share of its claim that a case was proven to realise."""
+    finding = max(findings, key=lambda finding: finding.epsilon / finding.case.claim if finding.case.claim else finding.epsilon)
     if not finding.epsilon > 0:
         return "nothing"
     return f"{finding.epsilon:.3g} / {finding.case.claim:.3g}"
@@ -298,12 +290,10 @@ def bound(
         beside = None if estimated is None else [asdict(term) for term in (*estimated.terms, *estimated.contrasts)]
         print(json.dumps(_plain(found) | {"stated": said.word, "because": said.because, "estimated": beside}, indent=2))
     else:
-        screen.print(str(found), highlight=False)
+        screen.print(str(found))
         if estimated is not None:
-            screen.print(
-                f"\nBeside it, from noisy tables (synthrelease estimate): {estimated.short}\n", highlight=False, soft_wrap=True
-            )
-        screen.print(f"Stated: {said.word} ({said.because}).", highlight=False)
+            screen.print(f"\nBeside it, from noisy tables (synthrelease estimate): {estimated.short}\n", soft_wrap=True)
+        screen.print(f"Stated: {said.word} ({said.because}).")
 
 
 def _estimated(release: PublishedRelease, asked: QuestionTable, confidence: float) -> Estimate | None:
@@ -341,33 +331,25 @@ def _intended(folder: Path, as_json: bool) -> None:
         return
     for asked, said in found:
         more = f"; estimate: {said.estimated}" if said.estimated else ""
-        screen.print(f"{asked}: {said.word} ({said.because}){more}", highlight=False)
+        screen.print(f"{asked}: {said.word} ({said.because}){more}")
     if not found:
         screen.print("The release names no intended queries.")
 
 
-def _plain(found: Bound) -> dict[str, Any]:
-    """The figures of a bound for programs; a limit that says nothing is null."""
-    return {
-        "question": found.question,
-        "kind": found.kind,
-        "answer": found.answer,
-        "low": found.low,
-        "high": found.high,
-        "unit": found.unit,
-        "confidence": found.confidence,
-        "acceptance": found.acceptance,
-        "n_rows": found.n_rows,
-        "shares": list(found.shares) if found.kind == "count" else None,
-        "binned": None if found.binned_low is None else [found.binned_low, found.binned_high],
-        "about": found.about,
-        "measured": found.measured or None,
-        "ratios": [asdict(ratio) for ratio in found.ratios],
-        "limits": {limit.score.name: limit.limit if limit.limit < float("inf") else None for limit in found.limits},
+def _plain(bound: Bound) -> dict[str, Any]:
+    """Return the figures of a bound for programs; a limit that says nothing is null."""
+    names = ("question", "kind", "answer", "low", "high", "unit", "confidence", "acceptance", "n_rows")
+    return {name: getattr(bound, name) for name in names} | {
+        "shares": list(bound.shares) if bound.kind == "count" else None,
+        "binned": None if bound.binned_low is None else [bound.binned_low, bound.binned_high],
+        "about": bound.about,
+        "measured": bound.measured or None,
+        "ratios": [asdict(ratio) for ratio in bound.ratios],
+        "limits": {limit.score.name: limit.limit if limit.limit < float("inf") else None for limit in bound.limits},
     }
 
 
-def keygen(file: Annotated[Path, Option(metavar="KEY", positional=True)], password_file: Password = None) -> None:
+def keygen(file: Annotated[Path, Option(metavar="KEY", positional=True)], password_file: File | None = None) -> None:
     """Make a key pair for signing releases. Needs the extra `sign`.
 
     Parameters
@@ -409,16 +391,16 @@ def verify(
         raise VerificationFailed(f"{folder}: this release does not fit together. See the problems above.")
     screen.print("Nobody can check without the private file:")
     for sentence in report.beyond:
-        screen.print(f"- {printable(sentence)}", highlight=False)
-    screen.print(report.closing, style="green" if report.vouched_for else "yellow", highlight=False)
+        screen.print(f"- {printable(sentence)}")
+    screen.print(report.closing, style="green" if report.vouched_for else "yellow")
 
 
 def card(
     config: Config,
     target: Annotated[Path, Option(metavar="DIR", flags=("--out",))],
     bundle: Folder | None = None,
-    sign: Sign = None,
-    password_file: Password = None,
+    sign: Key | None = None,
+    password_file: File | None = None,
 ) -> None:
     """Preview the data card, or write a finished release again with new texts.
 
@@ -468,14 +450,14 @@ def print_outcomes(folder: Path) -> None:
 
 
 def print_report(report: Report) -> None:
-    """The checks. Texts of the files are shown with their control characters written out: they could hide what is said."""
-    from rich.table import Table
+    """Print the checks. Control characters in texts of the files are written out: they could hide what is said."""
+    from rich.text import Text
 
-    table = Table("check", "", "found", title="Verification")
+    rows = []
     for check in report.checks:
         found = "\n".join(printable(problem) for problem in check.problems) if check.problems else printable(check.found)
-        table.add_row(check.name, check.mark, found, style=None if check.passed else "red")
-    screen.print(table)
+        rows.append([Text(cell, style="" if check.passed else "red") for cell in (check.name, check.mark, found)])
+    screen.table(("check", "", "found"), rows, title="Verification")
 
 
 def printable(text: str) -> str:
@@ -548,4 +530,4 @@ def estimate(
     elif as_csv:
         print(found.csv, end="")
     else:
-        screen.print(str(found), highlight=False, soft_wrap=True)
+        screen.print(str(found), soft_wrap=True)

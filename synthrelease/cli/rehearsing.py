@@ -51,12 +51,10 @@ def compare(request: ComparisonRequest) -> None:
         write_comparison(comparison, request.out)
     _print_comparison(comparison)
     if request.out is not None:
-        screen.print(f"\nEvery figure is in {str(request.out)}.", highlight=False)
+        screen.print(f"\nEvery figure is in {str(request.out)}.")
 
 
-def _print_comparison(found: MethodComparison) -> None:
-    from rich.table import Table
-
+def _print_comparison(comparison: MethodComparison) -> None:
     from synthrelease.studio.rehearsal.compare import (
         answer_rows,
         comparison_rows,
@@ -65,35 +63,29 @@ def _print_comparison(found: MethodComparison) -> None:
         member_rows,
     )
 
-    screen.print(f"{configuration_words(found)}. Public data: nothing here protects anybody.", highlight=False)
-    headings = ("method", "epsilon", "met", "CPU", "match risk", *map(str, range(1, len(found.spec.criteria) + 1)))
-    rows = comparison_rows(found)
-    for places in _blocks(headings, rows, screen.console.width):
-        table = Table(*(headings[place] for place in places), box=None, padding=(0, 2, 0, 0))
-        for row in rows:
-            cells = [row[place] for place in places]
-            missed = [place >= FIXED and _missed(cell) for place, cell in zip(places, cells, strict=True)]
-            table.add_row(*(_shown(cell, bad) for cell, bad in zip(cells, missed, strict=True)))
+    beside = {"box": None, "padding": (0, 2, 0, 2)}
+    screen.print(f"{configuration_words(comparison)}. Public data: nothing here protects anybody.")
+    headings = ("method", "epsilon", "met", "CPU", "match risk", *map(str, range(1, len(comparison.spec.criteria) + 1)))
+    rows = comparison_rows(comparison)
+    for block in _blocks(headings, rows, screen.console.width):
         screen.print()
-        screen.print(table)
-    screen.print("\nFigures as shares of the thresholds, without noise; above 1 a threshold is missed:", highlight=False)
-    for number, criterion in enumerate(found.spec.criteria, start=1):
-        screen.print(f"  {number}  {criterion.name}, at most {criterion.threshold:g}", highlight=False)
-    if told := member_rows(found):
+        screen.table(
+            [headings[column] for column in block],
+            [[_shown(row[column], column >= FIXED and _missed(row[column])) for column in block] for row in rows],
+            box=None,
+            padding=(0, 2, 0, 0),
+        )
+    screen.print("\nFigures as shares of the thresholds, without noise; above 1 a threshold is missed:")
+    for number, criterion in enumerate(comparison.spec.criteria, start=1):
+        screen.print(f"  {number}  {criterion.name}, at most {criterion.threshold:g}")
+    if members := member_rows(comparison):
         screen.print("\nHow far off pairs of columns are, on average (0: the same; of two members: who belongs together):")
-        table = Table(*told[0], box=None, padding=(0, 2, 0, 2))
-        for member_row in told[1:]:
-            table.add_row(*(_shown(cell, False) for cell in member_row))
-        screen.print(table)
-    for question, answers in answer_rows(found).items():
-        screen.print(f"\nOne number, how far off (median): {question}", highlight=False)
-        table = Table("method", "epsilon", "error", box=None, padding=(0, 2, 0, 2))
-        for answer in answers:
-            table.add_row(*(_shown(cell, False) for cell in answer))
-        screen.print(table)
+        screen.table(members[0], (map(_shown, row) for row in members[1:]), **beside)
+    for question, answers in answer_rows(comparison).items():
+        screen.print(f"\nOne number, how far off (median): {question}")
+        screen.table(("method", "epsilon", "error"), (map(_shown, answer) for answer in answers), **beside)
     screen.print()
-    for text in comparison_words(found):
-        screen.print(f"- {text}", highlight=False)
+    screen.bullets(comparison_words(comparison))
 
 
 def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
@@ -114,7 +106,7 @@ def _missed(cell: str) -> bool:
     return cell != "<0" and (cell in ("over", "none") or float(cell) > 1)
 
 
-def _shown(cell: str, bad: bool) -> Text:
+def _shown(cell: str, bad: bool = False) -> Text:
     from rich.text import Text
 
     return Text(cell, style="bold red" if bad or cell == NONE else "")
@@ -185,9 +177,8 @@ def allocate(request: AllocationRequest) -> None:
         )
     if request.out is not None:
         write_allocation(allocation, request.out)
-    for text in allocation_words(allocation, afresh=request.afresh):
-        screen.print(f"- {text}", highlight=False)
-    screen.print("\n" + allocation_lines(allocation), highlight=False)
+    screen.bullets(allocation_words(allocation, afresh=request.afresh))
+    screen.print("\n" + allocation_lines(allocation))
 
 
 def simulate(
@@ -226,7 +217,7 @@ def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
     )
     if not adopt:
         raise InputError(told)
-    screen.print(told, highlight=False, soft_wrap=True)
+    screen.print(told, soft_wrap=True)
     return True
 
 
@@ -237,17 +228,15 @@ def _adopt(config: Path, found: Any, out: Path) -> None:
 
     reason = why_not(found)
     if reason:
-        screen.print(f"Nothing was adopted, and {config} is as it was: {reason}.", highlight=False)
+        screen.print(f"Nothing was adopted, and {config} is as it was: {reason}.")
         return
     done = adopt(config, found.spec, found.proposal.chosen)
     screen.print(
         f"Adopted: {done.path} costs {loss_text(done.spec.plan.total)} now, before {loss_text(done.before)}. "
         + _fits(done.spec, out),
-        highlight=False,
         soft_wrap=True,
     )
-    for text in [*done.changes, *nothing_words(found)]:
-        screen.print(f"- {text}", highlight=False)
+    screen.bullets([*done.changes, *nothing_words(found)])
 
 
 def _fits(spec: Any, out: Path) -> str:
@@ -264,30 +253,26 @@ def _fits(spec: Any, out: Path) -> str:
 
 
 def _print_rehearsal(found: Any, out: Path) -> None:
-    from rich.table import Table
-
     from synthrelease.studio.rehearsal.report import describe
     from synthrelease.studio.rehearsal.words import outlook_words
 
-    table = Table("configuration", "accepted", "95% interval", "attempts", title="Shortlist")
-    for c in found.shortlist:
-        estimate = found.race.estimates[c]
-        interval = f"{estimate.low:.0%} to {estimate.high:.0%}"
-        table.add_row(describe(found.spec.space[c]), f"{estimate.share:.0%}", interval, str(estimate.trials))
-    if found.shortlist:
-        screen.print(table)
+    estimates = [(found.spec.space[configuration], found.race.estimates[configuration]) for configuration in found.shortlist]
+    rows = [
+        (describe(configuration), f"{share.share:.0%}", f"{share.low:.0%} to {share.high:.0%}", str(share.trials))
+        for configuration, share in estimates
+    ]
+    if rows:
+        screen.table(("configuration", "accepted", "95% interval", "attempts"), rows, title="Shortlist")
     else:
         screen.print("No configuration was accepted often enough; the report shows which criterion binds.")
     for text in outlook_words(found):
-        screen.print(text, highlight=False)
+        screen.print(text)
     _print_proposal(found)
     _print_look(found)
     if not found.complete:
         screen.print("Not complete: the time was used up or the run was stopped. Run the same command again to continue.")
     others = "; further ones compared budgets and judged the proposal" if found.proposal is not None else ""
-    screen.print(
-        f"{found.n_attempts} attempts chose the shortlist{others}. The report is {out / 'report.html'}.", highlight=False
-    )
+    screen.print(f"{found.n_attempts} attempts chose the shortlist{others}. The report is {out / 'report.html'}.")
 
 
 def _print_proposal(found: Any) -> None:
@@ -297,11 +282,10 @@ def _print_proposal(found: Any) -> None:
 
     if told := [*proposal_words(found), *offered(found.spec)]:
         screen.print("\nBudget and rounds:")
-    for text in told:
-        screen.print(f"- {text}", highlight=False)
+    screen.bullets(told)
     if found.proposal is not None and found.proposal.chosen is not None:
-        screen.print("\nIn the configuration (the same command with --adopt writes it):\n", highlight=False)
-        screen.print(lines(found.proposal.chosen), highlight=False)
+        screen.print("\nIn the configuration (the same command with --adopt writes it):\n")
+        screen.print(lines(found.proposal.chosen))
 
 
 def _print_look(found: Any) -> None:
@@ -328,8 +312,7 @@ def _print_look(found: Any) -> None:
     ):
         if lines:
             screen.print(f"\n{title}")
-        for line in lines:
-            screen.print(f"- {line}", highlight=False)
+        screen.bullets(lines)
 
 
 def _above_zero(text: str) -> Fraction | None:

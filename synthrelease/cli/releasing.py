@@ -36,9 +36,8 @@ from synthrelease.requests import (
     Data,
     Delta,
     Epsilon,
-    ExpectedHead,
     Folder,
-    Jobs,
+    Number,
     Option,
     RehearsalRequest,
     ReleaseRequest,
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
     from synthrelease.privacy.subsets import Split
     from synthrelease.publish import Listener, Published
 
-LedgerFile = Annotated[Path, Option(metavar="FILE", positional=True, help="Ledger file.")]
+LedgerFile = Annotated[Path, Option(metavar="FILE", positional=True)]
 
 
 def open_new(
@@ -66,6 +65,7 @@ def open_new(
 
     Parameters
     ----------
+    file : Ledger file.
     dataset : Name the dataset. Each dataset has one ledger.
     limit : Limit the epsilon of all releases together.
     delta_limit : Limit the delta of all releases together. 0 allows releases without a delta only.
@@ -82,9 +82,9 @@ def split(
     file: LedgerFile,
     config: ConfigOption,
     data: Data,
-    table: TableName = None,
+    table: TableName | None = None,
     key: Annotated[Path | None, Option(metavar="FILE", flags=("--split-key",))] = None,
-    expect_head: ExpectedHead = None,
+    expect_head: str | None = None,
 ) -> None:
     """Split a register into pieces, once and for ever. Costs nothing.
 
@@ -93,6 +93,7 @@ def split(
 
     Parameters
     ----------
+    file : Ledger file.
     config : Read the table [split] of this configuration.
     data : Read the record numbers of this private file, and nothing else.
     key : Write the secret key to this new file. [default: LEDGER.key]
@@ -109,13 +110,14 @@ def split(
     screen.print(f"For your logbook: {statement.logbook_line()}")
 
 
-def plan_years(file: LedgerFile, config: ConfigOption, expect_head: ExpectedHead = None) -> None:
+def plan_years(file: LedgerFile, config: ConfigOption, expect_head: str | None = None) -> None:
     """Write a plan over years to the ledger, once, before the first year. Costs nothing.
 
     The ledger then accepts one release of each year, refuses others, and limits what a person pays over all years.
 
     Parameters
     ----------
+    file : Ledger file.
     config : Read the plan over years ([series]) of this configuration.
     """
     from synthrelease.errors import Problem, SpecError
@@ -131,8 +133,13 @@ def plan_years(file: LedgerFile, config: ConfigOption, expect_head: ExpectedHead
     screen.print(f"For your logbook: {statement.logbook_line()}")
 
 
-def show(file: LedgerFile, expect_head: ExpectedHead = None) -> None:
-    """Show what was spent, after a check of every entry."""
+def show(file: LedgerFile, expect_head: str | None = None) -> None:
+    """Show what was spent, after a check of every entry.
+
+    Parameters
+    ----------
+    file : Ledger file.
+    """
     from rich.table import Table
 
     from synthrelease.privacy.ledger import load_ledger
@@ -198,8 +205,14 @@ def _print_pieces(statement: Statement, split: Split) -> None:
     )
 
 
-def renew(file: LedgerFile, expect_head: Annotated[str, Option(help="Compare with this head from your logbook.")]) -> None:
-    """Write a lost head file again. Compares it with the head in your logbook."""
+def renew(file: LedgerFile, expect_head: str) -> None:
+    """Write a lost head file again. Compares it with the head in your logbook.
+
+    Parameters
+    ----------
+    file : Ledger file.
+    expect_head : Compare with this head from your logbook.
+    """
     from synthrelease.privacy.ledger import renew_head
 
     statement = renew_head(file, expect_head)
@@ -240,7 +253,7 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
         published = publish(request, _listener(request, show, steps=steps))
     if published is None:
         total = chosen(request).plan.total
-        err.print(f"The search found no acceptable table. {budget_text(total.epsilon, total.delta)} is spent.", highlight=False)
+        err.print(f"The search found no acceptable table. {budget_text(total.epsilon, total.delta)} is spent.")
         if steps:
             err.print("Rehearse on public data to find a plan that ends with a table more often: synthrelease rehearse.")
         raise typer.Exit(NOTHING_RELEASED)
@@ -262,7 +275,7 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
 
         def cheaper(self, spec: room.ReleaseSpec, proposal: room.PlanTable) -> None:
             told = cheaper_text(spec, proposal, request.config, request.shortlist or Path("shortlist.toml"))
-            err.print(told, style="yellow", highlight=False, soft_wrap=True)  # a line of a log
+            err.print(told, style="yellow", soft_wrap=True)  # a line of a log
 
         def never_tried(self, spec: room.ReleaseSpec) -> bool:
             return accepts_untried(spec)
@@ -373,7 +386,7 @@ def _release(request: ReleaseRequest) -> None:
 def step(command: str, request: object | None = None) -> None:
     """Print the command that follows, as a steward would type it."""
     words = [] if request is None else [quoted(word) for word in command_words(request)]
-    screen.print(f"\n$ synthrelease {' '.join([command, *words])}", style="bold", highlight=False)
+    screen.print(f"\n$ synthrelease {' '.join([command, *words])}", style="bold")
 
 
 REHEARSED_MINUTES = 1.5
@@ -411,7 +424,7 @@ BIRTHS = {
 """Of each release of births its configuration, which needs no extra library, and an example of a question."""
 
 
-def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, jobs: Jobs = 1) -> None:
+def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, jobs: Number = 1) -> None:
     """Run a whole release on simulated data that come with synthrelease. Needs no file and no network.
 
     Parameters
@@ -437,7 +450,7 @@ def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, 
     request = ReleaseRequest(config=resource(config), data=str(simulated), out=out, jobs=jobs, nobodys=True)
     screen.print("A demonstration: the births are simulated.")
     _until_released(lambda: run(request, steps=False, charges=charges, question=question))
-    screen.print("  For your own data start with docs/tutorial.md.", highlight=False)
+    screen.print("  For your own data start with docs/tutorial.md.")
 
 
 def _until_released(command: Callable[[], None]) -> None:

@@ -29,21 +29,7 @@ from synthrelease.errors import InputError, OutputError, listing, so_many
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import check_delta, loss_text
 from synthrelease.privacy.selection import nothing_where
-from synthrelease.requests import (
-    Address,
-    Backend,
-    Config,
-    Data,
-    File,
-    Jobs,
-    Json,
-    MembersFile,
-    Number,
-    Option,
-    TableName,
-    Unrehearsed,
-    check_cluster,
-)
+from synthrelease.requests import Config, Data, File, Json, Number, Option, Public, TableName, check_cluster
 
 if TYPE_CHECKING:
     from synthrelease.spec.release_spec import ReleaseSpec
@@ -103,7 +89,7 @@ def commit(
     file: Annotated[Path, Option(metavar="FILE", flags=("--out",))],
     ledger: File | None = None,
     shortlist: File | None = None,
-    unrehearsed: Unrehearsed = False,
+    unrehearsed: bool = False,
 ) -> None:
     """Commit to a release before the run: print a digest to publish, and write its file.
 
@@ -131,7 +117,7 @@ def commit(
     file.write_bytes(made.dumped())
     head = "no ledger named" if made.ledger is None else f"ledger {made.ledger.dataset} at its head {made.ledger.head[:16]}"
     screen.print(f"Wrote {str(file)}: keep it unchanged. Publish this digest before the release is run:")
-    screen.print(f"SHA-256 {made.digest}", highlight=False, soft_wrap=True)
+    screen.print(f"SHA-256 {made.digest}", soft_wrap=True)
     screen.print(
         f"It covers both files (digest {made.specification[:16]}...), synthrelease {made.program}, {head}, and "
         "the planned charges, selection and criteria"
@@ -179,7 +165,7 @@ def schema(acceptance: bool = False, markdown: bool = False, out: File | None = 
 def plan(
     configs: Annotated[list[Path], Option(metavar="CONFIG...", positional=True)],
     as_json: Json = False,
-    jobs: Jobs = 1,
+    jobs: Number = 1,
     rows: Number | None = None,
     shortlist: File | None = None,
 ) -> None:
@@ -212,7 +198,7 @@ def plan(
     elif len(specs) == 1:
         print_plan(specs[0], shortlist)
         if shortlist is not None and (proposal := cheaper_plan(specs[0], shortlist)) is not None:
-            err.print(cheaper_text(specs[0], proposal, configs[0], shortlist), style="yellow", highlight=False, soft_wrap=True)
+            err.print(cheaper_text(specs[0], proposal, configs[0], shortlist), style="yellow", soft_wrap=True)
         screen.print(f"Configurations: {len(specs[0].space)}   Memory: about {peak_megabytes(specs[0], jobs, rows)} MB")
         _print_estimates(specs[0], rows)
         _print_options(specs[0], rows)
@@ -294,9 +280,9 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
 def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:
     """What fits to public data keep, and which pairs of columns the rows will carry, line by line."""
     if spec.not_promised.kept:
-        screen.print(spec.not_promised.kept, markup=False, highlight=False)
+        screen.print(spec.not_promised.kept)
     for line in carried_lines(spec, rows):
-        screen.print(line, markup=False, highlight=False)
+        screen.print(line)
 
 
 def _print_unmeasured(spec: ReleaseSpec) -> None:
@@ -307,7 +293,6 @@ def _print_unmeasured(spec: ReleaseSpec) -> None:
         screen.print(
             f"Nothing is measured of {listing(layout.columns[place] for place in sorted(places))}: the released rows draw its "
             "bins with equal probability. Name the column in `tables`, or leave it out.",
-            highlight=False,
         )
 
 
@@ -318,7 +303,7 @@ def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
     if found:
         screen.print(f"Criteria to reconsider, for {rows or usual_rows(spec):,} rows (no data were read):")
     for name, text in found:
-        screen.print(f"  {name}: {text}", highlight=False)
+        screen.print(f"  {name}: {text}")
 
 
 def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | None) -> dict[str, Any]:
@@ -382,11 +367,11 @@ def _associations(spec: ReleaseSpec, rows: int) -> list[dict[str, object]]:
 def check(
     config: Config,
     data: Data | None = None,
-    table: TableName = None,
-    members: MembersFile = None,
-    backend: Backend = "loky",
-    address: Address = None,
-    unrehearsed: Unrehearsed = False,
+    table: TableName | None = None,
+    members: Public | None = None,
+    backend: str = "loky",
+    address: str | None = None,
+    unrehearsed: bool = False,
 ) -> None:
     """Check a configuration, and whether a file fits it. Spends nothing and shows no value of the file.
 
@@ -418,7 +403,7 @@ def check(
         f"{so_many(len(spec.criteria), 'criterion', 'criteria')}, {loss_text(spec.plan.total)}."
     )
     for line in alike_in_words(spec):
-        screen.print(line, style="yellow", highlight=False)
+        screen.print(line, style="yellow")
     _print_unmeasured(spec)
     print_associations(spec)
     if data is not None:
@@ -439,7 +424,7 @@ def check(
         screen.print(f"{source}: {fits} the specification; {counted} in the file. {TOLD}")
         for texts, advice in ((rows.unread, UNREAD), (rows.many, MANY)):
             for text in texts:
-                screen.print(text, style="yellow", markup=False)
+                screen.print(text, style="yellow")
             if texts:
                 screen.print(advice)
         check_delta(spec.plan.total.delta, rows.n_file)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -100,10 +100,23 @@ class _Terminal:
                 shown = (part if part.control else Segment(visible(part.text), part.style) for part in buffer)
                 return super()._render_buffer(shown)
 
-        return VisibleConsole(stderr=self._stderr, markup=False, emoji=False)
+        return VisibleConsole(stderr=self._stderr, markup=False, emoji=False, highlight=False)
 
     def print(self, *texts: Any, **how: Any) -> None:
         self.console.print(*texts, **how)
+
+    def bullets(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self.print(f"- {text}")
+
+    def table(self, headings: Sequence[str], rows: Iterable[Iterable[Any]], **how: Any) -> None:
+        """Print a table; `how` is as of the library's."""
+        from rich.table import Table
+
+        table = Table(*headings, **how)
+        for row in rows:
+            table.add_row(*row)
+        self.print(table)
 
 
 screen, err = _Terminal(stderr=False), _Terminal(stderr=True)
@@ -193,7 +206,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     total = spec.plan.total
     screen.print(charge_tree(spec.title, total))
     for told in chance_of_nothing(spec, shortlist):
-        screen.print(told, highlight=False)
+        screen.print(told)
     for line in guarantee_in_words(spec.unit, total):
         screen.print(line)
     style = "yellow" if spec.rows.way == "exact" else None
@@ -202,7 +215,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
         rows = rows.replace("number of rows in the file", "number of persons in the file")
     screen.print(rows, style=style)
     for line in [*refusals_in_words(spec), *said_in_words(spec), *alike_in_words(spec)]:
-        screen.print(line, highlight=False)
+        screen.print(line)
     for text in pieces_in_words(spec.partition, spec.split):
         screen.print(text)
     screen.print(rounds_in_words(spec.selection_rule.law))
@@ -211,7 +224,6 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
         screen.print(
             f"generation = {decimal_text(spec.generation_budget)} is a rho, since some generators are zero-concentrated "
             "(docs/accounting.md)" + (f"; by itself it costs epsilon {float(alone):.4g}." if alone is not None else "."),
-            highlight=False,
         )
     if total.delta:
         screen.print(

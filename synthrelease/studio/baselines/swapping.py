@@ -16,6 +16,7 @@ package. A release therefore has no way to use it: it is no generator, and stand
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -181,20 +182,6 @@ def derangement(n: int, generator: np.random.Generator) -> np.ndarray:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableDeviation:
-    """How far a table of some columns is off.
-
-    Attributes
-    ----------
-    columns : their names.
-    wrong_share : the share of records that would have to change cells, (1/2n) sum |r - s| (total variation).
-    """
-
-    columns: tuple[str, ...]
-    wrong_share: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class SwapReport:
     """Swapping of one public table.
 
@@ -204,56 +191,52 @@ class SwapReport:
     nominal_epsilon : for each record that differs.
     largest_stratum : b; it is published with the invariants.
     exact : the largest tables that are published exactly, by the names of their columns.
-    errors : of all tables of at most so many columns as were asked for that are not exact.
+    errors : of each other table of at most so many columns as were asked for, by the names of its columns: the share of records
+        that would have to change cells, (1/2n) sum |r - s| (total variation).
     """
 
     pairwise_epsilon: float
     nominal_epsilon: float
     largest_stratum: int
     exact: tuple[tuple[str, ...], ...]
-    errors: tuple[TableDeviation, ...]
+    errors: Mapping[tuple[str, ...], float]
 
     @classmethod
     def of(cls, original: Counts, swapped: Counts, swapping: PermutationSwapping, largest: int = 2) -> SwapReport:
         """Parameters: the public table, what came of it, and of how many columns a compared table is at most."""
         names = original.layout.columns
         everything = range(len(names))
-        held = tuple(column for column in everything if column not in swapping.variables)
-        exact = (held, tuple(sorted((*swapping.key, *swapping.variables))))
-        looked_at = [
-            columns
+
+        def named(columns: Iterable[int]) -> tuple[str, ...]:
+            return tuple(names[column] for column in columns)
+
+        held = [column for column in everything if column not in swapping.variables]
+        errors = {
+            named(columns): _wrong_share(original.project(columns), swapped.project(columns))
             for size in range(1, largest + 1)
             for columns in combinations(everything, size)
             if not swapping.keeps(columns)
-        ]
+        }
         return cls(
             pairwise_epsilon=swapping.pairwise_epsilon(original),
             nominal_epsilon=swapping.nominal_epsilon(original),
             largest_stratum=swapping.largest_stratum(original),
-            exact=tuple(tuple(names[column] for column in columns) for columns in exact),
-            errors=tuple(
-                TableDeviation(
-                    columns=tuple(names[column] for column in columns),
-                    wrong_share=_wrong_share(original.project(columns), swapped.project(columns)),
-                )
-                for columns in looked_at
-            ),
+            exact=(named(held), named(sorted((*swapping.key, *swapping.variables)))),
+            errors=errors,
         )
 
     def lines(self) -> tuple[str, ...]:
         """In words, the number to compare with a release's epsilon first."""
-        worst = max(self.errors, key=lambda error: error.wrong_share, default=None)
-        return (
+        worst = max(self.errors, key=lambda columns: self.errors[columns], default=())
+        lines = [
             f"no guarantee like a release's: epsilon {self.pairwise_epsilon:.2f} between the closest tables that agree on all "
             f"that is published exactly (2 x the nominal {self.nominal_epsilon:.2f} for each record; largest stratum "
             f"{self.largest_stratum}, itself published)",
             *(f"published exactly: the table of {listing(columns)}" for columns in self.exact),
-            *(
-                ()
-                if worst is None
-                else (f"most wrong of the others: {listing(worst.columns)}, {worst.wrong_share:.2%} of the records",)
-            ),
-        )
+        ]
+        if worst:
+            lines.append(f"most wrong of the others: {listing(worst)}, {self.errors[worst]:.2%} of the records")
+        return tuple(lines)
 
 
 def _wrong_share(original: Counts, other: Counts) -> float:

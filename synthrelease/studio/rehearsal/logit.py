@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,56 @@ from synthrelease.criteria.records import NewtonResult, maximum
 _MOST_STEPS = 40
 _SMALL_STEP = 1e-8
 _RANK_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Design:
+    """A model matrix: (n, k_1) columns that are mostly 0, which stay sparse, and then (n, k_2) others."""
+
+    few: sparse.csr_matrix
+    many: np.ndarray
+
+    def line(self, coefficients: np.ndarray) -> np.ndarray:
+        """(n,) the linear predictor."""
+        k = self.few.shape[1]
+        return self.few @ coefficients[:k] + self.many @ coefficients[k:]
+
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """(k, k) design' diag(weights) design."""
+        weighted = self.many * weights[:, None]
+        corner = (self.few.T @ self.few.multiply(weights[:, None]).tocsr()).toarray()
+        side = self.few.T @ weighted
+        return np.block([[corner, side], [side.T, self.many.T @ weighted]])
+
+
+def most_likely(
+    design: Design,
+    rows: np.ndarray,
+    positive: np.ndarray,
+    start: np.ndarray,
+    penalty: np.ndarray,
+    small: Callable[[np.ndarray, NewtonResult], bool],
+    most_steps: int,
+) -> NewtonResult | None:
+    """Maximise the log-likelihood of `positive` out of `rows`, less half of penalty @ coefficients^2, by Newton's method.
+
+    Parameters
+    ----------
+    start, penalty : (k,) where to start, and the weight of each squared coefficient, at least 0.
+    small : whether a step is so small that the maximum is reached.
+    """
+
+    def likelihood(coefficients: np.ndarray) -> float:
+        line = design.line(coefficients)
+        return float(positive @ line - rows @ np.logaddexp(0.0, line) - penalty @ coefficients**2 / 2)
+
+    def derivatives(coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        fitted = expit(design.line(coefficients))
+        residual = positive - rows * fitted
+        gradient = np.concatenate([design.few.T @ residual, design.many.T @ residual]) - penalty * coefficients
+        return gradient, design.gram(rows * fitted * (1 - fitted)) + np.diag(penalty)
+
+    return maximum(likelihood, derivatives, start, small=small, most_steps=most_steps)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,27 +101,14 @@ def fit_logit(design: np.ndarray | sparse.csr_matrix, rows: np.ndarray, positive
     scale = np.sqrt(np.asarray(design.multiply(design).T @ rows).ravel() / rows.sum())
     if not (scale > 0).all():
         return None
-    standard = design @ sparse.diags(1 / scale)
-    gram = _gram(standard, rows) / rows.sum()
-    if not np.linalg.eigvalsh(gram)[0] > _RANK_TOLERANCE:
+    standard = Design(few=design @ sparse.diags(1 / scale), many=np.empty((len(rows), 0)))
+    if not np.linalg.eigvalsh(standard.gram(rows) / rows.sum())[0] > _RANK_TOLERANCE:
         return None
 
-    def likelihood(estimates: np.ndarray) -> float:
-        line = standard @ estimates
-        return float(positive @ line - rows @ np.logaddexp(0.0, line))
-
-    def derivatives(estimates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        fitted = expit(standard @ estimates)
-        return standard.T @ (positive - rows * fitted), _gram(standard, rows * fitted * (1 - fitted))
-
     def small(step: np.ndarray, _: NewtonResult) -> bool:
-        return bool(np.abs(standard @ step).max() < _SMALL_STEP)
+        return bool(np.abs(standard.line(step)).max() < _SMALL_STEP)
 
-    found = maximum(likelihood, derivatives, np.zeros(k), small=small, most_steps=_MOST_STEPS)
+    found = most_likely(standard, rows, positive, np.zeros(k), np.zeros(k), small, _MOST_STEPS)
     if found is None or not found.reached or not np.linalg.eigvalsh(found.information)[0] > _RANK_TOLERANCE * rows.sum():
         return None  # the likelihood grows for ever, or until nothing more can be seen: it is flat as far as doubles tell
     return LogitFit(estimates=found.at / scale, covariance=np.linalg.inv(found.information) / np.outer(scale, scale))
-
-
-def _gram(design: sparse.csr_matrix, weights: np.ndarray) -> np.ndarray:
-    return np.asarray((design.T @ design.multiply(weights[:, None]).tocsr()).toarray())

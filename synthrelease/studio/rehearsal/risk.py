@@ -95,9 +95,6 @@ class RiskReport:
 
     Attributes
     ----------
-    public_because : why the original may be compared without noise.
-    quasi_identifiers : the columns that the intruder knows of every person.
-    n_rows, n_copies : n and M.
     expected_match_risk : sum_i I_i, expected number of persons that are picked, from 0 to n, where I_i is the mean over the
         copies of 1/s, or of 0 where s = 0. It supposes, as the source does, that one of the matching rows is the
         person's; synthetic rows are nobody's, so this is an upper bound.
@@ -114,10 +111,6 @@ class RiskReport:
     groups : the same for persons of low, medium and high risk (`risk_groups.risk_groups`).
     """
 
-    public_because: str
-    quasi_identifiers: tuple[str, ...]
-    n_rows: int
-    n_copies: int
     expected_match_risk: float
     mean_risk: float
     highest_risk: float
@@ -131,20 +124,12 @@ class RiskReport:
 
     def figures(self) -> dict[str, float]:
         """The summary figures by name, to compare candidates in a table."""
-        return {
-            "mean_risk": self.mean_risk,
-            "mean_risk_of_original": self.mean_risk_of_original,
-            "highest_risk": self.highest_risk,
-            "correct_attribution": self.correct_attribution,
-            "true_match_rate": self.true_match_rate,
-            "false_match_rate": self.false_match_rate,
-            "replicated_uniques": self.replicated_uniques,
-            **{
-                f"{group.name}_{name}": getattr(group, name)
-                for group in self.groups
-                for name in ("share", "mean_risk", "highest_risk", "correct_attribution")
-            },
-        }
+        of_all = ("mean_risk", "mean_risk_of_original", "highest_risk", "correct_attribution")
+        matches = ("true_match_rate", "false_match_rate", "replicated_uniques")
+        figures = {name: getattr(self, name) for name in (*of_all, *matches)}
+        for group in self.groups:
+            figures |= {f"{group.name}_{name}": value for name, value in vars(group).items() if name != "name"}
+        return figures
 
 
 def risk_report(
@@ -198,10 +183,6 @@ def risk_report(
     true = ((matches == 1) & (agreeing == 1)).sum(axis=0) / len(copies)
     unique_matches, alone = float(persons @ unique), persons[at_home == 1]
     return RiskReport(
-        public_because=public.public_because,
-        quasi_identifiers=tuple(quasi_identifiers),
-        n_rows=n,
-        n_copies=len(copies),
         expected_match_risk=float(persons @ risks),
         mean_risk=float(persons @ risks) / n,
         highest_risk=float(risks.max()),

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit, logit
 
 from synthrelease.criteria.logistic_regression import LogisticRegression
-from synthrelease.criteria.records import NewtonResult, maximum
+from synthrelease.criteria.records import NewtonResult
 from synthrelease.criteria.regressions import RegressionCoefficients
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
@@ -24,7 +24,7 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import PublicTable
-from synthrelease.studio.rehearsal.logit import fit_logit
+from synthrelease.studio.rehearsal.logit import Design, fit_logit, most_likely
 from synthrelease.studio.rehearsal.risk import risk_report
 
 # Confidence intervals of the original and of the synthetic data, and how far they overlap.
@@ -109,21 +109,19 @@ _RANK_TOLERANCE = 1e-10
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StackedDesign:
-    """The model matrix of the propensity model over the cells of the original and the synthetic table, stacked.
+    """The propensity model over the cells of the original and the synthetic table, stacked.
 
     Attributes
     ----------
     rows, synthetic : (n_cells,) rows of both tables, and of the synthetic one, in each cell.
-    indicators : (n_cells, k_1) the intercept, and an indicator for every bin but one of every column.
-    products : (n_cells, k_2) products of the standardised numbers of every two columns that have numbers and vary; 0 where one
-        is missing, which the indicators tell.
-    start : (k_1 + k_2,) coefficients to start from.
+    design : the intercept, and an indicator for every bin but one of every column; then products of the standardised numbers of
+        every two columns that have numbers and vary, 0 where one is missing, which the indicators tell.
+    start : (k,) coefficients to start from.
     """
 
     rows: np.ndarray
     synthetic: np.ndarray
-    indicators: sparse.csr_matrix
-    products: np.ndarray
+    design: Design
     start: np.ndarray
 
     @classmethod
@@ -146,15 +144,14 @@ class StackedDesign:
         return cls(
             rows=rows,
             synthetic=synthetic,
-            indicators=sparse.hstack(blocks, format="csr"),
-            products=products,
+            design=Design(few=sparse.hstack(blocks, format="csr"), many=products),
             start=np.concatenate([*starts, np.zeros(products.shape[1])]),
         )
 
     @cached_property
     def n_parameters(self) -> int:
         """k, the rank of the model matrix."""
-        gram = self._gram(self.rows)
+        gram = self.design.gram(self.rows)
         scale = np.sqrt(np.diag(gram))
         scale[scale == 0] = 1.0  # a product can vanish in all cells
         return int(np.linalg.matrix_rank(gram / np.outer(scale, scale), tol=_RANK_TOLERANCE, hermitian=True))
@@ -170,40 +167,13 @@ class StackedDesign:
         penalty[0] = 0.0
         enough = _CONVERGED + _CONVERGED_PER_ROW * self.rows.sum()
 
-        def derivatives(coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            fitted = expit(self._line(coefficients))
-            residual = self.synthetic - self.rows * fitted
-            gradient = np.concatenate([self.indicators.T @ residual, self.products.T @ residual]) - penalty * coefficients
-            return gradient, self._gram(self.rows * fitted * (1 - fitted)) + np.diag(penalty)
-
         def small(step: np.ndarray, found: NewtonResult) -> bool:
             return bool(found.gradient @ step < enough)  # twice what is left to gain where the likelihood is nearly quadratic
 
-        found = maximum(
-            lambda coefficients: self._likelihood(coefficients, penalty),
-            derivatives,
-            self.start,
-            small=small,
-            most_steps=_MOST_STEPS,
-        )
+        found = most_likely(self.design, self.rows, self.synthetic, self.start, penalty, small, _MOST_STEPS)
         if found is None or not found.reached:
             raise ArithmeticError(f"the logistic regression of the propensity scores did not converge in {_MOST_STEPS} steps.")
-        return expit(self._line(found.at))
-
-    def _line(self, coefficients: np.ndarray) -> np.ndarray:
-        k = self.indicators.shape[1]
-        return self.indicators @ coefficients[:k] + self.products @ coefficients[k:]
-
-    def _likelihood(self, coefficients: np.ndarray, penalty: np.ndarray) -> float:
-        line = self._line(coefficients)
-        return float(self.synthetic @ line - self.rows @ np.logaddexp(0.0, line) - penalty @ coefficients**2 / 2)
-
-    def _gram(self, weights: np.ndarray) -> np.ndarray:
-        """(k, k) design' diag(weights) design; indicators stay sparse, which is most of the work saved."""
-        weighted = self.products * weights[:, None]
-        corner = (self.indicators.T @ self.indicators.multiply(weights[:, None]).tocsr()).toarray()
-        side = self.indicators.T @ weighted
-        return np.block([[corner, side], [side.T, self.products.T @ weighted]])
+        return expit(self.design.line(found.at))
 
 
 def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
@@ -525,7 +495,12 @@ def compare_regressions(
     if not features:
         raise ValueError("features: expected at least one column, found none.")
     public.indices("target and features", (target, *features))
-    fit = _fitting(public, target, features, positive)
+
+    def fit(table: Counts) -> Line:
+        if positive is None:
+            return fit_line(public, table, target, features)
+        return fit_odds(public, table, target, positive, features)
+
     original = fit(public.counts)
     if not original.determined:
         raise ValueError(
@@ -561,14 +536,6 @@ def compare_regressions(
         )
         for i, name in enumerate((INTERCEPT, *features))
     )
-
-
-def _fitting(
-    public: PublicTable, target: str, features: Sequence[str], positive: Sequence[str] | None
-) -> Callable[[Counts], Line]:
-    if positive is None:
-        return lambda table: fit_line(public, table, target, features)
-    return lambda table: fit_odds(public, table, target, positive, features)
 
 
 def fit_odds(public: PublicTable, table: Counts, target: str, positive: Sequence[str], features: Sequence[str]) -> Line:
@@ -668,74 +635,35 @@ class UtilityReport:
 
     Attributes
     ----------
-    public_because : why the original may be compared without noise.
-    n_rows : rows of the original.
     propensity : one score per copy.
     pairs : every two columns, the worst (largest ratio) first.
-    target : the dependent column of the regression.
-    coefficients : the regression, intercept first, synthetic estimates combined over the copies.
-    odds : the second analysis, a logistic regression, likewise; empty where none was asked for.
+    coefficients : the linear regression, intercept first, synthetic estimates combined over the copies; empty without one.
+    odds : the second analysis, a logistic regression, likewise.
     """
 
-    public_because: str
-    n_rows: int
     propensity: tuple[PropensityScore, ...]
     pairs: tuple[PairUtility, ...]
-    target: str | None
     coefficients: tuple[CoefficientComparison, ...]
     odds: tuple[CoefficientComparison, ...] = ()
 
-    @property
-    def n_copies(self) -> int:
-        return len(self.propensity)
-
-    @property
-    def pmse(self) -> float:
-        """Mean over the copies; 0 is best, 1/4 worst."""
-        return _mean([score.pmse for score in self.propensity])
-
-    @property
-    def pmse_ratio(self) -> float:
-        """Mean over the copies of pMSE over its null expectation; about 1 is as good as rows drawn from the original."""
-        return _mean([score.ratio for score in self.propensity])
-
-    @property
-    def worst_pair(self) -> PairUtility | None:
-        """None for a table of one column."""
-        return self.pairs[0] if self.pairs else None
-
-    @property
-    def slopes(self) -> tuple[CoefficientComparison, ...]:
-        """The coefficients without the intercept, which is seldom of interest."""
-        return _slopes(self.coefficients)
-
-    @property
-    def mean_interval_overlap(self) -> float:
-        """Mean over the slopes, at most 1; NaN when a copy does not determine one."""
-        return _mean([slope.interval_overlap for slope in self.slopes])
-
-    @property
-    def mean_standardised_difference(self) -> float:
-        """Mean over the slopes, at least 0; NaN when a copy does not determine one."""
-        return _mean([slope.standardised_difference for slope in self.slopes])
-
     def figures(self) -> dict[str, float]:
-        """The summary figures by name, to compare candidates in a table; NaN for an analysis that was not made."""
-        return {
-            "pmse": self.pmse,
-            "pmse_ratio": self.pmse_ratio,
-            "worst_pair_ratio": self.worst_pair.ratio if self.worst_pair else math.nan,
-            "mean_interval_overlap": self.mean_interval_overlap,
-            "mean_standardised_difference": self.mean_standardised_difference,
-            **({} if not self.odds else self._odds_figures()),
-        }
+        """Return the summary figures by name, to compare candidates in a table; NaN for an analysis that was not made.
 
-    def _odds_figures(self) -> dict[str, float]:
-        slopes = _slopes(self.odds)
-        return {
-            "odds_interval_overlap": _mean([slope.interval_overlap for slope in slopes]),
-            "odds_standardised_difference": _mean([slope.standardised_difference for slope in slopes]),
+        pmse is best at 0 and worst at 1/4, its ratio about 1 for rows drawn from the original; overlaps are at most 1. Figures
+        of a regression are means over its slopes, NaN where a copy does not determine one; the intercept is seldom of interest.
+        """
+        slopes, odds = self.coefficients[1:], self.odds[1:]
+        of_odds = {
+            "odds_interval_overlap": _mean([slope.interval_overlap for slope in odds]),
+            "odds_standardised_difference": _mean([slope.standardised_difference for slope in odds]),
         }
+        return {
+            "pmse": _mean([score.pmse for score in self.propensity]),
+            "pmse_ratio": _mean([score.ratio for score in self.propensity]),
+            "worst_pair_ratio": self.pairs[0].ratio if self.pairs else math.nan,
+            "mean_interval_overlap": _mean([slope.interval_overlap for slope in slopes]),
+            "mean_standardised_difference": _mean([slope.standardised_difference for slope in slopes]),
+        } | (of_odds if self.odds else {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -776,43 +704,24 @@ def utility_report(
     -------
     None: the figures are exact functions of the original. That is why it must be a `PublicTable`.
     """
-    coefficients = (
-        ()
-        if target is None
-        else compare_regressions(public, copies, target=target, features=features, rule=rule, confidence=confidence)
-    )
-    second = (
-        ()
-        if odds is None
-        else compare_regressions(
-            public, copies, target=odds.target, features=odds.features, positive=odds.positive, rule=rule, confidence=confidence
-        )
-    )
-    return UtilityReport(
-        public_because=public.public_because,
-        n_rows=public.n,
-        propensity=tuple(propensity_score(public, copy) for copy in copies),
-        pairs=_pairs(public, copies),
-        target=target,
-        coefficients=coefficients,
-        odds=second,
-    )
+    how: dict[str, Any] = {"rule": rule, "confidence": confidence}
+    linear, second = tuple[CoefficientComparison, ...](), tuple[CoefficientComparison, ...]()
+    if target is not None:
+        linear = compare_regressions(public, copies, target=target, features=features, **how)
+    if odds is not None:
+        second = compare_regressions(public, copies, **vars(odds), **how)
+    scores = tuple(propensity_score(public, copy) for copy in copies)
+    return UtilityReport(propensity=scores, pairs=_pairs(public, copies), coefficients=linear, odds=second)
 
 
 def _pairs(public: PublicTable, copies: Sequence[Counts]) -> tuple[PairUtility, ...]:
     scores = [pair_scores(public, copy) for copy in copies]
-    pairs = [
-        PairUtility(
-            columns=pair, pmse=_mean([one[pair].pmse for one in scores]), ratio=_mean([one[pair].ratio for one in scores])
-        )
-        for pair in scores[0]
-    ]
+    pairs = []
+    for columns in scores[0]:
+        pmse, ratio = (_mean([getattr(of_copy[columns], name) for of_copy in scores]) for name in ("pmse", "ratio"))
+        pairs.append(PairUtility(columns=columns, pmse=pmse, ratio=ratio))
     # a pair whose two columns are constant has no ratio (NaN) and comes last
     return tuple(sorted(pairs, key=lambda pair: (math.isnan(pair.ratio), -pair.ratio if pair.ratio == pair.ratio else 0.0)))
-
-
-def _slopes(coefficients: Sequence[CoefficientComparison]) -> tuple[CoefficientComparison, ...]:
-    return tuple(coefficient for coefficient in coefficients if coefficient.name != INTERCEPT)
 
 
 def _mean(values: Sequence[float]) -> float:
