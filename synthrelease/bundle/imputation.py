@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from synthrelease.bundle.card.numbers import paragraphs_of
 from synthrelease.bundle.tables import AcceptedRows
-from synthrelease.criteria.facts import figure, words
 from synthrelease.data.donors import Completed, NotImputed, completed, gaps_of_cells
 from synthrelease.published.options import HEAD, ImputationPart, flags_of_rows, gaps_of, missing_bins
 from synthrelease.published.table import MARK, ROWS_PER_BATCH, ReleasedTable
@@ -62,32 +62,9 @@ def files_anew(part: ImputationPart, files: Mapping[str, bytes], before: BundleT
     return {part.file(now): relabelled(content, marked=before.synthetic_column, mark=now.synthetic_column)}
 
 
-def sentences(part: ImputationPart, bundle: BundleTable) -> tuple[str, ...]:
+def sentences(part: ImputationPart, bundle: BundleTable) -> list[str]:
     """Return how to use the copies, and what they assume; or why there are none."""
-    if part.failed:
-        return (
-            f"Complete copies of the table were wanted, but could not be made: {part.failed}. The table itself, in which "
-            "missing values are a bin of their own, met all criteria and was released.",
-        )
-    name, table = part.file(bundle), f"{bundle.stem}.csv"
-    times = "once" if part.smallest == 1 else f"{part.smallest} times"
-    return (
-        f"{figure(part.rows)} of the released rows have a gap. {name} has {part.copies} complete copies of the "
-        f"table: .imp is the number of the copy, .id the row of {table}, .imputed the columns that were filled in. "
-        f"Observed values are as in {table}. Figures and criteria are about the table with its gaps, and not about the "
-        "copies.",
-        f"A gap was filled with the values of a released row that has them, drawn among those that agree in "
-        f"{', '.join(words(name) for name in part.match)}; in fewer of these, from the last one back, until {part.donors} rows "
-        "agreed. Where the plausibility rules demand that a value is missing, as of a question that was not asked, it stays "
-        "missing. No original record was looked at, so it cost no privacy. No filled row breaks a plausibility rule, and every "
-        f"row of a copy occurs at least {times} in it, because equal incomplete rows were filled in blocks.",
-        "This assumes that, among rows that agree in these columns, whether a value is missing has nothing to do with the "
-        "value (missing at random). Nothing here can tell whether that is so.",
-        "Compute an estimate in each copy and take the mean of the estimates. Their variance b between the M copies shows what "
-        "filling the gaps adds; one copy alone looks more certain than it is. Rubin's variance v + (1 + 1/M) b, v the mean of "
-        "the M variances, is too small for an interval here: v leaves out the error of the synthesis, and the donors are taken "
-        "as if they were all there are.",
-    )
+    return paragraphs_of("copies", part, part.file(bundle), f"{bundle.stem}.csv")
 
 
 def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.ndarray) -> bytes:

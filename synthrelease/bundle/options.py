@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from functools import partial
 from typing import Literal, NamedTuple
 
 from synthrelease.bundle import calibration, imputation, series
-from synthrelease.bundle.card.numbers import exact_epsilon, rounded_up
+from synthrelease.bundle.card.numbers import paragraphs_of, said
 from synthrelease.bundle.tables import AcceptedRows
-from synthrelease.criteria.facts import figure
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.published.base import Part
 from synthrelease.published.columns import RulePart
@@ -199,70 +198,20 @@ def statements(document: ReleaseDocument) -> list[CardStatement]:
     """Return what options say beside the guarantee."""
     found = []
     if document.members is not None:
-        found.append(CardStatement(heading="With all its members", text=_PROTECTED_MEMBERS))
+        found.append(CardStatement(heading="With all its members", text=said("protected_members")))
     if (population := document.population) is not None:
-        found.append(CardStatement(heading="Population", text=_population_text(population)))
+        found.append(CardStatement(heading="Population", text=said("population", population)))
     return found
-
-
-_PROTECTED_MEMBERS = (
-    "A record is a root with all its members, in any number: whoever replaces all of them changes one record. "
-    "So a change of one member, or of how many there are, is covered at the stated epsilon. "
-    "Somebody who stands in several roots is covered by so many times this epsilon, and a move from one root to another by "
-    "twice. "
-    "Who leaves for a root that was not in the file, or takes the last row of one along, changes the number of roots, "
-    "which is public: that is covered by nothing."
-)
-
-
-def _population_text(part: PopulationPart) -> str:
-    delta = "" if part.delta_exact == "0" else f", delta = {float(Fraction(part.delta_exact)):.3g}"
-    return (
-        f"The file is a simple random sample, without replacement, of {figure(part.sampled)} of {figure(part.size)} "
-        f"records ({part.source}). For one of these of whom nobody knows whether he is in the file: epsilon = "
-        f"{exact_epsilon(part.epsilon_exact)}{delta}. Whoever is known to have been drawn has the guarantee above, and "
-        "that alone counts in the budget of the dataset; of several releases from the file the guarantees are added up "
-        "first."
-    )
 
 
 def about_figures(document: ReleaseDocument) -> list[str]:
     """Return what readers of every figure must know where figures are not about all rows; empty where they are."""
-    found = []
-    if (partition := document.partition) is not None:
-        found += _about_pieces(partition)
-    in_file = document.domain.file_rows
+    texts, in_file = list[str](), document.domain.file_rows
+    if document.partition is not None:
+        texts += paragraphs_of("pieces", document.partition)
     if (split := document.split) is not None and in_file is not None:
-        found += _about_the_register(split, document.rows_worked_with, in_file)
-    return found
-
-
-def _about_pieces(part: PartitionPart) -> list[str]:
-    """How rows were divided, and by how much a piece differs from them."""
-    half, tenth = (rounded_up(100 * part.sampling_error(share), 2) for share in (0.5, 0.1))
-    return [
-        f"The {figure(part.rows)} original rows were divided at random, without a look at their values and in secret: the "
-        f"generator was fitted to {figure(part.fit_rows)} of them, and the criteria compare the table with the other "
-        f"{figure(part.score_rows)}. Each record is in one of the pieces, so it costs what that piece spends.",
-        "So every figure, noise and interval below is about that piece, also where it says “original”, and not about all "
-        f"rows. The piece differs from them by chance: a share of one half by {half} percentage points, one of a tenth by "
-        f"{tenth} (one standard deviation). The intervals do not contain this.",
-    ]
-
-
-def _about_the_register(part: SplitPart, rows: int, in_file: int) -> list[str]:
-    """How the register is split, and by how much a piece differs from it."""
-    half, tenth = (rounded_up(100 * part.sampling_error(rows, in_file, share), 2) for share in (0.5, 0.1))
-    return [
-        f"The register of {figure(in_file)} records is split into {part.of} pieces by a secret key and the public record "
-        f"number ({part.by}), which is not released, and by nothing else. This release read piece {part.piece}. Its "
-        "guarantee is for replacing a record by any other. Over several releases a record whose number stays pays for "
-        "those that read its piece, and for those that read all records; where its number may be replaced, too, the two "
-        "dearest pieces add up.",
-        "So every figure, noise and interval below is about that piece, also where it says “original”, and not about all "
-        f"records of the register. The piece differs from them by chance: a share of one half by {half} percentage points, "
-        f"one of a tenth by {tenth} (one standard deviation). The intervals do not contain this.",
-    ]
+        texts += paragraphs_of("register", split, in_file, partial(split.sampling_error, document.rows_worked_with, in_file))
+    return texts
 
 
 _SERIES_COLUMNS = (
@@ -278,8 +227,8 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
     """Return the sections of the card that options have."""
     found = []
     if (members := document.members) is not None:
-        texts = _of_members(members, document.bundle)
-        found.append(CardSection(anchor="members", heading="Members", sentences=texts))
+        texts = paragraphs_of("members", members, document.csv, document.tables[0][1])
+        found.append(CardSection(anchor="members", heading="Members", sentences=tuple(texts)))
     if (weights := document.calibration) is not None:
         found.append(CardSection(anchor="weights", heading="Weights", sentences=calibration.sentences(weights)))
     if (earlier := document.series) is not None:
@@ -296,64 +245,13 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
         )
     if (copies := document.imputation) is not None:
         texts = imputation.sentences(copies, document.bundle)
-        found.append(CardSection(anchor="copies", heading="Complete copies", sentences=texts))
+        found.append(CardSection(anchor="copies", heading="Complete copies", sentences=tuple(texts)))
     if (areas := document.geography) is not None:
-        texts = _of_areas(areas, document.n_rows)
-        found.append(CardSection(anchor="geography", heading="Areas within areas", sentences=texts))
+        texts = paragraphs_of("areas", areas, document.n_rows)
+        found.append(CardSection(anchor="geography", heading="Areas within areas", sentences=tuple(texts)))
     if (marks := document.marks) is not None:
-        found.append(CardSection(anchor="marks", heading="Numbers of marks", sentences=_of_marks(marks)))
+        found.append(CardSection(anchor="marks", heading="Numbers of marks", sentences=tuple(paragraphs_of("marks", marks))))
     return found
-
-
-def _of_members(part: MembersPart, bundle: BundleTable) -> tuple[str, ...]:
-    """How the two files belong together."""
-    roots, members = f"{bundle.stem}.csv", bundle.named("members.csv")
-    cap = {
-        "first": f"Of a root with more than {part.most} members the first {part.most} are in the file, and {part.size} is "
-        f"{part.most}.",
-        "drop": f"Roots with more than {part.most} members are left out.",
-    }[part.more]
-    first = part.columns[0]
-    return (
-        f"{roots} has a row for each root, with the number of its members as {part.size}; {members} has a row for each member "
-        f"({', '.join(part.columns)}). Both begin with {part.key}, by which they are joined: new numbers, which are in no "
-        "other file.",
-        cap,
-        f"Below and in the criteria {first}_1 is {first} of the first member of a root, {first}_2 that of the second, and so "
-        "on.",
-        "Members of one root are alike: a standard error that takes members for independent is too small. Count roots, or use "
-        "an estimator for clusters.",
-    )
-
-
-def _of_areas(part: GeographyPart, rows: int) -> tuple[str, ...]:
-    """Which levels there are, and how they belong together."""
-    names = [level.column for level in part.levels]
-    sizes = ", ".join(
-        f"{level.column} ({figure(level.areas)}, with {figure(rows // level.areas)} rows on average)" for level in part.levels
-    )
-    return (
-        f"Levels, from the largest areas to the smallest: {sizes}.",
-        f"{' and '.join(names[:-1])} {'follows' if len(names) == 2 else 'follow'} from {names[-1]} by a public list, in every "
-        "row: counts of areas add up to those of the area they lie in. The rules that say so are in release.json.",
-        "The smaller an area, the larger the noise beside its rows. Which tables of each level were measured stands with the "
-        "generator; all else is in an area as in the one it lies in.",
-    )
-
-
-def _of_marks(part: MarksPart) -> tuple[str, ...]:
-    """Which columns of numbers there are, and what each counts."""
-    counted = (
-        f"{group.column} counts: "
-        + "; ".join(f"{column} is {' or '.join(labels)}" for column, labels in group.marks.items())
-        + "."
-        for group in part.groups
-    )
-    return (
-        "These columns are in no private file: each is the number of marks in the other columns of the same row, in "
-        "every released row exactly. A missing value is no mark. They keep how often marks come together.",
-        *counted,
-    )
 
 
 def listed_rules(document: ReleaseDocument) -> list[RulePart]:

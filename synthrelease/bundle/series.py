@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 from synthrelease.answers.estimates import StatedChange, stated_change
-from synthrelease.bundle.card.numbers import exact_epsilon
+from synthrelease.bundle.card.numbers import exact_epsilon, paragraphs_of
 from synthrelease.errors import OtherRelease
 from synthrelease.privacy.plan import YearOfSeries
 from synthrelease.published.base import sha256
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.measurements import IntendedEstimatePart
-from synthrelease.published.options import CorrectedPart, EarlierPart, SeriesPart, YearsPart
+from synthrelease.published.options import CorrectedPart, EarlierPart, SeriesPart
 from synthrelease.published.series import earlier_part, read, total, years_part
 from synthrelease.spec.series import Series, promise_text
 
@@ -69,38 +69,13 @@ def rows(part: SeriesPart) -> tuple[tuple[str, ...], ...]:
 
 
 def _of_the_series(part: SeriesPart) -> list[str]:
-    found = [f"This release belongs to the series “{part.name}”, from records of the same persons."]
-    if part.corrects is not None:
-        found.append(
-            f"It is an erratum: it replaces version {part.corrects.version} (release.json with the SHA-256 checksum "
-            f"{part.corrects.digest}). {part.corrects.reason} Rows and figures are the same, so it spent nothing."
-        )
-    if part.years is not None:
-        found += _of_the_plan(part.years)
-    if not part.earlier:
-        return found
-    if part.total_epsilon_exact is None:
-        found.append("One of the releases promises nothing to a person, so no sum is stated.")
-    else:
-        delta = "" if part.total_delta_exact in (None, "0") else f" and delta {part.total_delta_exact}"
-        found.append(
-            f"For a person who is in all of them, this one included, the privacy losses add up to at most epsilon "
-            f"{exact_epsilon(part.total_epsilon_exact)}{delta} (sequential composition). An erratum and the release that it "
-            "replaces count once. Other publications from the same records add to this."
-        )
-    return found
-
-
-def _of_the_plan(part: YearsPart) -> list[str]:
-    """Which year this is, what was promised before the first one, and what of it is paid."""
-    plan, left = part.horizon, part.horizon.years[-1] - part.year
-    text = promise_text(YearOfSeries(horizon=plan, year=part.year, again=part.again)).removeprefix("Years: ")
-    delta = "" if part.paid_delta_exact == "0" else f" and delta {part.paid_delta_exact}"
-    return [
-        f"{text} This was fixed before the first year.",
-        f"For the years up to this one a person pays epsilon {exact_epsilon(part.paid_epsilon_exact)}{delta} at most; "
-        + (f"years of the plan that follow: {left}." if left else "this is the last year of the plan."),
-    ]
+    """Which releases belong together, which year of a plan this is, and what all of them cost a person."""
+    years = part.years
+    if years is None:
+        return paragraphs_of("series", part, "", 0)
+    plan = years.horizon
+    promise = promise_text(YearOfSeries(horizon=plan, year=years.year, again=years.again)).removeprefix("Years: ")
+    return paragraphs_of("series", part, promise, plan.years[-1] - years.year)
 
 
 def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -12,9 +13,11 @@ from pathlib import Path
 from xml.sax.saxutils import escape as escaped
 
 from jinja2 import Environment
+from jinja2.environment import TemplateModule
 from markupsafe import Markup, escape
 
 from synthrelease.criteria.facts import figure as figure
+from synthrelease.criteria.facts import shown as shown
 from synthrelease.criteria.facts import words as words
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.curves import RenyiCurve
@@ -35,8 +38,24 @@ def environment() -> Environment:
     loaded = templates(FOLDER, __file__)
     loaded.filters |= {made.__name__: made for made in (paragraphs, link, plain, sentence, md, md_paragraphs)}
     loaded.filters |= {made.__name__: made for made in (r, ascii_line, stata_comment, xml, bullet)}
-    loaded.filters |= {"json": json.dumps, "repr": repr}
+    loaded.filters |= {"json": json.dumps, "repr": repr, "words": words}
+    loaded.globals["n"] = sys.modules[__name__]
     return loaded
+
+
+@lru_cache(maxsize=1)
+def _texts() -> TemplateModule:
+    return environment().get_template("said.txt").module
+
+
+def said(name: str, *values: object) -> str:
+    """Return a text of the technical part: a macro of templates/said.txt, with these values."""
+    return " ".join(getattr(_texts(), name)(*values).split())
+
+
+def paragraphs_of(name: str, *values: object) -> list[str]:
+    """Return a text of the technical part that has several paragraphs."""
+    return [" ".join(part.split()) for part in _parts(getattr(_texts(), name)(*values))]
 
 
 def r(text: str) -> str:
@@ -126,6 +145,11 @@ def cost(node: ChargePart) -> str:
 def without_exponent(value: float, digits: int = 3) -> str:
     """A small probability as the public reads it: 0.000000001."""
     return format(Decimal(f"{value:.{digits}g}"), "f")
+
+
+def three_digits(exact: str) -> str:
+    """An exact number as a decimal of three digits."""
+    return f"{float(Fraction(exact)):.3g}"
 
 
 def share(value: float, digits: int = 2) -> str:

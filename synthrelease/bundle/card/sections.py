@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from synthrelease.answers.stated import StatedAnswer, question, verdict
-from synthrelease.bundle.card.numbers import exact_epsilon, probability, program, rounded_down, rounded_up, share
+from synthrelease.bundle.card.numbers import paragraphs_of, program, rounded_down, rounded_up, said, share
 from synthrelease.bundle.limits import LEVEL, error_band, kept_rows, of_every_cell, public_facts, rows_were_drawn
 from synthrelease.criteria import explain
 from synthrelease.criteria.facts import figure, shown, words
@@ -148,26 +148,21 @@ def _words_of(question: QuestionTable) -> set[str]:
 
 # Which rows the figures of a release are about, and what holds for the file, in plain words.
 
+_LEVEL = share(float(LEVEL), 0)
 _COUNTING = 0.001
 """How seldom the number of kept rows is outside of the range that is printed."""
 
 
 def band_text(document: ReleaseDocument) -> str:
-    """What the bands of the pictures are; empty where there are none."""
+    """Return what the bands of the pictures are; empty where there are none."""
     band, criterion = error_band(document, 1), of_every_cell(document)
     if band is None or criterion is None:
         return ""
-    added = ", plus what the drawing of the rows adds" if rows_were_drawn(document) else ""
-    return (
-        "The dark bar is the released share of the rows. The light band is the range of the share in the file: the released "
-        f"share ± {rounded_up(100 * band, 3)} percentage points. It is the upper end of the interval for the largest error "
-        f"over all cells of all tables (criterion “{criterion.name}” below){added}. At a confidence of "
-        f"{share(float(LEVEL), 0)} all bands hold at once. {_file(document)}"
-    )
+    return said("band", band, criterion.name, rows_were_drawn(document), _file(document), _LEVEL)
 
 
 def drawn_text(document: ReleaseDocument) -> str:
-    """Which rows the figures and their intervals are about; empty where these are all rows that the rules keep."""
+    """Return which rows the figures and their intervals are about; empty where these are all rows that the rules keep."""
     if not rows_were_drawn(document):
         return ""
     silent = [
@@ -177,16 +172,7 @@ def drawn_text(document: ReleaseDocument) -> str:
         and one.interval.file_high is None
         and ((known := one.criterion()) is None or known.compares)
     ]
-    names = f"of {shown(silent)} say" if len(silent) > 1 else f"of {silent[0]} says" if silent else ""
-    alone = (
-        f" The interval{'s' if len(silent) > 1 else ''} {names} nothing about the rows that were not drawn." if silent else ""
-    )
-    return (
-        f"Each figure compares the released rows with the {figure(document.rows_worked_with)} rows that the release worked "
-        f"with, and so does its interval. These rows were drawn at random. {_file(document)} The limit for the file adds what "
-        "the drawing of the rows adds to a figure. Each limit holds by itself, at a confidence of "
-        f"{share(float(LEVEL), 0)}.{alone}"
-    )
+    return said("drawn", document, silent, _file(document), _LEVEL)
 
 
 def file_ends(document: ReleaseDocument) -> dict[str, str]:
@@ -217,68 +203,21 @@ def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
     return n**2 / (n + blocks * (minimum_count**2 - minimum_count))
 
 
-def _intervals(document: ReleaseDocument) -> str:
-    """Which questions have intervals."""
-    if document.estimates is None:
-        return "No question has an interval from noisy tables here: none are published."
-    tables = "; ".join(" × ".join(columns) for columns in document.estimates.together)
-    return (
-        "Intervals there are for shares, counts, means, medians, differences and linear slopes of columns that were measured "
-        f"together ({tables}); there are none for other models that are fitted to the rows."
-    )
-
-
 def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> list[str]:
-    """What readers must know before they compute a standard error; nothing where no row was repeated on purpose."""
-    projection, m = published_projection(document.configuration.get("projection", {})), document.minimum_count
-    rest = (
-        "Such a standard error also leaves out the error of the synthesis, which does not get smaller with more rows. It is "
-        "covered by "
-        + ("the intervals of estimates.csv, " if document.estimates is not None else "")
-        + "the figures above, and the ranges of “synthrelease bound”."
-    )
-    if m == 1:
-        if projection is None or projection.asked_count == 1:
-            return []
-        return [
-            "Some rows were left out, and copies of others, drawn at random, replace them; nobody can see which of several "
-            "equal rows are copies. A standard error that counts every row as one person is too small. "
-            f"{rest}"
-        ]
-    rows = int(table.counts.counts[table.counts.counts == m].sum())
-    if not rows:
-        return []
-    effective = effective_rows(table, m)
-    weights = " The design effect of the weights comes on top of it." if document.weighted else ""
-    return [
-        "Some rows occur several times on purpose: rare rows were dropped, or repeated up to the minimum count. "
-        f"{figure(rows)} of the {figure(document.n_rows)} rows ({rows / document.n_rows:.0%}) occur exactly {m} times. "
-        "A standard error that counts every row as one person is too small.",
-        f"Effective sample size: with every group of {m} equal rows taken as one draw (Kish), the table is worth about "
-        f"{figure(math.floor(effective))} rows.{weights} "
-        f"No factor makes standard errors from these rows right. {_intervals(document)} {rest}",
-    ]
+    """Return what readers must know before they compute a standard error; nothing where no row was repeated on purpose."""
+    projection, least = published_projection(document.configuration.get("projection", {})), document.minimum_count
+    if least == 1:
+        return [] if projection is None or projection.asked_count == 1 else [said("replaced", document)]
+    rows = int(table.counts.counts[table.counts.counts == least].sum())
+    return paragraphs_of("repeated", document, rows, math.floor(effective_rows(table, least))) if rows else []
 
 
 # What can be estimated from the published noisy tables, in plain words.
 
 
 def sentences(document: ReleaseDocument) -> list[str]:
-    """How to estimate, and from which columns; empty where no noisy tables are published."""
-    part = document.estimates
-    if part is None:
-        return []
-    together = "; ".join(" × ".join(table) for table in part.together)
-    return [
-        "The noisy tables that the rows were made from are published (measurements.json). Shares, numbers of rows, means, "
-        f"medians and slopes of linear regressions can be estimated from them with {share(float(part.level), 0)} intervals"
-        f"{_about(document)}: “synthrelease estimate” does so, from this folder alone "
-        f"({program(document)}). {_without(document)}Each interval holds by itself: of many, "
-        f"{share(1 - float(part.level), 0)} may miss their numbers. Means and slopes are of the numbers that stand for bins; "
-        "beside a mean stands the wider interval for the file's own values. Standard errors computed from the synthetic rows "
-        f"leave out the noise and are too small. {_weights(document)}".strip(),
-        f"Measured together, so that questions about columns of one of these have an estimate: {together}.",
-    ]
+    """Return how to estimate, and from which columns; empty where no noisy tables are published."""
+    return [] if document.estimates is None else paragraphs_of("estimated", document, program(document))
 
 
 def measured_alone(document: ReleaseDocument) -> list[str]:
@@ -317,34 +256,6 @@ def _together(document: ReleaseDocument) -> list[list[str]]:
         if stated:
             return [[names[place] for place in table] for table in stated]
     return [] if document.estimates is None else document.estimates.together
-
-
-def _without(document: ReleaseDocument) -> str:
-    """What there is for readers without the program."""
-    if "estimates.csv" not in document.files:
-        return ""
-    return (
-        "Without it: estimates.csv has them for the bins of columns, the cells of pairs and the questions below, and "
-        "QUESTIONS.md has code for R, Python and, where names allow it, Stata. "
-    )
-
-
-def _about(document: ReleaseDocument) -> str:
-    """What the intervals hold."""
-    if reasons := document.not_a_sample:
-        return (
-            f" for the rows of the file that the rules keep, and none for a population (the release declares "
-            f"{' and '.join(reasons)}, so they are no simple random sample)"
-        )
-    return (
-        ", one for the rows of the file that the rules keep and one for a population of which they are a simple random sample"
-    )
-
-
-def _weights(document: ReleaseDocument) -> str:
-    if not document.weighted:
-        return ""
-    return "Estimates count every row of the file once: the column of weights is not in them."
 
 
 def example(document: ReleaseDocument) -> str:
@@ -397,32 +308,17 @@ def interval_text(interval: IntervalPart | None) -> str:
 
 
 def shared_text(document: ReleaseDocument) -> str:
-    """Which figures share one noise, and what a reader has to know of it; empty where none do."""
+    """Return which figures share one noise, and what a reader has to know of it; empty where none do."""
     names = [one.name for one in document.criteria if one.one_noise]
-    if not names:
-        return ""
-    return (
-        f"{shown(names)}: the figures of these {len(names)} criteria share one noise, drawn for all of them at once, which "
-        "costs the sum of their epsilons. It is no larger than what each would have had by itself. Their noises are not "
-        "independent: where one figure is far off, the others are so more often, to either side. Each interval holds for its "
-        "figure by itself, whatever ties the noises together; sums of several figures must not count on noises that cancel."
-    )
+    return said("shared", names) if names else ""
 
 
 def answered_text(document: ReleaseDocument) -> str:
-    """Which criteria the published measurements answer, and how sure their bounds are; empty where they answer none."""
-    names = [one.name for one in document.criteria if one.answered]
-    bounds = document.selection.bounds
+    """Return which criteria the published measurements answer, and how sure their bounds are; empty where they answer none."""
+    names, bounds = [one.name for one in document.criteria if one.answered], document.selection.bounds
     if not names or bounds is None:
         return ""
-    sure = figure(100 * (1 - float(Fraction(bounds.risk_exact))), 10)
-    one = len(names) == 1
-    return (
-        f"{shown(names)}: {'this figure is an upper bound' if one else 'these figures are upper bounds'} of the "
-        f"exact {'one, and follows' if one else 'ones, and follow'} from the published noisy tables (measurements.json) and "
-        "the released table. The original table was not looked at again, so this cost no epsilon. All bounds hold together "
-        f"with probability at least {sure}%, over the noise of the measurements, whichever table was released."
-    )
+    return said("answered", names, 100 * (1 - float(Fraction(bounds.risk_exact))))
 
 
 def generator_text(family: str) -> str:
@@ -508,53 +404,17 @@ _SCOPES = {"raw": "original records", "synthetic": "released rows"}
 
 
 def ending_text(document: ReleaseDocument) -> str:
-    """When the search would have ended without a table."""
-    selection = document.selection
-    if selection.rounds is not None:
-        law = ", ".join(f"{rounds} with probability {probability(share)}" for rounds, share in selection.rounds.items())
-        return f"after a hidden number of rounds, drawn beforehand ({law})"
-    stop = probability(selection.stop_probability or "0")
-    if selection.shape is None and selection.stop_probability == "0":
-        return "never"
-    if selection.shape is None:
-        return f"after each rejected round with probability {stop}"
-    return (
-        "after a hidden number of rounds, drawn beforehand from a truncated negative binomial law "
-        f"(shape {selection.shape}, probability {stop})"
-    )
+    """Return when the search would have ended without a table."""
+    return said("ending", document.selection)
 
 
 # Whom and what the guarantee covers, in plain words: the files, the persons, and what a guess can gain.
 
 
 def domain_text(document: ReleaseDocument) -> str:
-    """Which files the guarantee is about, and how many of their rows the release worked with."""
-    domain, n = document.domain, figure(document.rows_worked_with)
-    if domain.way == "exact":
-        return (
-            f"Files of which exactly {n} rows are complete, in range and plausible (below: rows that were left out). A record "
-            f"is protected among such rows alone: {NOT_COVERED}."
-        )
-    whole = f"Files of {figure(domain.file_rows)} rows with the columns and bounds above, whatever their rows hold"
-    if domain.persons is not None:
-        whole = (
-            f"Files of {figure(domain.persons)} persons with the columns and bounds above, whatever their rows hold, and "
-            "however many they are"
-        )
-    if domain.way == "whole":
-        return f"{whole}. {'No row' if domain.persons is None else 'No person'} was left out."
-    chosen = f"Of the rows that were kept (below) the release worked with {n}, drawn at random"
-    if domain.way == "stated":
-        how = "a number that the publisher had stated beforehand"
-    else:
-        how = (
-            f"a number found by counting them with noise and taking off {figure(domain.margin)}, so that there were fewer with "
-            f"probability at most {float(Fraction(domain.shortfall or 0)):g} (public rows then fill up)"
-        )
-    protected = "How many rows were kept is protected like everything else in them."
-    if (left_out := rows_left_out(document)) is not None:
-        protected += f" The noisy count tells that {left_out.share} were left out."
-    return f"{whole}. {chosen}: {how}. {protected}"
+    """Return which files the guarantee is about, and how many of their rows the release worked with."""
+    shortfall = f"{float(Fraction(document.domain.shortfall or 0)):g}"
+    return said("domain", document, rows_left_out(document), shortfall, NOT_COVERED)
 
 
 def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
@@ -615,41 +475,16 @@ def _outside(columns: Iterable[ColumnPart], policy: str) -> Iterable[str]:
 
 
 def person_text(document: ReleaseDocument) -> str:
-    """What protects a person who stands in more than one record."""
-    person, guarantee = document.guarantee.person, document.guarantee
-    record = "One record" if person.unit == "record" else f"One record ({person.unit})"
-    text = f"{record}; neighbouring files: {guarantee.neighbours}."
-    if document.domain.persons is not None:
-        return _of_a_key(document)
-    if person.records == 1:
-        return f"{text} A person with k records is protected at {loss_of_groups(Fraction(guarantee.delta_exact))}."
-    why = f" ({person.why})" if person.why else ""
-    known = f"{text} A person stands in at most {person.records} records{why} and is protected"
-    if person.epsilon_exact is None or person.delta_exact is None:
-        return f"{known} by nothing: delta would be 1 or more."
-    delta = "" if person.delta_exact == "0" else f", delta = {float(Fraction(person.delta_exact)):.3g}"
-    return f"{known} at epsilon = {exact_epsilon(person.epsilon_exact)}{delta}."
-
-
-def _of_a_key(document: ReleaseDocument) -> str:
-    """What protects a person of whom the key of the file tells all rows."""
-    person = document.guarantee.person
-    named = "" if person.unit == "record" else f" (each a {person.unit})"
-    if (first_by := document.domain.first_by) is None:  # released before rows were drawn
+    """Return what protects a person who stands in more than one record, or of whom a key tells all rows."""
+    person, domain = document.guarantee.person, document.domain
+    if domain.persons is None:
+        return said("person", document, loss_of_groups(Fraction(document.guarantee.delta_exact)))
+    if domain.first_by is None:  # released before rows were drawn
         first = "first row" if person.records == 1 else f"first {person.records} rows"
         used, lean = f"the {first} of each person, in an order that depends on that person's rows alone", ""
     else:
-        used, lean = used_rows(person.records, [] if first_by == RANDOM else first_by)
-    text = (
-        f"One person, with all rows of the original file that have the person's key{named}. The release used {used}; all "
-        f"others were left out. {lean}{' ' if lean else ''}Neighbouring files have the same persons, and all rows of one of "
-        "them are replaced by any others"
-    )
-    why = f" ({person.why})" if person.why else ""
-    if person.epsilon_exact is None or person.delta_exact is None:
-        return f"{text}; that is protected by nothing: delta would be 1 or more{why}."
-    delta = "" if person.delta_exact == "0" else f", delta = {float(Fraction(person.delta_exact)):.3g}"
-    return f"{text}: epsilon = {exact_epsilon(person.epsilon_exact)}{delta}{why}."
+        used, lean = used_rows(person.records, [] if domain.first_by == RANDOM else domain.first_by)
+    return said("keyed_person", document, used, lean)
 
 
 def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
@@ -667,15 +502,9 @@ def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
 
 
 def right_guess_text(document: ReleaseDocument) -> str:
-    """How likely a guess between two neighbouring files is right; of a key also between files that differ in a whole person."""
-    person = document.guarantee.person
-    sentence = "Somebody who guesses which of two such files it was, and would be right half of the time without the release, "
-    if document.domain.persons is None or person.records == 1:
-        return f"{sentence}is right with probability at most {right_guess(document)}."
-    return (
-        f"{sentence}is right with probability at most {right_guess(document, whole_person=True)}, and at most "
-        f"{right_guess(document)} where they differ in one row alone, to which this epsilon belongs."
-    )
+    """Return how likely a guess between two neighbouring files is right; with a key also of files that differ in a person."""
+    whole = document.domain.persons is not None and document.guarantee.person.records > 1
+    return said("guess", right_guess(document, whole_person=whole), right_guess(document) if whole else "")
 
 
 BELIEFS = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100))
@@ -699,31 +528,11 @@ def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
     else:
         right = right_guess(document, whole_person=whole)
         bound = f"Somebody who held both equally likely guesses right in at most {right} of cases, whatever else they know."
-    least = document.minimum_count
-    cells = f"Besides, no combination of values stands in fewer than {least} rows. " if least > 1 else ""
     return [
-        (
-            "Singling out",
-            f"Can somebody tell whether the records of one {who} were used, and not others in their place? {bound}",
-        ),
-        (
-            "Linking",
-            f"Can somebody connect a {who} of another list with a row of this table? No row belongs to anybody: rows were "
-            "drawn from noisy statistics. A row that agrees with a list agrees by chance, or because many have these "
-            "values; what it tells of one of them is bounded as above. Further releases from the same records add their "
-            "epsilons to this one.",
-        ),
-        (
-            "Inference",
-            f"Can somebody learn a value of one {who}? Beyond what the release would tell without the records of this {who}, "
-            "no more than the same bound allows. What holds of a group is learned of everybody in it, also of those "
-            "whose records were not used: that is what statistics are for, and no method that publishes them prevents it.",
-        ),
-        (
-            "In place of other measures",
-            f"{cells}Minimum counts and suppression alone hide small cells; they put no bound on what several tables tell "
-            "together, or on what somebody knows beforehand. The bounds above hold for all files of this release together.",
-        ),
+        ("Singling out", said("singling_out", who, bound)),
+        ("Linking", said("linking", who)),
+        ("Inference", said("inference", who)),
+        ("In place of other measures", said("other_measures", document.minimum_count)),
     ]
 
 
@@ -806,13 +615,7 @@ class Useful:
         if not pairs:
             return ""
         usual, worst = (_rounded_up(error / POINTS) for error in (median(pairs), max(pairs)))
-        every = "" if worst <= usual else f"; for the pair of columns with the most noise, below {figure(worst)}"
-        return (
-            f"In groups of fewer than {figure(usual)} rows use estimates, not the rows{every}. There a share that is computed "
-            f"from the rows may be off by more than {100 * POINTS:.0f} percentage points because of the noise alone. In larger "
-            "groups one in twenty may be, too: the rule follows from 95% intervals and is no limit. It is about columns that "
-            "were measured together: how others go together, no size of a group tells."
-        )
+        return said("useful", usual, worst, 100 * POINTS)
 
 
 def _rounded_up(number: float) -> int:
