@@ -36,7 +36,7 @@ def placeholder(value: Calibration, rows: AcceptedRows) -> CalibrationPart:
     return CalibrationPart.of(value.on(rows.transformation), rows.columns, equal)
 
 
-def sentences(part: CalibrationPart) -> list[str]:
+def sentences(part: CalibrationPart) -> tuple[str, ...]:
     """Return what readers of a table must know about its weights, or about there being none."""
     return paragraphs_of("weights", part, [_margin(margin) for margin in part.margins])
 

@@ -62,7 +62,7 @@ def files_anew(part: ImputationPart, files: Mapping[str, bytes], before: BundleT
     return {part.file(now): relabelled(content, marked=before.synthetic_column, mark=now.synthetic_column)}
 
 
-def sentences(part: ImputationPart, bundle: BundleTable) -> list[str]:
+def sentences(part: ImputationPart, bundle: BundleTable) -> tuple[str, ...]:
     """Return how to use the copies, and what they assume; or why there are none."""
     return paragraphs_of("copies", part, part.file(bundle), f"{bundle.stem}.csv")
 

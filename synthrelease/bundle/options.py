@@ -228,7 +228,7 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
     found = []
     if (members := document.members) is not None:
         texts = paragraphs_of("members", members, document.csv, document.tables[0][1])
-        found.append(CardSection(anchor="members", heading="Members", sentences=tuple(texts)))
+        found.append(CardSection(anchor="members", heading="Members", sentences=texts))
     if (weights := document.calibration) is not None:
         found.append(CardSection(anchor="weights", heading="Weights", sentences=calibration.sentences(weights)))
     if (earlier := document.series) is not None:
@@ -245,12 +245,12 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
         )
     if (copies := document.imputation) is not None:
         texts = imputation.sentences(copies, document.bundle)
-        found.append(CardSection(anchor="copies", heading="Complete copies", sentences=tuple(texts)))
+        found.append(CardSection(anchor="copies", heading="Complete copies", sentences=texts))
     if (areas := document.geography) is not None:
         texts = paragraphs_of("areas", areas, document.n_rows)
-        found.append(CardSection(anchor="geography", heading="Areas within areas", sentences=tuple(texts)))
+        found.append(CardSection(anchor="geography", heading="Areas within areas", sentences=texts))
     if (marks := document.marks) is not None:
-        found.append(CardSection(anchor="marks", heading="Numbers of marks", sentences=tuple(paragraphs_of("marks", marks))))
+        found.append(CardSection(anchor="marks", heading="Numbers of marks", sentences=paragraphs_of("marks", marks)))
     return found
 
 

@@ -68,7 +68,7 @@ def rows(part: SeriesPart) -> tuple[tuple[str, ...], ...]:
     return tuple(_row(earlier) for earlier in part.earlier)
 
 
-def _of_the_series(part: SeriesPart) -> list[str]:
+def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
     """Which releases belong together, which year of a plan this is, and what all of them cost a person."""
     years = part.years
     if years is None:

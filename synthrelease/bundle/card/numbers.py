@@ -53,9 +53,9 @@ def said(name: str, *values: object) -> str:
     return " ".join(getattr(_texts(), name)(*values).split())
 
 
-def paragraphs_of(name: str, *values: object) -> list[str]:
+def paragraphs_of(name: str, *values: object) -> tuple[str, ...]:
     """Return a text of the technical part that has several paragraphs."""
-    return [" ".join(part.split()) for part in _parts(getattr(_texts(), name)(*values))]
+    return tuple(" ".join(part.split()) for part in _parts(getattr(_texts(), name)(*values)))
 
 
 def r(text: str) -> str:

@@ -203,21 +203,21 @@ def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
     return n**2 / (n + blocks * (minimum_count**2 - minimum_count))
 
 
-def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> list[str]:
+def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> Sequence[str]:
     """Return what readers must know before they compute a standard error; nothing where no row was repeated on purpose."""
     projection, least = published_projection(document.configuration.get("projection", {})), document.minimum_count
     if least == 1:
-        return [] if projection is None or projection.asked_count == 1 else [said("replaced", document)]
+        return () if projection is None or projection.asked_count == 1 else paragraphs_of("replaced", document)
     rows = int(table.counts.counts[table.counts.counts == least].sum())
-    return paragraphs_of("repeated", document, rows, math.floor(effective_rows(table, least))) if rows else []
+    return paragraphs_of("repeated", document, rows, math.floor(effective_rows(table, least))) if rows else ()
 
 
 # What can be estimated from the published noisy tables, in plain words.
 
 
-def sentences(document: ReleaseDocument) -> list[str]:
+def sentences(document: ReleaseDocument) -> Sequence[str]:
     """Return how to estimate, and from which columns; empty where no noisy tables are published."""
-    return [] if document.estimates is None else paragraphs_of("estimated", document, program(document))
+    return () if document.estimates is None else paragraphs_of("estimated", document, program(document))
 
 
 def measured_alone(document: ReleaseDocument) -> list[str]:
