@@ -204,10 +204,10 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
     tables_read = tables_in(data, spec.schema, spec.input)
     check_members(tables_read, asked=spec.schema.linked is not None)
-    released = [path for name, path in spec.priors.items() if name.startswith(RELEASED)]
+    released = [prior.path for name, prior in spec.priors.items() if name.startswith(RELEASED)]
     for path in released:
         check_released(path)
-    files = {name: path for name, path in spec.priors.items() if path not in released}
+    files = {name: prior.path for name, prior in spec.priors.items() if prior.path not in released}
     public = [CalledPublic.of(f"the prior {name!r}", path) for name, path in files.items()]
     tables = []
     rehearsed = None if request.shortlist is None else rehearsed_on(request.shortlist)
@@ -226,7 +226,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
         raise InputError(f"expected no cluster with [unit] key: {TOGETHER} Nothing was spent.")
     for source, schema, more in tables_to_read(spec.schema, tables_read):
         persons = [] if spec.unit.key is None else [spec.unit.key, *spec.unit.order]
-        names = [*more, *persons] if spec.split is None else [spec.split.by]
+        names = [*more, *persons] if spec.options.split is None else [spec.options.split.by]
         check_opens(source, schema, spec.input, names, rows_are_public=tables_read.members is None)
     check_not_public(data, public)
     known = KnownSplit(
@@ -284,7 +284,7 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
         return
     if request.ledger is None and (others := ledgers_near(request)):
         listener.nearby(others)
-    ledger = request.ledger or ledger_beside(request.out, spec.plan, spec.title, spec.limit)
+    ledger = request.ledger or ledger_beside(request.out, spec.plan, spec.title, spec.budget.limit)
     statement = reserve_for_release(
         ledger,
         spec.plan,

@@ -158,12 +158,12 @@ def parameters(criterion: Criterion) -> dict[str, Any]:
 
 def selection_part(spec: ReleaseSpec) -> SelectionPart:
     """How rounds are repeated, what decides one, and how many configurations are drawn from."""
-    test = spec.joint_test
+    test, rule = spec.joint_test, spec.selection_rule
     return SelectionPart(
         configurations=len(spec.space),
-        stop_probability=None if spec.rounds is not None else str(spec.stop_probability),
-        shape=None if spec.shape is None else str(spec.shape),
-        rounds=None if spec.rounds is None else {str(rounds): str(share) for rounds, share in spec.rounds.atoms},
+        stop_probability=None if rule.rounds is not None else str(rule.stop_probability),
+        shape=None if rule.shape is None else str(rule.shape),
+        rounds=None if rule.rounds is None else {str(rounds): str(share) for rounds, share in rule.rounds.atoms},
         shared_measurements=spec.shared_measurements,
         joint_test=None
         if test is None

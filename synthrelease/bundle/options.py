@@ -83,10 +83,10 @@ def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], now: BundleTabl
 def planned(spec: ReleaseSpec, rows: int) -> dict[str, Part]:
     """Return the parts that follow from the specification and from the rows that the release works with."""
     parts = dict[str, Part]()
-    if spec.partition is not None:
-        parts["partition"] = PartitionPart.of(spec.partition, rows)
-    if spec.split is not None:
-        parts["split"] = SplitPart(by=spec.split.by, piece=spec.split.piece, of=spec.split.of)
+    if spec.options.partition is not None:
+        parts["partition"] = PartitionPart.of(spec.options.partition, rows)
+    if spec.options.split is not None:
+        parts["split"] = SplitPart(by=spec.options.split.by, piece=spec.options.split.piece, of=spec.options.split.of)
     return parts
 
 

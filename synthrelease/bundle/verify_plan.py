@@ -125,10 +125,10 @@ def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[st
     for name in dict.fromkeys([*stated, *asked]):
         if name not in stated or (name not in asked and name not in WORDS):
             yield f"{name}: expected just where the specification has it, found otherwise"
-    partition, pieces = spec.partition, document.partition
+    partition, pieces = spec.options.partition, document.partition
     if partition and pieces and pieces.rule.fit != partition.fit:
         yield "partition: expected the shares that the specification names, found others"
-    split, piece = spec.split, document.split
+    split, piece = spec.options.split, document.split
     if split and piece and (piece.by, piece.piece, piece.of) != (split.by, split.piece, split.of):
         yield "split: expected the piece that the specification names, found another"
     linked, members = spec.schema.linked, document.members

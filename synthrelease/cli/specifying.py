@@ -312,18 +312,19 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
     from synthrelease.settings.card import gaps
     from synthrelease.spec.shortlist import cheaper_plan, known_chances
 
-    total, law = spec.plan.total, spec.selection_rule.law
+    total, rule, split = spec.plan.total, spec.selection_rule, spec.options.split
+    law = rule.law
     rehearsed = None if shortlist is None else known_chances(spec, shortlist)
     cheaper = None if shortlist is None else cheaper_plan(spec, shortlist)
     return {
         "title": spec.title,
         "total": {"epsilon": float(decimal_text(total.epsilon)), "delta": float(total.delta)},
-        "limit": None if spec.limit is None else float(decimal_text(spec.limit)),
+        "limit": None if spec.budget.limit is None else float(decimal_text(spec.budget.limit)),
         "charges": ChargePart.of(total).model_dump(mode="json"),
         "configurations": len(spec.space),
-        "rounds": None if spec.rounds is None else {str(rounds): float(share) for rounds, share in spec.rounds.atoms},
-        "split": None if spec.split is None else {"by": spec.split.by, "piece": spec.split.piece, "of": spec.split.of},
-        "stop_probability": None if spec.rounds is not None else float(spec.stop_probability),
+        "rounds": None if rule.rounds is None else {str(rounds): float(share) for rounds, share in rule.rounds.atoms},
+        "split": None if split is None else {"by": split.by, "piece": split.piece, "of": split.of},
+        "stop_probability": None if rule.rounds is not None else float(rule.stop_probability),
         "nothing_where_accepted": None if law is None else {f"1/{many}": chance for many, chance in nothing_where(law).items()},
         "rehearsed": None if rehearsed is None else rehearsed.model_dump(mode="json"),
         "cheaper": None if cheaper is None else cheaper.model_dump(mode="json"),
@@ -429,11 +430,11 @@ def check(
                 screen.print(advice)
         check_delta(spec.plan.total.delta, rows.n_file)
         check_stated(spec.rows, rows.n_file)
-        if spec.split is not None:
+        if spec.options.split is not None:
             from synthrelease.releasing.release import check_numbers
 
             check_numbers(spec, source)
-            screen.print(f"Every row has a record number of its own in {spec.split.by!r}.")
+            screen.print(f"Every row has a record number of its own in {spec.options.split.by!r}.")
         spec.check_rows(rows.n_file)
         _print_warnings(spec, rows.n_file)
         check_possible(spec, rows.n_file)

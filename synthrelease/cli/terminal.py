@@ -216,11 +216,11 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     screen.print(rows, style=style)
     for line in [*refusals_in_words(spec), *said_in_words(spec), *alike_in_words(spec)]:
         screen.print(line)
-    for text in pieces_in_words(spec.partition, spec.split):
+    for text in pieces_in_words(spec.options.partition, spec.options.split):
         screen.print(text)
     screen.print(rounds_in_words(spec.selection_rule.law))
     if spec.generation_unit == "rho":
-        alone = epsilon_of(spec.generation_budget, spec.delta) if spec.delta else None
+        alone = epsilon_of(spec.generation_budget, spec.budget.delta) if spec.budget.delta else None
         screen.print(
             f"generation = {decimal_text(spec.generation_budget)} is a rho, since some generators are zero-concentrated "
             "(docs/accounting.md)" + (f"; by itself it costs epsilon {float(alone):.4g}." if alone is not None else "."),

@@ -229,10 +229,10 @@ class Attempt:
 def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
     """The public tables that generators start from. Raises InputError when one does not fit the specification."""
     return {
-        name: released_rows(path, spec, spec.prior_digests[name])
+        name: released_rows(prior.path, spec, prior.digest)
         if name.startswith(RELEASED)
-        else read_public(path, spec.schema, spec.input, spec.raw, spec.unit)
-        for name, path in spec.priors.items()
+        else read_public(prior.path, spec.schema, spec.input, spec.raw, spec.unit)
+        for name, prior in spec.priors.items()
     }
 
 

@@ -155,17 +155,17 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
 
 def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -> PrivateTable:
     """The made-up table, or its pieces: always the same ones."""
-    if spec.partition is None:
+    if spec.options.partition is None:
         return MadeUp(table, Meter(planned))
-    fit, score = random_pieces(table, spec.partition.sizes(table.total), SeededEntropy(ROWS))
+    fit, score = random_pieces(table, spec.options.partition.sizes(table.total), SeededEntropy(ROWS))
     return PrivatePieces(MadeUp(fit, Meter(())), MadeUp(score, Meter(()))).with_plan(planned)
 
 
 def _scored(spec: ReleaseSpec, table: Counts) -> Counts:
     """The rows that criteria ask."""
-    if spec.partition is None:
+    if spec.options.partition is None:
         return table
-    return random_pieces(table, spec.partition.sizes(table.total), SeededEntropy(ROWS))[1]
+    return random_pieces(table, spec.options.partition.sizes(table.total), SeededEntropy(ROWS))[1]
 
 
 def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[[], Result]) -> Result:

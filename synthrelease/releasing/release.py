@@ -57,8 +57,8 @@ from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
 
 def check_numbers(spec: ReleaseSpec, data: Source) -> None:
     """Raises InputError when a row of the file has no record number, or one that another row has."""
-    if spec.split is not None:
-        _numbers(data, spec, spec.split, SplitKey(secret_bytes(BYTES)), "Nothing was spent.")
+    if spec.options.split is not None:
+        _numbers(data, spec, spec.options.split, SplitKey(secret_bytes(BYTES)), "Nothing was spent.")
 
 
 def _numbers(data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, ending: str) -> RecordNumbers:
@@ -101,7 +101,7 @@ def split_register(
     released. What it does for later releases: theory 11.12, pieces for ever.
     """
     spec = load_spec(config)
-    if spec.split is None:
+    if spec.options.split is None:
         expected = "the column with the record number, and how many pieces"
         raise SpecError([Problem(file=spec.path, path="split", expected=expected, found="no such table")])
     opened = load_ledger(ledger, expect_head=expect_head)
@@ -109,9 +109,9 @@ def split_register(
     if not data.is_there():
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was split.")
     secret, place = SplitKey(secret_bytes(BYTES)), key or key_beside(ledger)
-    register = _numbers(data, spec, spec.split, secret, "Nothing was split.").digest()
+    register = _numbers(data, spec, spec.options.split, secret, "Nothing was split.").digest()
     write_key(place, secret)
-    return opened.split(Split(pieces=spec.split.of, key=secret.digest, register=register)), place
+    return opened.split(Split(pieces=spec.options.split.of, key=secret.digest, register=register)), place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,7 @@ def piece_to_read(spec: ReleaseSpec, known: KnownSplit, *, on_a_cluster: bool = 
     BudgetError : without a ledger, or when the ledger notes no split, or another.
     InputError : when the key is not that of the ledger, or rows are counted on a cluster.
     """
-    rule, ledger = spec.split, known.ledger
+    rule, ledger = spec.options.split, known.ledger
     if rule is None:
         return None
     if ledger is None:
@@ -196,7 +196,7 @@ class Release:
             n=self.candidate.n if self.n is None else self.n,
             margin=self.spec.rows.margin,
             one_each=self.spec.unit.key is None or self.spec.unit.records == 1,
-            secret_piece=self.spec.split is not None,
+            secret_piece=self.spec.options.split is not None,
         )
 
 
@@ -240,11 +240,13 @@ def release(
     priors = read_priors(spec) if priors is None else priors
     progress("reading the private file")
     # an earlier release may have the very rows: it had noise, so that this tells nobody anything, and a refusal would
-    files = {public_digest(spec.priors[name], spec, prior) for name, prior in priors.items() if not name.startswith(RELEASED)}
+    files = {
+        public_digest(spec.priors[name].path, spec, prior) for name, prior in priors.items() if not name.startswith(RELEASED)
+    }
     private = read_private(spec, data, files | set(public), run, piece)
     n_public = private.n if spec.rows.way == "exact" else private.n_file
     check_delta(spec.plan.total.delta, n_public, spent=True)
-    table = divided(private, spec.partition, spec.plan.once)
+    table = divided(private, spec.options.partition, spec.plan.once)
     progress("fitting what is fitted once")
     prepared = prepare(spec, table, priors)
     progress("selecting a dataset that meets all criteria")
@@ -260,7 +262,7 @@ def release(
         charges=spec.plan.total,
         candidate=accepted.candidate,
         scores=scores,
-        n=None if spec.partition is None else private.n,
+        n=None if spec.options.partition is None else private.n,
         measured=(prepared.measured or accepted.candidate.measured) if spec.publish_measurements else None,
     )
 
@@ -289,7 +291,7 @@ def read_private(
     -------
     Spends the charge of the number of rows, where there is one (`resizing.resize`).
     """
-    if (None if piece is None else piece.rule) != spec.split:
+    if (None if piece is None else piece.rule) != spec.options.split:
         raise BudgetError("Refused: expected the piece that [split] names, found another or none. No private count was read.")
     rows = ingest(data, spec.schema, spec.input, spec.raw, run, piece, spec.unit)
     drawn = piece is not None or spec.unit.key is not None

@@ -21,8 +21,8 @@ def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[As
         for column in spec.schema.columns
     ]
     rows = rows or spec.rows.stated
-    if rows is not None and spec.partition is not None:
-        rows = spec.partition.sizes(rows)[0]
+    if rows is not None and spec.options.partition is not None:
+        rows = spec.options.partition.sizes(rows)[0]
     functions = all_functions(spec.options.functions, spec.rules, columns)
     return tuple(
         Associations(

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from synthrelease.errors import Unexpected
@@ -34,13 +36,21 @@ BY_DIGEST = "sha256:"
 """What the name of a public table begins with where its content is named."""
 
 
-def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: Mapping[str, str]) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class PriorTable:
+    """A public table that generators start from: where it is, and the digest of its content when it was named."""
+
+    path: Path
+    digest: str
+
+
+def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: Mapping[str, PriorTable]) -> dict[str, Any]:
     """Both files as plain values, in the order of the settings; columns, codes and bins in the order of the release.
 
     Parameters
     ----------
     release : with the content of its codelists, and rules whose levels are written out.
-    priors : the digest of each public table, by the name in the configuration.
+    priors : each public table, by the name in the configuration.
     """
     settings = release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"}, exclude_unset=True)
     if release.series is not None and (fixed := release.series.fixed):
@@ -101,7 +111,7 @@ def is_fixed(name: str, table: Any) -> bool:
         return False
 
 
-def with_digests(table: Mapping[str, Any], priors: Mapping[str, str]) -> dict[str, Any]:
+def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> dict[str, Any]:
     """A generator whose public tables are named by their content."""
     if PRIOR not in table:
         return dict(table)
@@ -110,12 +120,12 @@ def with_digests(table: Mapping[str, Any], priors: Mapping[str, str]) -> dict[st
     return {**table, PRIOR: found if isinstance(table[PRIOR], list) else found[0]}
 
 
-def _by_digest(named: Any, priors: Mapping[str, str]) -> Any:
+def _by_digest(named: Any, priors: Mapping[str, PriorTable]) -> Any:
     """A file, or an earlier release, by its content."""
     if isinstance(named, Mapping):
         name = f"{RELEASED}{named.get('release', '')}"
-        return {**named, "release": f"{BY_DIGEST}{priors[name]}"} if name in priors else dict(named)
-    return f"{BY_DIGEST}{priors[named]}" if named in priors else named
+        return {**named, "release": f"{BY_DIGEST}{priors[name].digest}"} if name in priors else dict(named)
+    return f"{BY_DIGEST}{priors[named].digest}" if named in priors else named
 
 
 def _sorted(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,14 +13,14 @@ from synthrelease.data.linked import in_slots
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
-from synthrelease.privacy.selection import FiniteLaw
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.privacy.subsets import SplitRule
 from synthrelease.settings.card import CardTable
 from synthrelease.settings.mistakes import Problems, located, validated
 from synthrelease.settings.reading import ConfigurationFile, beside, read_configuration, read_toml, toml_tables
 from synthrelease.settings.tables import SYNTHETIC, AcceptanceFile, BundleTable, ReleaseFile
 from synthrelease.sources.paths import checked_path
-from synthrelease.spec.canonical import NAME, PATHS, WORDS, canonical_tables, is_fixed, read_tables
+from synthrelease.spec.canonical import NAME, PATHS, WORDS, PriorTable, canonical_tables, is_fixed, read_tables
 from synthrelease.spec.columns import with_codelists
 from synthrelease.spec.geography import build_geography, build_marks, check_geography, check_marks
 from synthrelease.spec.members import check_members
@@ -104,10 +104,10 @@ class SpecBuilder:
         raw = plausibility_of(schema, rules, "raw", self.linked, self.problems)
         synthetic = plausibility_of(schema, rules, "synthetic", self.linked, self.problems)
         space = build_space(self.release, schema, synthetic, self.problems)
-        priors = prior_files(space, self.configuration.file_of("generators").parent, self.problems)
+        files = prior_files(space, self.configuration.file_of("generators").parent, self.problems)
         self.problems.found += of_criteria
         self.problems.stop()
-        digests = {name: prior_digest(name, path) for name, path in priors.items()}
+        priors = {name: PriorTable(path=path, digest=prior_digest(name, path)) for name, path in files.items()}
         criteria = [criterion for criterion in parsed if criterion is not None]
         setting = Setting(
             schema=schema,
@@ -125,7 +125,7 @@ class SpecBuilder:
         rows = rows_rule(self.release, schema, raw)
         check_stated(self.release, rows, space, criteria, self.problems)
         check_design_weights(self.release, space.transformations, self.problems)
-        law, split = self._law_of_rounds(), self.release.split
+        rule = self._selection_rule()
         options = self._options(setting, criteria, synthetic)
         check_questions(self.release.intended_queries, schema, self.problems)
         check_bundle(self.release.bundle, self.release.card, schema, self.problems)
@@ -134,7 +134,7 @@ class SpecBuilder:
             title=self.release.title,
             description=self.release.description,
             path=self.file,
-            tables=canonical_tables(self._as_written(), self.acceptance, digests),
+            tables=canonical_tables(self._as_written(), self.acceptance, priors),
             input=self.release.input,
             schema=schema,
             rules=tuple(self.release.rules),
@@ -142,27 +142,18 @@ class SpecBuilder:
             synthetic=synthetic,
             space=space,
             criteria=tuple(criteria),
-            setting=setting,
-            generation_budget=self.release.budget.generation,
-            limit=self.release.budget.limit,
-            stop_probability=self.release.selection.stop_probability,
-            shape=self.release.selection.shape if self.release.selection.mode == "truncated_negative_binomial" else None,
-            rounds=law,
-            generation_delta=self.release.budget.generation_delta,
-            delta=self.release.budget.delta,
+            groups=groups,
+            budget=self.release.budget,
+            selection_rule=rule,
             joint_test=self._joint_test(),
             shared_measurements=self.release.selection.measurements == "shared",
             publish_measurements=self.release.selection.publish_measurements,
             bound_risk=self.release.selection.bound_risk,
             priors=priors,
-            prior_digests=digests,
             card=self.release.card,
             rows=rows,
-            partition=division(self.release),
-            split=None if split is None else SplitRule(by=split.by, piece=split.piece, of=split.of),
             exact_domain=domain_digest(self.release, schema) if rows.way == "exact" else None,
             unit=self.release.unit,
-            budget_reason=self.release.budget.reason,
             bundle=self.release.bundle,
             questions=tuple(self.release.intended_queries),
             not_promised=self.acceptance.not_promised,
@@ -195,7 +186,10 @@ class SpecBuilder:
             geography = build_geography(release.geography, release, setting.transformations[0])
         if release.marks is not None:
             marks = build_marks(release.marks, release, setting, problems)
+        split = release.split
         return Options(
+            partition=division(release),
+            split=None if split is None else SplitRule(by=split.by, piece=split.piece, of=split.of),
             calibration=calibration,
             series=series,
             population=release.population,
@@ -236,16 +230,17 @@ class SpecBuilder:
         self.problems.found += item
         return None
 
-    def _law_of_rounds(self) -> FiniteLaw | None:
-        rounds = self.release.selection.rounds
-        if rounds is None:
-            return None
+    def _selection_rule(self) -> SelectionRule:
+        """Return how rounds are repeated; with a problem for rounds that make no law."""
+        table, law = self.release.selection, None
         try:
-            return FiniteLaw.of({int(number): probability for number, probability in rounds.items()})
+            if table.rounds is not None:
+                law = FiniteLaw.of({int(number): probability for number, probability in table.rounds.items()})
         except Unexpected as mistake:
             place = f".{mistake.place}" if mistake.place else ""
             self.problems.add(f"selection.rounds{place}", mistake.expected, mistake.found or "")
-            return None
+        shape = table.shape if table.mode == "truncated_negative_binomial" else None
+        return SelectionRule(stop_probability=table.stop_probability, shape=shape, rounds=law)
 
     def _joint_test(self) -> JointTest | None:
         table = self.release.selection

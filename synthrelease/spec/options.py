@@ -11,6 +11,7 @@ from synthrelease.data.schema import Schema
 from synthrelease.data.weights import Calibration
 from synthrelease.errors import InputError, closest, cut, listing
 from synthrelease.privacy.plan import Loss
+from synthrelease.privacy.subsets import PartitionRule, SplitRule
 from synthrelease.settings.card import CardTable
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import ImputationTable, PopulationTable
@@ -22,9 +23,16 @@ from synthrelease.spec.series import Series, promise_text
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a specification holds of its options; None for one that is not used. Members stand in the schema, and how rows are
-    divided in the specification itself."""
+    """What a specification holds of its options; None for one that is not used. Members stand in the schema.
 
+    Attributes
+    ----------
+    partition : how the rows are divided into a piece for the generator and one for the criteria.
+    split : which piece of the register is read.
+    """
+
+    partition: PartitionRule | None = None
+    split: SplitRule | None = None
     calibration: Calibration | None = None
     series: Series | None = None
     population: PopulationTable | None = None

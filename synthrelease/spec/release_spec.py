@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from synthrelease.criteria.base import Criterion, MeasuredAnswers, Setting
 from synthrelease.criteria.scoring import JointTest, none_can_fail
 from synthrelease.data.plausibility import Plausibility
-from synthrelease.data.schema import Schema
+from synthrelease.data.schema import Binning, Schema
 from synthrelease.errors import InputError, Problem, SpecError
 from synthrelease.generators.space import Configuration, ConfigurationSpace
 from synthrelease.privacy.charges import (
@@ -28,14 +28,14 @@ from synthrelease.privacy.charges import (
     zero_concentrated,
 )
 from synthrelease.privacy.plan import Guarantee, Loss, Plan, pure_epsilon
-from synthrelease.privacy.selection import FiniteLaw, SelectionRule
+from synthrelease.privacy.selection import SelectionRule
 from synthrelease.settings.card import CardTable, gaps
 from synthrelease.settings.columns import InputTable, RuleTable
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.settings.reading import ConfigurationFile
-from synthrelease.settings.tables import BundleTable, NotPromisedTable, UnitTable
-from synthrelease.spec.canonical import canonical_text, with_digests
+from synthrelease.settings.tables import BudgetTable, BundleTable, NotPromisedTable, UnitTable
+from synthrelease.spec.canonical import PriorTable, canonical_text, with_digests
 from synthrelease.spec.options import Options
 from synthrelease.spec.record import check_unit_answered
 from synthrelease.spec.series import check_new
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from synthrelease.criteria.facts import OneNoise
     from synthrelease.generators.measurements import NoisyMarginals
     from synthrelease.privacy.plan import YearOfSeries
-    from synthrelease.privacy.subsets import PartitionRule, SplitRule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,26 +53,21 @@ class ReleaseSpec:
     Attributes
     ----------
     raw, synthetic : plausibility rules over atomic cells, for rows of the private file and for released rows.
-    setting : the public facts that criteria use.
-    generation_budget : of one generator fit: epsilon, or rho where a family is zero-concentrated; and `generation_delta`.
-    limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
-    shape : eta of a truncated negative binomial number of rounds; None for other laws.
-    rounds : the law of a hidden number of rounds with finitely many values; `stop_probability` then says nothing.
+    groups : the bins that criteria group by, by column.
+    budget : `generation` is that of one generator fit: epsilon, or rho where a family is zero-concentrated; zero-concentrated
+        guarantees are stated at `delta`.
+    selection_rule : how rounds are repeated.
     tables : both files as `spec.canonical` writes them down.
     joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4, joint
         test).
     shared_measurements : the generators' measurements are made once, before the loop (theory 5, shared measurements).
     bound_risk : probability, over the noise of shared measurements, that they bound some criterion that they answer wrongly.
     publish_measurements : they become part of the release.
-    priors : the public tables that generators start from, by the name in the configuration; and `prior_digests`, of their
-        content.
+    priors : the public tables that generators start from, by the name in the configuration.
     rows : how many rows a release works with, and what that costs.
-    partition : how the rows are divided into a piece for the generator and one for the criteria; None where they are not.
-    split : which piece of the register is read; None where all rows are.
     exact_domain : where the number of kept rows is published exactly, a digest of all that decides which rows are kept;
         None otherwise. Exact releases of one dataset on different domains would give away an exact difference.
     unit : what a record is, in how many records a person can stand, and the key that tells the rows of a person.
-    budget_reason : the steward's words on the budget.
     bundle : further formats of the release.
     not_promised : what the publisher knows that the release does not keep.
     shares_noise : whether figures after acceptance share one noise where that is less (theory 4.4, figures that share a noise).
@@ -93,38 +87,50 @@ class ReleaseSpec:
     synthetic: Plausibility
     space: ConfigurationSpace
     criteria: tuple[Criterion, ...]
-    setting: Setting
-    generation_budget: Fraction
-    limit: Fraction | None
-    stop_probability: Fraction
+    groups: Mapping[str, Binning]
+    budget: BudgetTable
+    selection_rule: SelectionRule
     card: CardTable
-    shape: Fraction | None = None
-    rounds: FiniteLaw | None = None
-    generation_delta: Fraction = Fraction(0)
-    delta: Fraction = Fraction(0)
     joint_test: JointTest | None = None
     shared_measurements: bool = False
     publish_measurements: bool = False
     bound_risk: Fraction = Fraction(1, 100)
-    priors: Mapping[str, Path] = field(default_factory=dict)
-    prior_digests: Mapping[str, str] = field(default_factory=dict)
+    priors: Mapping[str, PriorTable] = field(default_factory=dict)
     rows: RowsRule = RowsRule()
-    partition: PartitionRule | None = None
-    split: SplitRule | None = None
     exact_domain: str | None = None
     unit: UnitTable = UnitTable()
-    budget_reason: str = ""
     bundle: BundleTable = BundleTable()
     not_promised: NotPromisedTable = NotPromisedTable()
     shares_noise: bool = True
     options: Options = Options()
     questions: tuple[QuestionTable, ...] = ()
 
+    @cached_property
+    def setting(self) -> Setting:
+        """The public facts that criteria use."""
+        return Setting(
+            schema=self.schema,
+            groups=self.groups,
+            raw=self.raw,
+            transformations=self.space.transformations,
+            criteria={criterion.name: criterion for criterion in self.criteria},
+            joint_test=self.joint_test is not None,
+        )
+
     @property
     def parts(self) -> dict[str, object]:
         """What is held of each option, by its name, as far as it is used."""
-        held = {"partition": self.partition, "split": self.split, "members": self.schema.linked, **vars(self.options)}
+        held = {"members": self.schema.linked, **vars(self.options)}
         return {name: value for name, value in held.items() if value is not None}
+
+    @property
+    def generation_budget(self) -> Fraction:
+        """What one fit of a generator may cost: epsilon, or rho where a family is zero-concentrated."""
+        return self.budget.generation
+
+    def with_budget(self, **changes: Fraction | None) -> ReleaseSpec:
+        """Return the same with other settings of [budget], such as another `generation`."""
+        return replace(self, budget=self.budget.model_copy(update=changes))
 
     @property
     def text(self) -> bytes:
@@ -140,7 +146,7 @@ class ReleaseSpec:
     def described(self, configuration: Configuration) -> dict[str, Any]:
         """A configuration as it is published: a public table that a generator starts from is named by its content."""
         found: dict[str, Any] = configuration.describe()
-        return found | {"generator": with_digests(found["generator"], self.prior_digests)}
+        return found | {"generator": with_digests(found["generator"], self.priors)}
 
     @cached_property
     def noises(self) -> dict[str, OneNoise]:
@@ -149,7 +155,7 @@ class ReleaseSpec:
         Not where a law of rounds is accounted as a curve: there one noise for the sum of some epsilons costs half the square of
         the sum, and noises of their own half the sum of the squares.
         """
-        if self.joint_test is None or not self.shares_noise or self.shape is not None:
+        if self.joint_test is None or not self.shares_noise or self.selection_rule.shape is not None:
             return {}
         from synthrelease.criteria.facts import shared_noise
 
@@ -163,7 +169,7 @@ class ReleaseSpec:
             *(replace(charge, reason=each.reason) for each in self.criteria for charge in each.once()),
         ]
         figures = [replace(charge, reason=each.reason) for each in self.criteria for charge in each.per_score()]
-        generation = [replace(self.generation_charge, reason=self.budget_reason)]
+        generation = [replace(self.generation_charge, reason=self.budget.reason)]
         if self.shared_measurements:
             once, generation = [*once, *generation], []
         after: list[Charge] = []
@@ -185,8 +191,8 @@ class ReleaseSpec:
             per_round=per_round,
             after=after,
             rule=self.selection_rule,
-            delta=self.delta,
-            partition=self.partition,
+            delta=self.budget.delta,
+            partition=self.options.partition,
             sharing=shared,
         )
 
@@ -214,15 +220,16 @@ class ReleaseSpec:
 
     def check_limit(self) -> None:
         """Raises BudgetError where the plan costs more than [budget] limit, with the generation budget that would fit."""
-        above = self.limit is not None and self.plan.total.epsilon > self.limit
-        self.plan.check_limit(self.limit, self._fitting_words() if above else "")
+        limit = self.budget.limit
+        above = limit is not None and self.plan.total.epsilon > limit
+        self.plan.check_limit(limit, self._fitting_words() if above else "")
 
     def _fitting_words(self) -> str:
         """Say which generation budget the limit leaves room for, found by bisection: the total grows with it."""
         low, high = Fraction(0), self.generation_budget
         for _ in range(20):
             middle = (low + high) / 2
-            fits = replace(self, generation_budget=middle).plan.total.epsilon <= (self.limit or 0)
+            fits = self.with_budget(generation=middle).plan.total.epsilon <= (self.budget.limit or 0)
             low, high = (middle, high) if fits else (low, middle)
         if not low:
             return "No generation budget fits: the other parts of the plan leave no room for one. "
@@ -274,12 +281,7 @@ class ReleaseSpec:
 
     def scored_rows(self, n: int) -> int:
         """Of n rows that a release works with, those that criteria ask: as many as the released table has."""
-        return n if self.partition is None else self.partition.sizes(n)[1]
-
-    @property
-    def selection_rule(self) -> SelectionRule:
-        """How rounds are repeated."""
-        return SelectionRule(stop_probability=self.stop_probability, shape=self.shape, rounds=self.rounds)
+        return n if self.options.partition is None else self.options.partition.sizes(n)[1]
 
     @property
     def generation_charge(self) -> Charge:
@@ -291,13 +293,13 @@ class ReleaseSpec:
         if first.by_library and families == first.family:
             return first.charge(self.generation_budget)  # its own charge shows the library's part
         if self.generation_unit == "rho":
-            exactly = self.shape is None and all(generator.gaussian for generator in self.space.generators)
+            exactly = self.selection_rule.shape is None and all(generator.gaussian for generator in self.space.generators)
             charge = (gaussian if exactly else zero_concentrated)(GENERATION, self.generation_budget, because)
             if pure := sorted({each.family for each in self.space.generators if each.guarantee == "pure"}):
                 beside = f"{charge.because}; {', '.join(pure)} at epsilon = {decimal_text(pure_epsilon(charge))}"
                 return replace(charge, because=beside)
             return charge
-        return mechanism(GENERATION, self.generation_budget, because, self.generation_delta)
+        return mechanism(GENERATION, self.generation_budget, because, self.budget.generation_delta)
 
     @property
     def generation_unit(self) -> str:

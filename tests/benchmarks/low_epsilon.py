@@ -144,7 +144,7 @@ def main() -> None:
     options = parser.parse_args()
     spec, truth = load_spec(options.config), load_spec(options.truth)
     if options.generation:
-        spec = replace(spec, generation_budget=options.generation)
+        spec = spec.with_budget(generation=options.generation)
     table = read_public(options.data, truth.schema, truth.input, truth.raw)
     changes = PUBLIC_TABLES[options.public_table]
     priors = {name: reweighted(prior, spec.schema, changes) for name, prior in read_priors(spec).items()}

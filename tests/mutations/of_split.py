@@ -192,7 +192,7 @@ OF_THE_SPLIT = (
         name="split: the piece is charged and all rows are read",
         breaks="a specification with a piece, run without one",
         place="releasing.release:read_private",
-        old="(None if piece is None else piece.rule) != spec.split",
+        old="(None if piece is None else piece.rule) != spec.options.split",
         new="False",
         tests=(f"{WHOLE}::test_the_pieces_are_those_of_the_key",),
     ),

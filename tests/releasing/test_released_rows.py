@@ -125,5 +125,5 @@ def test_a_release_that_starts_from_another_names_it_by_its_content(work: Path) 
     assert again.plan.total == spec.plan.total
     assert again.digest == spec.digest
     prior = spec.described(spec.space[0])["generator"]["prior"]
-    assert prior == {"release": f"sha256:{next(iter(spec.prior_digests.values()))}"}
+    assert prior == {"release": f"sha256:{next(iter(spec.priors.values())).digest}"}
     assert not np.array_equal(read_priors(spec)["release:earlier"].counts, [])

@@ -140,7 +140,7 @@ def test_a_public_table_is_named_by_its_content_and_a_release_that_starts_from_i
     assert [one.problems for one in report.checks if one.problems] == []
     for name in ("specification.json", "release.json"):
         assert "table.csv" not in (bundle / name).read_text()
-        assert f"sha256:{spec.prior_digests['public/table.csv']}" in (bundle / name).read_text()
+        assert f"sha256:{spec.priors['public/table.csv'].digest}" in (bundle / name).read_text()
     (tmp_path / "public" / "table.csv").write_text("face,year\n" + "head,1\ntail,3\n" * 50)
     assert load_spec(path).digest != spec.digest
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -46,32 +45,32 @@ def test_every_configuration_loads_and_costs_at_most_its_limit(path: Path) -> No
     if path.stem == "births-all-generators":
         pytest.importorskip("snsynth", reason="needs the extra smartnoise")
     spec = load_spec(path)
-    spec.plan.check_limit(spec.limit)
-    assert spec.limit is not None
-    assert 0 < spec.plan.total.epsilon <= spec.limit
+    spec.plan.check_limit(spec.budget.limit)
+    assert spec.budget.limit is not None
+    assert 0 < spec.plan.total.epsilon <= spec.budget.limit
     assert len(spec.space) > 0
 
 
 def test_the_plan_of_births_costs_what_the_hand_computes(births: ReleaseSpec) -> None:
     one_round = Fraction("4") + sum(map(Fraction, ("0.01", "0.30", "0.01", "0.17", "0.02", "0.04", "0.01")))
     assert one_round == Fraction("4.56")
-    total = Fraction("0.05") + Fraction("0.43") + births.rounds.price(one_round)
+    total = Fraction("0.05") + Fraction("0.43") + births.selection_rule.rounds.price(one_round)
     assert births.plan.total.epsilon == total == Fraction("6.6978102")
     assert births.plan.total.delta == 0
 
 
 def test_a_regression_in_every_round_is_paid_for_in_the_selection(copied: Path) -> None:
     spec = edited(copied, "acceptance", 'fit = "once" ', 'fit = "every_round" ')
-    assert spec.plan.total.epsilon == Fraction("0.05") + spec.rounds.price(Fraction("4.99"))
+    assert spec.plan.total.epsilon == Fraction("0.05") + spec.selection_rule.rounds.price(Fraction("4.99"))
     assert [charge.name for charge in spec.plan.once] == ["number of rows"]
 
 
 def test_a_plan_above_the_limit_is_refused_and_one_at_the_limit_is_not(copied: Path) -> None:
     exactly = edited(copied, "configs", "limit = 6.7", "limit = 6.6978102")
-    exactly.plan.check_limit(exactly.limit)
+    exactly.plan.check_limit(exactly.budget.limit)
     below = edited(copied, "configs", "limit = 6.6978102", "limit = 6.6978101999")
     with pytest.raises(BudgetError, match=r"epsilon = 6\.6978102, which is more than the limit of 6\.6978101999"):
-        below.plan.check_limit(below.limit)
+        below.plan.check_limit(below.budget.limit)
 
 
 @pytest.mark.parametrize(("name", "unit"), [("births", "epsilon"), ("visits", "rho")])
@@ -79,20 +78,20 @@ def test_a_plan_above_the_limit_says_the_largest_generation_budget_that_fits(nam
     spec = load_spec(next(path for path in CONFIGS if path.stem == name))
     limit = spec.plan.total.epsilon * Fraction(4, 5)
     with pytest.raises(BudgetError, match=rf"generation = [0-9.]+ \({unit}\) would fit") as refused:
-        replace(spec, limit=limit).check_limit()
+        spec.with_budget(limit=limit).check_limit()
     fitting = Fraction(str(refused.value).partition("generation = ")[2].split()[0])
-    replace(spec, limit=limit, generation_budget=fitting).check_limit()
+    spec.with_budget(limit=limit, generation=fitting).check_limit()
     with pytest.raises(BudgetError):
-        replace(spec, limit=limit, generation_budget=fitting * Fraction(102, 100)).check_limit()
+        spec.with_budget(limit=limit, generation=fitting * Fraction(102, 100)).check_limit()
     with pytest.raises(BudgetError, match="No generation budget fits"):
-        replace(spec, limit=Fraction(1, 1000)).check_limit()
+        spec.with_budget(limit=Fraction(1, 1000)).check_limit()
 
 
 def test_numbers_with_a_point_are_exact(copied: Path) -> None:
     spec = edited(copied, "configs", "generation = 4\n", "generation = 0.1\n")
     assert spec.generation_budget == Fraction(1, 10)
     assert edited(copied, "configs", "generation = 0.1\n", 'generation = "1/3"\n').generation_budget == Fraction(1, 3)
-    assert spec.stop_probability == Fraction(1, 1000)
+    assert spec.selection_rule.stop_probability == Fraction(1, 1000)
 
 
 def test_the_space_of_births_is_the_product_of_what_is_listed(births: ReleaseSpec) -> None:

@@ -204,7 +204,7 @@ def test_what_does_not_go_together_is_refused(case: str, tmp_path: Path) -> None
 def test_each_piece_pays_its_own_charges_alone(tmp_path: Path) -> None:
     spec, world = spec_of(tmp_path), World({"a": 1})
     generation, other = spec.plan.per_round
-    pieces = divided(world.private((0, 0, 1, 1, 1), ()), spec.partition, spec.plan.once)
+    pieces = divided(world.private((0, 0, 1, 1, 1), ()), spec.options.partition, spec.plan.once)
     assert isinstance(pieces, PrivatePieces)
     planned = pieces.with_plan(spec.plan.per_round)
     for piece, charge in ((planned.fit, other), (planned.score, generation), (planned.fit, mechanism("x", Fraction(1), ""))):

@@ -154,7 +154,7 @@ def test_a_register_that_was_split_by_texts_keeps_its_pieces(ending: str, tmp_pa
     path.write_text(re.sub(r"^C0*(\d+)", rf"\g<1>{ending}", path.read_text(), flags=re.M))
     spec, data, key = load_spec(config_of(tmp_path)), Source.of(path), SplitKey(bytes(range(32)))
     run("ledger", "open", ledger, "--dataset", "Coins", "--limit", "20")
-    before = read_numbers(data, spec.schema, spec.input, spec.split, key, as_written=True)
+    before = read_numbers(data, spec.schema, spec.input, spec.options.split, key, as_written=True)
     write_key(key_beside(ledger), key)
     load_ledger(ledger).split(Split(pieces=2, key=key.digest, register=before.digest()))
     piece = piece_to_read(spec, KnownSplit(ledger=ledger))
@@ -182,7 +182,7 @@ def test_a_register_that_is_said_to_be_public_is_found_by_its_counts_also_when_a
 def test_a_piece_can_be_divided_again(years: Path) -> None:
     spec, data = load_spec(config_of(years, 1, more="[partition]\nfit = 0.5\nscore = 0.5\n")), Source.of(years / "coins.csv")
     private = read_private(spec, data, piece=piece_to_read(spec, KnownSplit(ledger=years / "coins.ledger")))
-    table = divided(private, spec.partition, spec.plan.once)
+    table = divided(private, spec.options.partition, spec.plan.once)
     assert isinstance(table, PrivatePieces)
     assert table.fit.n + table.score.n == private.n < 600
 

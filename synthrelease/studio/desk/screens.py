@@ -498,10 +498,10 @@ def budget_screen(
     return {
         "epsilon": decimal_text(total.epsilon),
         "delta": f"{float(total.delta):g}",
-        "limit": None if spec.limit is None else decimal_text(spec.limit),
+        "limit": None if spec.budget.limit is None else decimal_text(spec.budget.limit),
         "generation": decimal_text(spec.generation_budget),
         "unit": spec.generation_unit,
-        "refused": spec.limit is not None and total.epsilon > spec.limit,
+        "refused": spec.budget.limit is not None and total.epsilon > spec.budget.limit,
         "bars": [
             {
                 "name": each.name,
@@ -570,7 +570,7 @@ def _accuracy(spec: ReleaseSpec, asked: Mapping[str, str]) -> dict[str, Any] | N
     if needed is None:
         return found | {"wrong": "No budget makes it so accurate."}
     cost = needed.plan.total.epsilon
-    beyond = spec.limit is not None and cost > spec.limit
+    beyond = spec.budget.limit is not None and cost > spec.budget.limit
     epsilon = decimal_text(cost)
     return found | {"needed": {"generation": decimal_text(needed.generation_budget), "epsilon": epsilon, "beyond": beyond}}
 

@@ -170,7 +170,7 @@ class Tried:
         others = choices.rows + TEST + acceptance.epsilon
         if choices.limit > others:
             choices = replace(choices, generation=self.drafting.promise.purse(choices.limit - others).cost)
-            spec = replace(spec, generation_budget=choices.generation)
+            spec = spec.with_budget(generation=choices.generation)
         standing = replace(standing, kept=held_out(spec).kept_by_draft(spec, self.drafting.patient))
         return replace(self, choices=choices, acceptance=acceptance, standing=standing, others=others)
 

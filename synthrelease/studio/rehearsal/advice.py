@@ -21,7 +21,7 @@ from synthrelease.criteria.facts import OneNoise
 from synthrelease.errors import BudgetError
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.law_prices import MOST_ROUNDS
-from synthrelease.privacy.selection import FiniteLaw, StopCoin, StoppingLaw
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule, StopCoin, StoppingLaw
 from synthrelease.privacy.subsets import PIECES, PartitionRule, of_piece
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import AttemptResult, Looks, ShareEstimate, bounded_mean, clopper_pearson, passing
@@ -184,7 +184,7 @@ def smallest_epsilon(gap: float, sensitivity: float, level: float) -> float:
 
 def total_epsilon(spec: ReleaseSpec, generation: Fraction) -> Fraction:
     """What the whole release costs with another generation budget."""
-    return replace(spec, generation_budget=generation).plan.total.epsilon
+    return spec.with_budget(generation=generation).plan.total.epsilon
 
 
 def frontier(spec: ReleaseSpec, attempts: Mapping[Fraction, Sequence[AttemptResult]], level: float) -> tuple[BudgetPoint, ...]:
@@ -452,10 +452,10 @@ _PAYS = Fraction(95, 100)
 
 def offered(spec: ReleaseSpec) -> list[str]:
     """Return a sentence where [partition] costs less and goes with the other settings: a record costs what its piece spends."""
-    alone = spec.partition is None and not spec.publish_measurements and not spec.questions
+    alone = spec.options.partition is None and not spec.publish_measurements and not spec.questions
     if not alone or spec.setting.answered or any(criterion.measured_line for criterion in spec.criteria):
         return []
-    divided = replace(spec, partition=PartitionRule(fit=Fraction(1, 2)))
+    divided = replace(spec, options=replace(spec.options, partition=PartitionRule(fit=Fraction(1, 2))))
     now, then = spec.plan.total.epsilon, divided.plan.total.epsilon
     if then > _PAYS * now:
         return []
@@ -593,12 +593,14 @@ Tried = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptResult]
 
 def shares_luck(spec: ReleaseSpec) -> bool:
     """Whether rounds of a release share chance: measurements, a private fit of a criterion, or how the rows were divided."""
-    return spec.shared_measurements or spec.partition is not None or any(criterion.once() for criterion in spec.criteria)
+    return (
+        spec.shared_measurements or spec.options.partition is not None or any(criterion.once() for criterion in spec.criteria)
+    )
 
 
 def with_law(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> ReleaseSpec:
     """The specification with another generation budget and a hidden number of rounds of this law."""
-    return replace(spec, generation_budget=generation, stop_probability=Fraction(0), shape=None, rounds=law)
+    return replace(spec.with_budget(generation=generation), selection_rule=SelectionRule(rounds=law))
 
 
 def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
@@ -606,10 +608,10 @@ def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
 
     With pieces, that of the dearer one.
     """
-    charges = replace(spec, generation_budget=generation).plan.per_round
+    charges = spec.with_budget(generation=generation).plan.per_round
     if not all(charge.pure for charge in charges):
         return None
-    parts = [charges] if spec.partition is None else [of_piece(charges, piece) for piece in PIECES]
+    parts = [charges] if spec.options.partition is None else [of_piece(charges, piece) for piece in PIECES]
     return max(sum((charge.epsilon for charge in part), Fraction(0)) for part in parts)
 
 
@@ -805,7 +807,7 @@ def _chances(results: Sequence[AttemptResult], shared: bool, least_per_fit: int 
 
 
 def _known_threshold(spec: ReleaseSpec, generation: Fraction, gamma: Fraction) -> Fraction:
-    coin = replace(spec, generation_budget=generation, stop_probability=gamma, shape=None, rounds=None)
+    coin = replace(spec.with_budget(generation=generation), selection_rule=SelectionRule(stop_probability=gamma))
     return coin.plan.total.epsilon
 
 

@@ -228,7 +228,7 @@ class Divisible:
         return self.left[allocation.test]
 
     def _epsilon_left(self, allocation: Allocation) -> Fraction:
-        rest = replace(self._tested(allocation), generation_budget=_NEXT_TO_NOTHING).plan.total.epsilon - _NEXT_TO_NOTHING
+        rest = self._tested(allocation).with_budget(generation=_NEXT_TO_NOTHING).plan.total.epsilon - _NEXT_TO_NOTHING
         return Fraction(math.floor((self.total - rest) * _FINEST), _FINEST)
 
     def _rho_left(self, allocation: Allocation) -> Fraction:
@@ -238,9 +238,9 @@ class Divisible:
         rest = sum((charge.epsilon for charge in pure), Fraction(0))
 
         def costs(rho: Fraction) -> Fraction:
-            return replace(tested, generation_budget=rho).plan.total.epsilon
+            return tested.with_budget(generation=rho).plan.total.epsilon
 
-        low = rho_within(self.total - rest, tested.delta) if self.total > rest else Fraction(0)
+        low = rho_within(self.total - rest, tested.budget.delta) if self.total > rest else Fraction(0)
         while low >= Fraction(1, 1000 * _FINEST) and costs(low) > self.total:  # rounds multiply what their parts cost
             low /= 2
         if low < Fraction(1, 1000 * _FINEST):
@@ -281,7 +281,7 @@ class Divisible:
         texts = {name: text for name in FIELDS if (text := self.written(allocation, name))}
         generators = tuple(type(each).model_validate(each.model_dump() | texts) for each in self.spec.space.generators)
         space = replace(self.spec.space, generators=generators)
-        return replace(self._tested(allocation), space=space, generation_budget=generation)
+        return replace(self._tested(allocation).with_budget(generation=generation), space=space)
 
     def written(self, allocation: Allocation, name: Field) -> str:
         """One of the settings with its weights, about thousandths of the budget; empty where it is not set."""
@@ -305,7 +305,7 @@ def with_delta(spec: ReleaseSpec, delta: Fraction) -> ReleaseSpec:
         raise InputError(f"{spec.path}: expected, with --delta, generators that measure tables alone; found others, or sums.")
     settings = GaussianMarginals.model_fields.keys() - {"family"}
     gaussian = tuple(GaussianMarginals.model_validate(each.model_dump(include=settings)) for each in generators)
-    return replace(spec, space=replace(spec.space, generators=gaussian), generation_budget=_ANY_RHO, delta=delta)
+    return replace(spec, space=replace(spec.space, generators=gaussian)).with_budget(generation=_ANY_RHO, delta=delta)
 
 
 def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart, Fraction]]:
@@ -1634,7 +1634,9 @@ def allocation_words(found: Found, *, afresh: bool = False) -> list[str]:
     if afresh and not any(":" in part.text for part in found.chosen.parts) and len(spec.schema.columns) > 1:
         told.append("No table of two columns is needed by these criteria: independent columns pass them.")
     if found.divisible.gaussian:
-        told.append(f"Tables get Gaussian noise. Epsilon may be exceeded with a probability of delta = {float(spec.delta):g}.")
+        told.append(
+            f"Tables get Gaussian noise. Epsilon may be exceeded with a probability of delta = {float(spec.budget.delta):g}."
+        )
     if found.chosen.too_many:
         many = len(found.chosen.apart().parts)
         told.append(f"Weights stay in the ratios that they have: of {many} tables and sums tries do not tell what each needs.")
@@ -1666,7 +1668,7 @@ def allocation_lines(found: Found) -> str:
     dumped = generator.model_dump()
     others = "".join(f'{name} = "{dumped[name]}"\n' for name in ("rare_bins", "draw") if dumped[name])
     generation = decimal_text(found.divisible.generation(found.chosen))
-    delta = f"delta = {float(found.divisible.spec.delta):g}\n" if found.divisible.gaussian else ""
+    delta = f"delta = {float(found.divisible.spec.budget.delta):g}\n" if found.divisible.gaussian else ""
     return (
         f'[[generators]]\nfamily = "{generator.family}"            # weights are thousandths of {found.divisible.unit}\n'
         f"{settings}\n"

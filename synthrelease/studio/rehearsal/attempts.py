@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -73,13 +73,13 @@ def run_attempts(
     Every attempt has its own noise from (seed, generation, configuration, number), so the results do not depend on where and
     when they are run. Attempts of the same number share what a release divides, fits and measures once, as its rounds do.
     """
-    spec = replace(spec, generation_budget=generation)
+    spec = spec.with_budget(generation=generation)
     prepared: dict[int, tuple[PrivateTable, Prepared]] = {}
     results = []
     for configuration, number in attempts:
         if number not in prepared:
             whole = public.with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 0, number))
-            table = divided(whole, spec.partition, spec.plan.once)
+            table = divided(whole, spec.options.partition, spec.plan.once)
             prepared = {number: (table, prepare(spec, table, priors))}
         table, fitted = prepared[number]
         results.append(_run(spec, table, seed, configuration, number, fitted))

@@ -389,7 +389,7 @@ def compare_methods(
     default = METHODS if spec.schema.linked is None else (*METHODS, OF_MEMBERS)
     request, seed = checked_request(spec.schema.names, request, default), request.seed
     _ = spec.plan.total  # what has no guarantee is refused before anything is read
-    if spec.partition is not None:
+    if spec.options.partition is not None:
         raise InputError(
             f"{spec.path}: expected a release of all rows, found [partition]: its figures are about a piece of the file, and "
             "other methods take the whole. Compare a copy of the configuration without [partition]."

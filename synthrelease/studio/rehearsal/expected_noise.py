@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -148,7 +148,7 @@ def cheapest_for(spec: ReleaseSpec, name: str, rows: float) -> ReleaseSpec | Non
     """
 
     def off(generation: Fraction) -> float:
-        return accuracies(replace(spec, generation_budget=generation)).get(name, math.inf)
+        return accuracies(spec.with_budget(generation=generation)).get(name, math.inf)
 
     if not off(_DEAREST) <= rows:
         return None
@@ -159,4 +159,4 @@ def cheapest_for(spec: ReleaseSpec, name: str, rows: float) -> ReleaseSpec | Non
         if high - low < 0.01 * high:
             break
     digits = 1 - math.floor(math.log10(high))
-    return replace(spec, generation_budget=Fraction(math.ceil(high * 10**digits), 1) / Fraction(10) ** digits)
+    return spec.with_budget(generation=Fraction(math.ceil(high * 10**digits), 1) / Fraction(10) ** digits)

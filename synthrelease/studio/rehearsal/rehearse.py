@@ -401,7 +401,7 @@ class _Course:
 
     def _look(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> CloserLook | None:
         """A closer look at the best configuration, or at the least bad one."""
-        if self._late(self.deadline) or self.spec.partition is not None:  # it compares with all rows
+        if self._late(self.deadline) or self.spec.options.partition is not None:  # it compares with all rows
             return None
         phase, attempts = "closer look", [list(found.values()) for found in results]
         self.progress(phase, 0, 1)
@@ -446,7 +446,7 @@ class _Course:
     def _copies(self, shortlist: Sequence[int]) -> tuple[CopyFigures, ...]:
         """Utility and risk figures of the shortlist, in its order."""
         found: dict[int, CopyFigures] = {}
-        if not shortlist or self.comparison.copies < 2 or self._late(self.deadline) or self.spec.partition is not None:
+        if not shortlist or self.comparison.copies < 2 or self._late(self.deadline) or self.spec.options.partition is not None:
             return ()
         phase = "utility and risk"
         self.progress(phase, 0, len(shortlist))

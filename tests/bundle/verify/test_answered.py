@@ -202,7 +202,7 @@ def test_no_measurement_makes_a_bound_smaller_than_plan_says(result: Release) ->
         score = criterion.asked(n, candidate, spec.setting, Fitted(answers=answers))
         assert isinstance(score, Score)
         assert 0 < least[criterion.name] <= score.value  # a perfect table
-    tiny = replace(spec, generation_budget=Fraction(1, 1000))
+    tiny = spec.with_budget(generation=Fraction(1, 1000))
     (mean,) = [each for each in spec.setting.answered if each.name == "mean year"]
     assert any("No table can pass" in text for text in unanswerable(mean, least_bounds(tiny, n)["mean year"]))
     assert not list(unanswerable(mean, 0.1))

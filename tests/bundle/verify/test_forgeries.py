@@ -20,6 +20,7 @@ from synthrelease.bundle.limits import with_file_ends
 from synthrelease.bundle.verify import verify_files
 from synthrelease.bundle.write import _sealed, commitment, write_bundle, written
 from synthrelease.privacy.grids import noise_grid
+from synthrelease.privacy.selection import SelectionRule
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import read_csv
 from synthrelease.releasing.release import release
@@ -66,7 +67,7 @@ def document(files: Mapping[str, bytes]) -> Tables:
 
 
 def budget(epsilon: Fraction) -> Callable[[ReleaseSpec], ReleaseSpec]:
-    return lambda spec: replace(spec, generation_budget=epsilon)
+    return lambda spec: spec.with_budget(generation=epsilon)
 
 
 def cheaper_rows(spec: ReleaseSpec) -> ReleaseSpec:
@@ -78,7 +79,7 @@ def rows_for_nothing(spec: ReleaseSpec) -> ReleaseSpec:
 
 
 def soon_ending(spec: ReleaseSpec) -> ReleaseSpec:
-    return replace(spec, stop_probability=Fraction(1, 2))
+    return replace(spec, selection_rule=SelectionRule(stop_probability=Fraction(1, 2)))
 
 
 def criterion(tables: Tables, name: str) -> Tables:

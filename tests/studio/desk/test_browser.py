@@ -227,7 +227,7 @@ def test_two_windows_lose_nothing(chromium: Browser, births: Path) -> None:
             _write(chromium, "Most epsilon of the release", "9")
         _write(chromium, "Most epsilon of the release", "8", told="//h2[.='What changed in the files']")
         assert "+limit = 9" in chromium.text("//pre[@class='diff']")
-        assert float(load_spec(births).limit) == 9
+        assert float(load_spec(births).budget.limit) == 9
         chromium.without_scripts(on=False)
 
 

@@ -66,7 +66,7 @@ def test_tables_that_another_configuration_hands_down_are_written_out(tmp_path: 
     adopt(config, spec, offer(spec))
     assert base.read_text() == before
     assert load_spec(config).plan.total.epsilon == offer(spec).total
-    assert load_spec(config).limit == spec.limit
+    assert load_spec(config).budget.limit == spec.budget.limit
     assert load_spec(base).plan.total.epsilon == spec.plan.total.epsilon
 
 

@@ -217,8 +217,8 @@ def test_the_noise_of_every_figure_is_small_beside_its_threshold(folder: Path, s
 
 
 def test_the_limit_covers_the_plan_and_no_more_than_it_must(spec: ReleaseSpec) -> None:
-    assert spec.limit is not None
-    assert 0 <= float(spec.limit - spec.plan.total.epsilon) < 0.1
+    assert spec.budget.limit is not None
+    assert 0 <= float(spec.budget.limit - spec.plan.total.epsilon) < 0.1
 
 
 def test_the_example_of_a_rule_can_be_used(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_init_drafts_numbers_of_marks_and_names_the_pairs_that_it_still_loses(tm
         frozenset(f"m{number}" for number in range(kind, KINDS * 3, KINDS)) for kind in range(KINDS)
     }
     assert groups
-    assert spec.plan.total.epsilon <= spec.limit
+    assert spec.plan.total.epsilon <= spec.budget.limit
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("synthrelease.studio.drafting.draft.draft_marks", lambda *given: None)
         without = draft("ill", file, unit="row")

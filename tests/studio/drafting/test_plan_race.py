@@ -193,7 +193,7 @@ def test_no_draft_that_could_be_tried_beats_the_one_that_is_written(tmp_path: Pa
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drafts, "in_fitting_bins", noted)
         configuration, _, written = write_draft("codes", tmp_path / "codes.csv", tmp_path, unit="row")
-    first, limit = held[0], load_spec(configuration).limit
+    first, limit = held[0], load_spec(configuration).budget.limit
     assert limit is not None
     chosen = in_order_of_use(candidates_of(first, Fraction(2), Fraction(0)))[0]
     assert chosen.raced.total == limit <= 2
@@ -350,13 +350,13 @@ def test_a_draft_costs_what_it_says_and_gives_the_tables_all_that_is_left(
     spec = load_spec(configuration)
     assert [each.family for each in spec.space.generators] == [family]
     assert spec.plan.total.delta == (0 if promise.pure else DELTA)
-    assert spec.limit is not None
-    assert spec.limit <= (promise.epsilon or (5 if promise.pure else 2))
-    assert spec.limit * Fraction(9, 10) < spec.plan.total.epsilon <= spec.limit
-    assert spec.rounds is not None  # one round, whose price is that of its test
+    assert spec.budget.limit is not None
+    assert spec.budget.limit <= (promise.epsilon or (5 if promise.pure else 2))
+    assert spec.budget.limit * Fraction(9, 10) < spec.plan.total.epsilon <= spec.budget.limit
+    assert spec.selection_rule.rounds is not None  # one round, whose price is that of its test
     assert spec.plan.total.parts[-2].epsilon == spec.joint_test.charge.epsilon  # type: ignore[union-attr]
     text = " ".join(configuration.read_text().replace("\n#", "").split())
-    assert f"The plan costs at most epsilon {float(spec.limit):g}, delta {'0' if promise.pure else '1e-9'}. " in text
+    assert f"The plan costs at most epsilon {float(spec.budget.limit):g}, delta {'0' if promise.pure else '1e-9'}. " in text
     assert spec.not_promised.kept in text  # the figure of the plan and of the card is that of `init`
     assert re.search(r"keeps \d+% of the pairwise associations .* would be, with a sample .* lost\.", spec.not_promised.kept)
 
@@ -370,8 +370,8 @@ def test_a_generator_that_finds_its_own_tables_is_drafted_where_it_is_better(
     spec = load_spec(drafted("own", Promise(epsilon=Fraction(2))))
     assert [each.family for each in spec.space.generators] == ["adaptive"]
     assert not spec.publish_measurements
-    assert spec.limit is not None
-    assert spec.limit * Fraction(9, 10) < spec.plan.total.epsilon <= spec.limit <= 2
+    assert spec.budget.limit is not None
+    assert spec.budget.limit * Fraction(9, 10) < spec.plan.total.epsilon <= spec.budget.limit <= 2
 
 
 def test_five_points_more_are_what_published_tables_are_worth(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -213,6 +213,6 @@ def test_mistakes_end_with_2_and_in_words(options: Sequence[str], message: str, 
 def test_pieces_of_a_file_are_not_compared(spec: ReleaseSpec) -> None:
     from synthrelease.studio.rehearsal.compare import compare_methods
 
-    divided = replace(spec, partition=object())
+    divided = replace(spec, options=replace(spec.options, partition=object()))
     with pytest.raises(InputError, match=r"expected a release of all rows, found \[partition\]"):
         compare_methods(divided, ComparisonRequest(config=Path(divided.path), data="no.csv"))

@@ -238,7 +238,9 @@ def test_the_lines_of_the_advice_make_the_release_that_it_promises(coins: tuple[
     proposed = json.loads((out / "rehearsal.json").read_text())["proposal"]
     assert float(spec.plan.total.epsilon) == proposed["proposed"]["total"]
     assert proposed["proposed"]["total"] < float(found.spec.plan.total.epsilon)
-    assert {str(k): float(share) for k, share in spec.rounds.atoms} == proposed["proposed"]["rounds"] if spec.rounds else False
+    law = spec.selection_rule.rounds
+    assert law is not None
+    assert {str(k): float(share) for k, share in law.atoms} == proposed["proposed"]["rounds"]
     assert proposed["judged"]["attempts"] == 10  # half of 18, as many of each configuration
     for text in proposal_words(found):
         assert text in " ".join(read(out).texts["p"].split())

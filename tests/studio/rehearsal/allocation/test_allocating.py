@@ -133,10 +133,9 @@ def test_the_lines_of_a_rho_are_the_allocation_and_cost_the_total(gaussian: Rele
     (generator,) = tried.space.generators
     layout = gaussian.space.common.layout
     assert type(generator).model_validate(told["generators"][0]).shares(layout) == generator.shares(layout)  # type: ignore[attr-defined]
-    assert told["budget"]["delta"] == float(gaussian.delta)
+    assert told["budget"]["delta"] == float(gaussian.budget.delta)
     spec = replace(
-        tried,
-        generation_budget=Fraction(str(told["budget"]["generation"])),
+        tried.with_budget(generation=Fraction(str(told["budget"]["generation"]))),
         joint_test=replace(tried.joint_test, epsilon=Fraction(str(told["selection"]["test_epsilon"]))),  # type: ignore[type-var]
     )
     assert Fraction(49, 20) < spec.plan.total.epsilon <= Fraction(5, 2)
@@ -153,8 +152,7 @@ def test_the_lines_of_a_rho_load_and_cost_the_total(gaussian: ReleaseSpec, publi
     assert "weights are thousandths of rho" in result.output
     told = tomllib.loads(result.output[result.output.index("[[generators]]") :])
     spec = replace(
-        gaussian,
-        generation_budget=Fraction(str(told["budget"]["generation"])),
+        gaussian.with_budget(generation=Fraction(str(told["budget"]["generation"]))),
         joint_test=replace(gaussian.joint_test, epsilon=Fraction(str(told["selection"]["test_epsilon"]))),  # type: ignore[type-var]
     )
     assert Fraction(49, 20) < spec.plan.total.epsilon <= Fraction(5, 2)
