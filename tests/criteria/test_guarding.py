@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from synthrelease.releasing.possible import doubts
 
 from synthrelease.criteria import explain
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.facts import LostPair, Query
 from synthrelease.criteria.scoring import JointTest, NobodyPasses, uninformative
+from synthrelease.releasing.attempt_costs import doubts
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.audit.sweep import criterion
 from synthrelease.studio.rehearsal.dependence import Pair
