@@ -7,45 +7,11 @@ from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from synthrelease.resources import Kinds, at_first_use
-
-__all__ = [
-    "CRITERIA",
-    "Criterion",
-    "Explanation",
-    "Fitted",
-    "Group",
-    "JointTest",
-    "MeasuredAnswers",
-    "Offender",
-    "PublicFacts",
-    "PublicCounts",
-    "Query",
-    "Score",
-    "Setting",
-    "explain",
-    "explanation_of",
-    "figures_of",
-    "fitted_before",
-    "published_criterion",
-    "scores_of",
-]
+from synthrelease.resources import Kinds
 
 if TYPE_CHECKING:
-    from synthrelease.criteria.base import Criterion, Fitted, MeasuredAnswers, Setting
+    from synthrelease.criteria.base import Criterion
     from synthrelease.criteria.explanation import Explanation
-    from synthrelease.criteria.facts import Group, Offender, PublicCounts, PublicFacts, Query, Score
-    from synthrelease.criteria.scoring import JointTest, figures_of, fitted_before, scores_of
-else:
-    __getattr__ = at_first_use(
-        __name__,
-        {
-            "base": ("Criterion", "Setting", "Fitted", "MeasuredAnswers"),
-            "explanation": ("Explanation",),
-            "facts": ("Group", "PublicFacts", "Offender", "PublicCounts", "Query", "Score"),
-            "scoring": ("JointTest", "figures_of", "fitted_before", "scores_of"),
-        },
-    )
 
 CRITERIA: Mapping[str, type[Criterion]] = Kinds(
     __name__,

@@ -23,19 +23,12 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.schema import Binning, Schema
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.generators.measurements import FormulaTerm, unfolded
-from synthrelease.settings.base import Mistake
+from synthrelease.settings.base import Mistake, unknown
 
 
 def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterable[Mistake]:
     """A mistake for every name that is not a column."""
-    for name in names:
-        if name not in schema.by_name:
-            yield Mistake(
-                field=field,
-                expected=f"a column ({listing(schema.names)})",
-                found=repr(name),
-                suggestion=closest(name, schema.names),
-            )
+    return unknown(field, "a column", names, schema.names)
 
 
 def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
@@ -44,9 +37,9 @@ def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
         binning = transformation.binning(column)
         if any(number is None for number in binning.numbers[: binning.present]):
             yield Mistake(
-                field=field,
-                expected=f"a number for every bin of {column!r} (give the column's categories `numbers`)",
-                found=f"bins without a number in {binning.name!r}",
+                field,
+                f"a number for every bin of {column!r} (give the column's categories `numbers`)",
+                f"bins without a number in {binning.name!r}",
             )
             return
 
@@ -58,9 +51,9 @@ def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> I
         binning = transformation.binning(column)
         if binning.name not in seen and not binning.refines(coarser):
             yield Mistake(
-                field=field,
-                expected=f"bins of {column!r} into which every bin of every alternative fits",
-                found=f"alternative {binning.name!r} with a bin that straddles two of {listing(coarser.labels)}",
+                field,
+                f"bins of {column!r} into which every bin of every alternative fits",
+                f"alternative {binning.name!r} with a bin that straddles two of {listing(coarser.labels)}",
             )
         seen.add(binning.name)
 
@@ -95,14 +88,14 @@ def condition_mistakes(setting: Setting, field: str, column: str, labels: Collec
         for label in labels:
             if label not in known:
                 yield Mistake(
-                    field=field,
-                    expected=f"bins of values of {column!r} that every alternative has ({listing(known)} in {binning.name!r})",
-                    found=repr(label),
-                    suggestion=closest(label, known),
+                    field,
+                    f"bins of values of {column!r} that every alternative has ({listing(known)} in {binning.name!r})",
+                    repr(label),
+                    closest(label, known),
                 )
                 return
         if set(known) <= set(labels):
-            yield Mistake(field=field, expected=f"some bins of {column!r}, not all", found=f"all of {binning.name!r}")
+            yield Mistake(field, f"some bins of {column!r}, not all", f"all of {binning.name!r}")
             return
 
 
@@ -116,18 +109,18 @@ def representation_mistakes(
         chosen = representation.get(name, "")
         if chosen not in known:
             yield Mistake(
-                field=f"representation.{name}",
-                expected=f"an alternative of {name!r} ({listing(known)})",
-                found=repr(chosen) if chosen else "nothing",
-                suggestion=closest(chosen, known),
+                f"representation.{name}",
+                f"an alternative of {name!r} ({listing(known)})",
+                repr(chosen) if chosen else "nothing",
+                closest(chosen, known),
             )
             continue
         if name in numbered and any(number is None for number in known[chosen].numbers[: known[chosen].present]):
-            yield Mistake(field="features", expected=f"a number for every bin of {name!r}", found=f"none in {chosen!r}")
+            yield Mistake("features", f"a number for every bin of {name!r}", f"none in {chosen!r}")
         yield from not_inside(setting, f"representation.{name}", name, known[chosen])
     cells = math.prod(len(schema[name].alternatives.get(representation.get(name, ""), ())) for name in columns)
     if cells > DENSE_LIMIT:
-        yield Mistake(field="representation", expected=f"bins with at most {DENSE_LIMIT} combinations", found=f"{cells}")
+        yield Mistake("representation", f"bins with at most {DENSE_LIMIT} combinations", f"{cells}")
     yield from unknown_columns(schema, "representation", representation)
 
 
@@ -251,13 +244,13 @@ class MarginalCriterion(Criterion):
         if any(number > MAX_TABLES for number, _ in many):
             number, text = max(many)
             expected = f"terms of at most {MAX_TABLES} tables"
-            return [Mistake(field="tables", expected=expected, found=f"{text!r}, {number} tables")]
+            return [Mistake("tables", expected, f"{text!r}, {number} tables")]
         if self.n_tables(layout) > MAX_TABLES:
             return [
                 Mistake(
-                    field="largest",
-                    expected=f"a number of columns that leads to at most {MAX_TABLES} tables",
-                    found=f"{self.n_tables(layout)} tables",
+                    "largest",
+                    f"a number of columns that leads to at most {MAX_TABLES} tables",
+                    f"{self.n_tables(layout)} tables",
                 )
             ]
         return []

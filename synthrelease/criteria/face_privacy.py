@@ -79,10 +79,10 @@ class FacePrivacy(Criterion):
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         width = len(setting.schema.columns)
         if self.columns is not None and self.columns > width:
-            yield Mistake(field="columns", expected=f"at most as many as there are ({width})", found=str(self.columns))
+            yield Mistake("columns", f"at most as many as there are ({width})", str(self.columns))
         elif self._n_tables(width) > MAX_TABLES:
             found = f"{self._n_tables(width)} tables"
-            yield Mistake(field="columns", expected=f"a number that leads to at most {MAX_TABLES} tables", found=found)
+            yield Mistake("columns", f"a number that leads to at most {MAX_TABLES} tables", found)
 
     def _n_tables(self, width: int) -> int:
         return 1 if self.columns is None else math.comb(width, self.columns)

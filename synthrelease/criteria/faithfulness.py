@@ -116,28 +116,28 @@ class Faithfulness(Criterion):
         unnamed = [name for name in setting.schema.names if name not in self.exact + self.within_one_bin + self.ignored]
         if unnamed:
             expected = f"every column in exact, within_one_bin or ignored, also {listing(unnamed)}"
-            found.append(Mistake(field="exact", expected=expected, found="it in none" if len(unnamed) == 1 else "them in none"))
+            found.append(Mistake("exact", expected, "it in none" if len(unnamed) == 1 else "them in none"))
         elif not self.exact + self.within_one_bin:
-            found.append(Mistake(field="exact", expected="a column that is compared, here or in within_one_bin", found="none"))
+            found.append(Mistake("exact", "a column that is compared, here or in within_one_bin", "none"))
         found += self._unlike(setting.schema.linked) if self.any_order else []
         for name in self.within_one_bin:
             if not setting.schema[name].ordered:
-                found.append(Mistake(field="within_one_bin", expected="columns whose bins have an order", found=repr(name)))
+                found.append(Mistake("within_one_bin", "columns whose bins have an order", repr(name)))
         for name in self.exact_around:
             if name not in self.within_one_bin or setting.schema[name].kind == "category":
-                found.append(Mistake(field="exact_around", expected="numeric columns of within_one_bin", found=repr(name)))
+                found.append(Mistake("exact_around", "numeric columns of within_one_bin", repr(name)))
         return found
 
     def _unlike(self, linked: Linked | None) -> Iterable[Mistake]:
         """Without members there is no order, and members change places only with what is treated alike."""
         if linked is None:
-            yield Mistake(field="any_order", expected="no such setting where the configuration has no [members]", found="true")
+            yield Mistake("any_order", "no such setting where the configuration has no [members]", "true")
             return
         treated = {name: how for how in ("exact", "within_one_bin", "ignored") for name in getattr(self, how)}
         for plain, same in zip(linked.names, zip(*linked.slots, strict=True), strict=True):
             ways = {(treated.get(name), self.exact_around.get(name)) for name in same}
             if len(ways) > 1:
-                yield Mistake(field="any_order", expected=f"{plain!r} of all members compared alike", found=listing(same))
+                yield Mistake("any_order", f"{plain!r} of all members compared alike", listing(same))
 
     def compared(self, layout: Layout) -> tuple[int, ...]:
         """Indices of the columns that are not ignored."""

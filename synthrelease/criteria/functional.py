@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 
-from synthrelease.criteria.records import Interval, Records
+from synthrelease.criteria.records import Interval, MomentGrid, Records
+from synthrelease.criteria.records import LinearModel as LinearModel
+from synthrelease.criteria.records import Prior as Prior
 from synthrelease.errors import rejecting
 
 _INTERCEPT_WEIGHT = 0.3
@@ -31,25 +32,6 @@ _BATCH = 2**16
 
 _SMALLEST_EIGENVALUE = 1e-3
 """Eigenvalues of the noisy mean feature products below this are raised to it, so that the fit always exists."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinearModel:
-    """target = intercept + features @ coefficients, in raw units."""
-
-    intercept: float
-    coefficients: np.ndarray
-
-
-@dataclass(frozen=True, kw_only=True)
-class Prior:
-    """A public guess of the line, in raw units, and typical values of the features. See `PriorGuess`."""
-
-    intercept: float
-    coefficients: np.ndarray
-    centres: np.ndarray
-    spreads: np.ndarray
-    uncertainty: float
 
 
 def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], prior: Prior | None) -> bool:
@@ -67,7 +49,7 @@ def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], pri
 
 
 @dataclass(frozen=True, kw_only=True)
-class Design:
+class Design(MomentGrid):
     """The public domain of one record, as the product of the bins of some columns, and its integer moments.
 
     Attributes
@@ -75,17 +57,10 @@ class Design:
     numbers : what stands for every bin in the released table, per feature and then for the target; cells are their product, the
         target fastest.
     limits : the same for the lowest and highest value that a record of the original counts as in every bin.
-    scales : (k,) a record adds round(scale * real moment) to each moment sum.
-    counted : whether the number of records is a moment, too: where some may lack a column, it is not public.
-    sensitivity : l1 sensitivity of the moment sums under replacing one record, an exact integer.
     """
 
     numbers: tuple[np.ndarray, ...]
     limits: tuple[Interval, ...]
-    prior: Prior
-    scales: np.ndarray
-    sensitivity: int
-    counted: bool = False
 
     @classmethod
     def of(
@@ -153,32 +128,19 @@ def design_of(
     limits: tuple[Interval, ...],
     counted: bool,
 ) -> Design:
-    """`Design.of`, remembered: a public function of public numbers, which a rehearsal needs anew for every private fit."""
-    guess = None
-    if prior is not None:
-        arrays = tuple(part.tobytes() for part in (prior.coefficients, prior.centres, prior.spreads))
-        guess = (prior.intercept, arrays, prior.uncertainty)
-    axes = tuple((axis.tobytes(), each.low.tobytes(), each.high.tobytes()) for axis, each in zip(numbers, limits, strict=True))
-    return _remembered(axes, np.packbits(possible).tobytes(), possible.size, guess, counted)
+    """Return `Design.of`, remembered: a function of public numbers, which a rehearsal needs anew for every private fit."""
+    guess = (prior.coefficients, prior.centres, prior.spreads) if prior else ()
+    arrays = (*numbers, *(end for limit in limits for end in (limit.low, limit.high)), possible, *guess)
+    key = (*(array.tobytes() for array in arrays), counted, prior and (prior.intercept, prior.uncertainty))
+    if key not in _designs:
+        if len(_designs) >= _MOST_DESIGNS:
+            del _designs[next(iter(_designs))]
+        _designs[key] = Design.of(numbers, possible, prior, limits=limits, counted=counted)
+    return _designs[key]
 
 
-@lru_cache(maxsize=8)
-def _remembered(
-    axes: tuple[tuple[bytes, bytes, bytes], ...],
-    possible: bytes,
-    n_cells: int,
-    guess: tuple[float, tuple[bytes, ...], float] | None,
-    counted: bool,
-) -> Design:
-    prior = None
-    if guess is not None:
-        intercept, arrays, uncertainty = guess
-        coefficients, centres, spreads = (np.frombuffer(part, dtype=float) for part in arrays)
-        prior = Prior(intercept=intercept, coefficients=coefficients, centres=centres, spreads=spreads, uncertainty=uncertainty)
-    cells = np.unpackbits(np.frombuffer(possible, dtype=np.uint8), count=n_cells).astype(bool)
-    known = [[np.frombuffer(part, dtype=float) for part in axis] for axis in axes]
-    limits = tuple(Interval(low, high) for _, low, high in known)
-    return Design.of(tuple(numbers for numbers, _, _ in known), cells, prior, limits=limits, counted=counted)
+_MOST_DESIGNS = 8
+_designs: dict[tuple[object, ...], Design] = {}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -90,7 +90,7 @@ class InGroups(OfMembers):
         """Return what is wrong with the column, which may need an order, and with those to group by."""
         found = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
         if ordered and not found and not setting.schema[self.column].ordered:
-            found.append(Mistake(field="column", expected="a column whose bins have an order", found=repr(self.column)))
+            found.append(Mistake("column", "a column whose bins have an order", repr(self.column)))
         return found
 
     def rows_of_smallest_group(self, n: int, setting: Setting | None) -> int:
@@ -224,9 +224,9 @@ class ConditionalMean(InGroups):
         if self.answered_by is not None and self.values == "own":
             found.append(
                 Mistake(
-                    field="answered_by",
-                    expected='values = "bins" beside it: noisy tables tell how many rows a bin has, and not their own values',
-                    found='values = "own"',
+                    "answered_by",
+                    'values = "bins" beside it: noisy tables tell how many rows a bin has, and not their own values',
+                    'values = "own"',
                 )
             )
         return found if unknown else [*unnumbered(setting, "column", self.column), *found]

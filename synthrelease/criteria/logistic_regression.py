@@ -6,7 +6,6 @@ Theory 3.13, one-step logistic regression.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Literal
 
@@ -30,6 +29,7 @@ from synthrelease.criteria.facts import figure as number
 from synthrelease.criteria.records import (
     Finite,
     Interval,
+    LogisticStep,
     NewtonResult,
     Records,
     RegressionColumns,
@@ -141,7 +141,7 @@ class LogisticRegression(Criterion):
         known = target.labels[: target.present]
         if not set(self.positive) < set(known):
             expected = f"some values of {self.target!r} in {target.name!r}, not all ({listing(known)})"
-            return [Mistake(field="positive", expected=expected, found=listing(self.positive))]
+            return [Mistake("positive", expected, listing(self.positive))]
         return []
 
     def binnings(self, setting: Setting) -> tuple[Binning, ...]:
@@ -218,24 +218,8 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Steps:
-    """What a record adds to the step, from the synthetic table alone.
-
-    Attributes
-    ----------
-    units : of the features in S.
-    coefficients : (d + 1,) of the synthetic fit, the intercept first, per standard deviation.
-    inverse : (d + 1, d + 1) H^-1.
-    rows : m, the synthetic rows that have all the columns.
-    void : whether the synthetic table determines no coefficients.
-    """
-
-    units: StandardUnits
-    coefficients: np.ndarray
-    inverse: np.ndarray
-    rows: int
-    void: bool
+class _Steps(LogisticStep):
+    """What a record adds to the step, from the synthetic table alone: inverse is (d + 1, d + 1) H^-1."""
 
     @classmethod
     def of(cls, released: Records) -> _Steps:

@@ -516,9 +516,9 @@ class WeightedMarginalError(MarginalCriterion):
             numbers = transformation.numbers(self.weight)
             if not ((numbers >= 0) & np.isfinite(numbers)).all() or not (numbers > 0).any():
                 yield Mistake(
-                    field="weight",
-                    expected=f"numbers of at least 0 for every bin of {self.weight!r}, one above 0 (missing values have none)",
-                    found=f"others in {transformation.binning(self.weight).name!r}",
+                    "weight",
+                    f"numbers of at least 0 for every bin of {self.weight!r}, one above 0 (missing values have none)",
+                    f"others in {transformation.binning(self.weight).name!r}",
                 )
                 return
 

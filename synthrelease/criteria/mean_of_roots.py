@@ -135,7 +135,7 @@ class MeanOfRoots(Criterion):
             return found
         if self.number == "agreement" and len(columns) < 2:
             expected = "a column of members, of whom a root may have two"
-            found.append(Mistake(field="column", expected=expected, found=repr(self.column)))
+            found.append(Mistake("column", expected, repr(self.column)))
         if self.number == "agreement":
             return [*found, *grouping_mistakes(setting, "column", columns[:1])]
         if self.bins:

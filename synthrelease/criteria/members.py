@@ -23,8 +23,7 @@ from synthrelease.data.members import MemberRows, Of, parts_of
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
-from synthrelease.errors import closest, listing
-from synthrelease.settings.base import Mistake
+from synthrelease.settings.base import Mistake, unknown
 
 _ROWS: Mapping[Of, tuple[str, str]] = {
     "members": ("members", "A row is here a member of a root, each of them."),
@@ -168,25 +167,23 @@ def _mistakes(
 ) -> Iterable[Mistake]:
     schema = setting.schema
     if schema.linked is None:
-        yield Mistake(field="of", expected="no such setting where the configuration has no [members]", found=repr(criterion.of))
+        yield Mistake("of", "no such setting where the configuration has no [members]", repr(criterion.of))
         return
     if criterion.of != "members" and schema.linked.most < 2:
-        yield Mistake(field="of", expected="'members', where a root has one at most", found=repr(criterion.of))
+        yield Mistake("of", "'members', where a root has one at most", repr(criterion.of))
         return
     if criterion.not_by_name:
         expected = "tables by their columns, as of = says what rows are"
-        yield Mistake(field=criterion.not_by_name, expected=expected, found="other tables, or all of some size")
+        yield Mistake(criterion.not_by_name, expected, "other tables, or all of some size")
         return
     if criterion.answered_by is not None:
         expected = "an epsilon: published measurements answer no figure of members"
-        yield Mistake(field="answered_by", expected=expected, found=repr(criterion.answered_by))
+        yield Mistake("answered_by", expected, repr(criterion.answered_by))
         return
     rows = criterion.rows_of(schema.linked, schema.names)
     field = "column" if "column" in type(criterion).model_fields else "tables"
-    for name in rows.unknown():
-        expected = f"a column of these rows ({listing(rows.known)})"
-        yield Mistake(field=field, expected=expected, found=repr(name), suggestion=closest(name, rows.known))
-    if rows.unknown():
+    if names := rows.unknown():
+        yield from unknown(field, "a column of these rows", names, rows.known)
         return
     wrong = [*_wrong_differences(criterion, rows, setting)]
     yield from wrong or plain(_setting(criterion, setting), others)
@@ -200,7 +197,7 @@ def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting)
             yield from (mistake for column in made for mistake in unnumbered(setting, "column", column))
             if name in criterion.own_values_of:
                 expected = "values = 'bins' beside a difference: it is one of the numbers of bins"
-                yield Mistake(field="values", expected=expected, found="'own'")
+                yield Mistake("values", expected, "'own'")
 
 
 def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[str, str]]:

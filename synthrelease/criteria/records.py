@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Protocol
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -289,67 +289,69 @@ class StandardUnits:
         return [Interval((part.low - centre) / spread, (part.high - centre) / spread) for part, centre, spread in pairs]
 
 
-class PublicLine(Protocol):
-    """target = intercept + features @ coefficients: public."""
+@dataclass(frozen=True, kw_only=True)
+class LinearModel:
+    """A public line: target = intercept + features @ coefficients, in raw units."""
 
-    @property
-    def intercept(self) -> float: ...
-
-    @property
-    def coefficients(self) -> np.ndarray: ...
+    intercept: float
+    coefficients: np.ndarray
 
 
-class Guess(PublicLine, Protocol):
-    """A public guess of the line, and typical values of the features."""
+@dataclass(frozen=True, kw_only=True)
+class Prior(LinearModel):
+    """A public guess of the line, and typical values of the features. See `PriorGuess`."""
 
-    @property
-    def centres(self) -> np.ndarray: ...
-
-    @property
-    def spreads(self) -> np.ndarray: ...
-
-
-class MomentsOfRecords(Protocol):
-    """What is public about moments: `functional_mechanism.Design` says it, and proves the sensitivity."""
-
-    @property
-    def prior(self) -> Guess: ...
-
-    @property
-    def scales(self) -> np.ndarray: ...
-
-    @property
-    def counted(self) -> bool: ...
-
-    @property
-    def sensitivity(self) -> int: ...
+    centres: np.ndarray
+    spreads: np.ndarray
+    uncertainty: float
 
 
-class StepOfRecords(Protocol):
-    """What is public about a Newton step from a candidate's line; the class of the criterion proves the sensitivity."""
+@dataclass(frozen=True, kw_only=True)
+class MomentGrid:
+    """What is public about the integer moments of a record; `functional.Design` proves the sensitivity.
 
-    @property
-    def units(self) -> StandardUnits: ...
+    Attributes
+    ----------
+    prior : around which moments are taken.
+    scales : (k,) a record adds round(scale * real moment) to each moment sum.
+    sensitivity : l1 sensitivity of the moment sums under replacing one record, an exact integer.
+    counted : whether the number of records is a moment, too: where some may lack a column, it is not public.
+    """
 
-    @property
-    def inverse(self) -> np.ndarray: ...
-
-    @property
-    def rows(self) -> int: ...
-
-
-class LinearStep(StepOfRecords, Protocol):
-    """With the candidate's line, and what its predictions are clipped to."""
-
-    @property
-    def line(self) -> PublicLine: ...
-
-    @property
-    def allowed(self) -> tuple[float, float]: ...
+    prior: Prior
+    scales: np.ndarray
+    sensitivity: int
+    counted: bool = False
 
 
-class LogisticStep(StepOfRecords, Protocol):
-    """With the candidate's coefficients, the intercept first."""
+@dataclass(frozen=True, kw_only=True)
+class NewtonStep:
+    """What is public about a Newton step from a candidate's line; the class of the criterion proves the sensitivity.
 
-    @property
-    def coefficients(self) -> np.ndarray: ...
+    Attributes
+    ----------
+    units : of the features in the candidate S.
+    inverse : of the information of S, in standard units.
+    rows : m, the synthetic records that have all the columns.
+    void : whether S determines no line.
+    """
+
+    units: StandardUnits
+    inverse: np.ndarray
+    rows: int
+    void: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearStep(NewtonStep):
+    """A step of least squares from the line of S, whose predictions are clipped to `allowed`."""
+
+    line: LinearModel
+    allowed: tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogisticStep(NewtonStep):
+    """A step of log odds from the (d + 1,) coefficients of S, the intercept first, per standard deviation."""
+
+    coefficients: np.ndarray

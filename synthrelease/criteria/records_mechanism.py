@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from synthrelease.criteria.records import (
+    LinearModel,
     LinearStep,
     LogisticStep,
-    MomentsOfRecords,
-    PublicLine,
+    MomentGrid,
     Records,
     RegressionColumns,
     StandardUnits,
@@ -88,7 +88,7 @@ def noisy_moments(
     counts: Counts,
     columns: RegressionColumns,
     transformation: Transformation,
-    design: MomentsOfRecords,
+    design: MomentGrid,
     epsilon: Fraction,
     entropy: SystemEntropy,
 ) -> np.ndarray:
@@ -96,7 +96,7 @@ def noisy_moments(
     return noisy_sums(original_records(counts, columns, transformation), design, epsilon, entropy)
 
 
-def noisy_sums(records: Records, design: MomentsOfRecords, epsilon: Fraction, entropy: SystemEntropy) -> np.ndarray:
+def noisy_sums(records: Records, design: MomentGrid, epsilon: Fraction, entropy: SystemEntropy) -> np.ndarray:
     """(k,) moment sums of a private table on the integer grid, with noise.
 
     Parameters
@@ -118,7 +118,7 @@ def noisy_sums(records: Records, design: MomentsOfRecords, epsilon: Fraction, en
     return discrete_laplace(sums, sensitivity=design.sensitivity, epsilon=epsilon, entropy=entropy)
 
 
-def moments(records: np.ndarray, design: MomentsOfRecords) -> np.ndarray:
+def moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
     """(n, k) integers that each of some (n, d + 1) records adds to the moment sums.
 
     Raises
@@ -136,7 +136,7 @@ def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
     return rounded.astype(np.int64)
 
 
-def real_moments(records: np.ndarray, design: MomentsOfRecords) -> np.ndarray:
+def real_moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
     """(n, k): features, their products (upper triangle), residual, residual times each feature; 1 before, if `counted`.
 
     A record's numbers are a function of the record alone: single numbers are added and multiplied, feature by feature. A matrix
@@ -283,7 +283,7 @@ def difference_of_mean_errors(
     counts: Counts,
     columns: RegressionColumns,
     transformation: Transformation,
-    lines: tuple[PublicLine, PublicLine],
+    lines: tuple[LinearModel, LinearModel],
     allowed: tuple[float, float],
     rows: int,
 ) -> float:
@@ -293,7 +293,7 @@ def difference_of_mean_errors(
     return abs(math.fsum((records.counts * (ours - theirs)).tolist())) / rows
 
 
-def absolute_errors(records: np.ndarray, model: PublicLine, lowest: float, highest: float) -> np.ndarray:
+def absolute_errors(records: np.ndarray, model: LinearModel, lowest: float, highest: float) -> np.ndarray:
     """(n,) |target - prediction|, both clipped, of a line for each of some (n, d + 1) records: each by itself."""
     prediction = added(model.intercept, records.T[:-1], model.coefficients)
     return np.abs(np.clip(prediction, lowest, highest) - np.clip(records[:, -1], lowest, highest))

@@ -6,7 +6,7 @@ Paper 4.5.4; theory 3.9, regression coefficients.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -35,6 +35,7 @@ from synthrelease.criteria.measured import Limits, Sums, furthest_slopes, measur
 from synthrelease.criteria.records import (
     Finite,
     Interval,
+    LinearStep,
     Records,
     RegressionColumns,
     StandardUnits,
@@ -193,19 +194,19 @@ class RegressionCoefficients(Criterion):
         """Why moments of pairs of columns do not determine the line that is compared."""
         if self.values != "bins":
             yield Mistake(
-                field="answered_by",
-                expected='values = "bins" beside it: noisy tables tell how many rows a bin has, and not their own values',
-                found=f'values = "{self.values}"',
+                "answered_by",
+                'values = "bins" beside it: noisy tables tell how many rows a bin has, and not their own values',
+                f'values = "{self.values}"',
             )
         for name in self.columns:
             others = {one.binning(name).name for one in setting.transformations} - {self.representation[name]}
             lacking = setting.schema[name].alternatives[self.representation[name]].missing is not None
             if others or lacking:
                 yield Mistake(
-                    field="answered_by",
-                    expected=f"a column {name!r} without missing values whose only alternative in use is that of the "
+                    "answered_by",
+                    f"a column {name!r} without missing values whose only alternative in use is that of the "
                     "representation, because moments of pairs of columns answer",
-                    found="missing values" if lacking else f"also {listing(sorted(others))}",
+                    "missing values" if lacking else f"also {listing(sorted(others))}",
                 )
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
@@ -218,17 +219,17 @@ class RegressionCoefficients(Criterion):
             if set(getattr(self.prior, field)) != set(self.features):
                 expected = f"one number for each feature ({listing(self.features)})"
                 numbers = listing(getattr(self.prior, field)) or "none"
-                found.append(Mistake(field=f"prior.{field}", expected=expected, found=numbers))
+                found.append(Mistake(f"prior.{field}", expected, numbers))
         if not found and self.answered_by is not None:
             found += self._unanswered(setting)
         columns = None if found else self.regression_columns(setting)
         if columns is not None and too_large(columns.numbers, columns.limits, self.public_prior()):
             found.append(
                 Mistake(
-                    field="prior" if self.prior else "representation",
-                    expected="numbers that a regression can be computed with (spreads and uncertainty from 1e-50 to 1e50; "
+                    "prior" if self.prior else "representation",
+                    "numbers that a regression can be computed with (spreads and uncertainty from 1e-50 to 1e50; "
                     "residuals, and features in spreads from their centres, up to 1e50)",
-                    found="numbers that lead beyond",
+                    "numbers that lead beyond",
                 )
             )
         return found
@@ -237,7 +238,7 @@ class RegressionCoefficients(Criterion):
         """Yield a mistake for a fit in every round where rounds are tested jointly."""
         if setting.joint_test and self.fit == "every_round":
             expected = '"once", because [selection] test = "joint" tests rounds without a fit of their own'
-            yield Mistake(field="fit", expected=expected, found='"every_round"')
+            yield Mistake("fit", expected, '"every_round"')
 
     def binnings(self, setting: Setting) -> tuple[Binning, ...]:
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
@@ -450,7 +451,7 @@ class RegressionOneStep(RegressionCoefficients):
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         yield from super().mistakes(setting, others)
         if self.prior is not None and self.fit_epsilon is None:
-            yield Mistake(field="prior", expected="no prior without fit_epsilon: nothing is fitted", found="a prior")
+            yield Mistake("prior", "no prior without fit_epsilon: nothing is fitted", "a prior")
 
     @property
     def measured_line(self) -> bool:
@@ -487,25 +488,8 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
         return _Step.of(released, self.about.range).sensitivity(limits, possible)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Step:
-    """What a record adds to the step, from the synthetic table alone.
-
-    Attributes
-    ----------
-    line : of S; its predictions are clipped to `allowed`.
-    units : of the features in S.
-    inverse : (d, d) A_S^-1 of the features in standard units.
-    rows : m, the synthetic records with all columns.
-    void : whether they determine no line.
-    """
-
-    line: LinearModel
-    units: StandardUnits
-    inverse: np.ndarray
-    allowed: tuple[float, float]
-    rows: int
-    void: bool
+class _Step(LinearStep):
+    """What a record adds to the step, from the synthetic table alone: inverse is (d, d) A_S^-1 of the features."""
 
     @classmethod
     def of(cls, released: Records, allowed: tuple[float, float]) -> _Step:
@@ -658,20 +642,20 @@ class RegressionPrediction(Criterion):
         known = [name for name, other in lines.items() if other.fit_charge or other.measured_line]
         if self.coefficients not in known:
             yield Mistake(
-                field="coefficients",
-                expected="the name of an earlier criterion with a line: regression_coefficients, or "
+                "coefficients",
+                "the name of an earlier criterion with a line: regression_coefficients, or "
                 f"regression_one_step with fit_epsilon or line ({listing(known) or 'there is none'})",
-                found=repr(self.coefficients),
-                suggestion=closest(self.coefficients, known),
+                repr(self.coefficients),
+                closest(self.coefficients, known),
             )
             return
         partner = _coefficients(others, self.coefficients)
         numbers = partner.regression_columns(setting).numbers[-1]
         if not self.range[0] <= numbers.min() <= numbers.max() <= self.range[1]:
             yield Mistake(
-                field="range",
-                expected=f"a range that holds every number of the target ({numbers.min():.15g} to {numbers.max():.15g})",
-                found=str(list(self.range)),
+                "range",
+                f"a range that holds every number of the target ({numbers.min():.15g} to {numbers.max():.15g})",
+                str(list(self.range)),
             )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, get_args
@@ -11,7 +12,7 @@ from typing import Annotated, Any, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from synthrelease.data.texts import is_executable
-from synthrelease.errors import Unexpected
+from synthrelease.errors import Unexpected, closest, listing
 
 # Which texts may be the label of a bin.
 
@@ -78,7 +79,7 @@ class AgreedTable(SpecTable):
         return f"Threshold agreed by {self.by} on {self.on.isoformat()}."
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Mistake:
     """A mistake in one table that only shows against the schema: the field, what was expected and found."""
 
@@ -86,6 +87,13 @@ class Mistake:
     expected: str
     found: str
     suggestion: str | None = None
+
+
+def unknown(field: str, what: str, names: Iterable[str], known: Collection[str]) -> Iterator[Mistake]:
+    """Yield a mistake for each name that is none of those that are known, with the one that may be meant."""
+    for name in names:
+        if name not in known:
+            yield Mistake(field, f"{what} ({listing(known)})", repr(name), closest(name, known))
 
 
 # An earlier release as the public table that a generator starts from.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_args
 
@@ -13,7 +13,7 @@ from pydantic import (
 )
 
 from synthrelease.errors import MAX_PROBLEMS, Problem, SpecError, Unexpected, closest, listing
-from synthrelease.settings.base import Mistake
+from synthrelease.settings.base import Mistake, unknown
 from synthrelease.settings.reading import ConfigurationFile, dotted, shown
 
 # Methods that are compared with on public data, and that a release refuses: why, and what to do instead.
@@ -125,6 +125,11 @@ class Problems:
 
     def add(self, path: str, expected: str, found: str, suggestion: str | None = None, file: str | None = None) -> None:
         self.found.append(Problem(file=file or self.file, path=path, expected=expected, found=found, suggestion=suggestion))
+
+    def add_unknown(self, path: str, what: str, names: Iterable[str], known: Collection[str], file: str | None = None) -> None:
+        """Add each name that is none of those that are known, with the one that may be meant."""
+        for mistake in unknown(path, what, names, known):
+            self.add(path, mistake.expected, mistake.found, mistake.suggestion, file)
 
     def add_error(self, path: str, error: Unexpected, file: str | None = None) -> None:
         """A mistake that was raised, at a place that the caller knows."""

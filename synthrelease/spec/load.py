@@ -12,7 +12,7 @@ from synthrelease.criteria.scoring import JointTest
 from synthrelease.data.linked import in_slots
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
-from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
+from synthrelease.errors import Problem, SpecError, Unexpected
 from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.privacy.subsets import SplitRule
 from synthrelease.settings.card import CardTable
@@ -201,17 +201,12 @@ class SpecBuilder:
     def _check_not_promised(self) -> None:
         """The columns of its pairs are columns."""
         for place, text in enumerate(self.acceptance.not_promised.pairs):
-            for name in text.split(":"):
-                known = self.release.columns
-                if name not in known:
-                    expected, path = f"columns ({listing(known)})", f"not_promised.pairs[{place}]"
-                    self.problems.add(path, expected, repr(name), closest(name, known), self.acceptance_file)
+            path, known = f"not_promised.pairs[{place}]", self.release.columns
+            self.problems.add_unknown(path, "columns", text.split(":"), known, self.acceptance_file)
 
     def _known_columns(self, where: str, table: Mapping[str, object], file: str) -> None:
-        known = self.release.columns
         for name in table:
-            if name not in known:
-                self.problems.add(f"{where}.{name}", f"a column ({listing(known)})", repr(name), closest(name, known), file)
+            self.problems.add_unknown(f"{where}.{name}", "a column", [name], self.release.columns, file)
 
     def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
         """The criteria, None for one that cannot be read, and what is wrong with these: told after the schema."""

@@ -9,7 +9,7 @@ from synthrelease.data.questions import is_question, split_question
 from synthrelease.data.rules import Domain, RuleError, parse_rule
 from synthrelease.data.schema import Schema
 from synthrelease.data.weights import Calibration
-from synthrelease.errors import InputError, closest, cut, listing
+from synthrelease.errors import InputError, cut, listing
 from synthrelease.privacy.plan import Loss
 from synthrelease.privacy.subsets import PartitionRule, SplitRule
 from synthrelease.settings.card import CardTable
@@ -73,10 +73,7 @@ def check_imputation(table: ImputationTable, schema: Schema, problems: Problems)
                 "so that no copy could fill in a mark"
             )
             problems.add("imputation", expected, f'{listing(gaps)} with missing = "bin"')
-    for name in table.match or ():
-        if name not in schema.by_name:
-            expected = f"columns ({listing(schema.names)})"
-            problems.add("imputation.match", expected, repr(name), closest(name, schema.names))
+    problems.add_unknown("imputation.match", "columns", table.match or (), schema.names)
     if len(set(table.match or ())) != len(table.match or ()):
         problems.add("imputation.match", "each column once", listing(table.match or ()))
 
@@ -128,9 +125,7 @@ def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: P
         names |= dict.fromkeys(plain)
     for place, table in enumerate(tables):
         where = f"intended_queries[{place}]"
-        if table.mean is not None and table.mean not in schema.by_name:
-            expected = f"a column ({listing(schema.names)})"
-            problems.add(f"{where}.mean", expected, repr(table.mean), closest(table.mean, schema.names))
+        problems.add_unknown(f"{where}.mean", "a column", [] if table.mean is None else [table.mean], schema.names)
         conditions = {name: [getattr(table, name) or ""] for name in ("query", "given", "minus")}
         if is_question(table.query):
             conditions = {"query": _conditions(table, list(names), problems, f"{where}.query")}
@@ -152,7 +147,5 @@ def _conditions(table: QuestionTable, known: Sequence[str], problems: Problems, 
     except InputError as error:
         problems.add(where, "a question that `synthrelease estimate` understands", str(error).rstrip("."), "")
         return []
-    for name in words.columns:
-        if name not in known:
-            problems.add(where, f"columns of the table ({listing(known)})", repr(name), closest(name, known))
+    problems.add_unknown(where, "columns of the table", words.columns, known)
     return list(words.conditions)

@@ -13,7 +13,7 @@ import numpy as np
 from synthrelease.criteria.base import Criterion, Setting
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
-from synthrelease.errors import closest, listing
+from synthrelease.errors import listing
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.base import Generator, MeasuringGenerator
 from synthrelease.generators.projections import PROJECTIONS, Projection
@@ -167,12 +167,12 @@ def rare_bin_mistakes(
     if not bins:
         return
     if schema.linked is not None:
-        yield Mistake(field="rare_bins", expected="none, as the records are roots with their members", found=_shown(generator))
+        yield Mistake("rare_bins", "none, as the records are roots with their members", _shown(generator))
     elif shared and not _apart_in_all(bins, space):
         expected = f"bins that no alternative of {_column(bins, space)!r} puts together with others"
-        yield Mistake(field="rare_bins", expected=expected, found=_shown(generator))
+        yield Mistake("rare_bins", expected, _shown(generator))
     elif not can_be_moved_into(bins, synthetic.merge(space.common)):
-        yield Mistake(field="rare_bins", expected=_TIED, found=_shown(generator))
+        yield Mistake("rare_bins", _TIED, _shown(generator))
 
 
 def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, problems: Problems) -> None:
@@ -227,7 +227,7 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
         if len({transformation.binnings[column].of_atom for transformation in space.transformations}) > 1:
             name = layout.columns[column]
             expected = f'[selection] measurements = "shared", or one alternative of {name!r}, whose bins are named'
-            yield Mistake(field=field, expected=expected, found="several alternatives, each measured in its own rounds")
+            yield Mistake(field, expected, "several alternatives, each measured in its own rounds")
             return
 
 
@@ -340,10 +340,7 @@ def _binnings(release: ReleaseFile, schema: Schema, problems: Problems) -> dict[
     for column in schema.columns:
         where = f"transformations.{column.name}"
         names = release.transformations.get(column.name, list(column.alternatives))
-        for name in names:
-            if name not in column.alternatives:
-                expected = f"alternatives of the column ({listing(column.alternatives)})"
-                problems.add(where, expected, repr(name), closest(name, column.alternatives))
+        problems.add_unknown(where, "alternatives of the column", names, column.alternatives)
         twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
         if twice:
             problems.add(where, "different alternatives", f"{twice[0]!r} twice")

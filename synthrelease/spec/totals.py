@@ -134,11 +134,7 @@ def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, 
     if table.start is not None and (table.start not in columns or columns[table.start].role != WEIGHT):
         problems.add("calibration.start", 'a column with role = "weight"', repr(table.start))
     used = {column for margin in table.margins for column in margin.columns}
-    for name in table.collapse:
-        if name not in used:
-            problems.add(
-                "calibration.collapse", f"columns of the margins ({listing(sorted(used))})", repr(name), closest(name, used)
-            )
+    problems.add_unknown("calibration.collapse", "columns of the margins", table.collapse, sorted(used))
 
 
 def _margins(

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from synthrelease.privacy.selection import FiniteLaw, StopCoin
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule, StopCoin
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.advice import (
@@ -228,7 +228,10 @@ def test_no_law_is_offered_where_rounds_pass_too_seldom(coins: ReleaseSpec) -> N
 def test_nothing_is_advised_without_a_shortlist_or_without_a_pure_guarantee(coins: ReleaseSpec) -> None:
     runs = Runs(lambda generation, c, number: 0.9)
     assert propose(coins, (), {}, WISH, runs) is None
-    approximate = replace(coins, generation_delta=Fraction(1, 10**9), delta=Fraction(1, 10**3), stop_probability=Fraction(1, 2))
+    approximate = replace(
+        coins.with_budget(generation_delta=Fraction(1, 10**9), delta=Fraction(1, 10**3)),
+        selection_rule=SelectionRule(stop_probability=Fraction(1, 2)),
+    )
     assert one_round(approximate, Fraction(4)) is None
     assert propose(approximate, SHORTLIST, {}, WISH, runs) is None
     assert not runs.asked

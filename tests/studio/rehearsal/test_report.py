@@ -18,7 +18,7 @@ import pytest
 
 from synthrelease.errors import InputError, OutputError
 from synthrelease.privacy.charges import decimal_text
-from synthrelease.privacy.selection import FiniteLaw
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.requests import RehearsalRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.shortlist import narrowed
@@ -466,6 +466,6 @@ def test_the_words_say_why_a_mean_number_of_rounds_is_large(coins: tuple[Rehears
     few, _ = outlook_words(replace(coins[0], outlook=replace(lucky, nothing=1e-12, nothing_high=0.1425)))
     assert "with probability under 0.1% (at most 14%, by a 95% interval of these attempts on the public file)." in few
     one_round = replace(
-        coins[0], spec=replace(coins[0].spec, stop_probability=Fraction(0), rounds=FiniteLaw.of({1: Fraction(1)}))
+        coins[0], spec=replace(coins[0].spec, selection_rule=SelectionRule(rounds=FiniteLaw.of({1: Fraction(1)})))
     )
     assert outlook_words(replace(one_round, outlook=lucky))[1:] == ["It has one round."]
