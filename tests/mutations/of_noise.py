@@ -267,7 +267,7 @@ OF_NOISE = (
         name="one noise: shared under a curve",
         breaks="epsilons do not add up there, and noise grows",
         place="spec.release_spec:ReleaseSpec.noises",
-        old="self.joint_test is None or not self.shares_noise or self.shape is not None",
+        old="self.joint_test is None or not self.shares_noise or self.selection_rule.shape is not None",
         new="self.joint_test is None or not self.shares_noise",
         tests=(f"{SHARED}::test_a_pure_release_by_a_joint_test_shares_and_no_other",),
     ),
