@@ -18,8 +18,8 @@ from synthrelease.answers.questions import (
     Condition,
     Question,
     about,
+    both_of,
     check_numbers,
-    limits_of,
     numbers_of,
     over_cells,
     parse_condition,
@@ -62,11 +62,42 @@ class RangeReason:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reason:
+    """One reason, and how far it moves an upper end: below 0 where it brings it back."""
+
+    each: str
+    amount: float
+    criterion: str = ""
+    uses: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
 class End:
-    """One end of a range and the reasons for it, the weightiest first."""
+    """One end of a range and the reasons for it."""
 
     value: float
-    steps: tuple[RangeReason, ...]
+    reasons: tuple[Reason, ...]
+
+    @property
+    def steps(self) -> tuple[RangeReason, ...]:
+        """The reasons with their shares, the weightiest first."""
+        together = sum(abs(reason.amount) for reason in self.reasons) or 1.0
+        steps = [
+            RangeReason(
+                each=reason.each,
+                criterion=reason.criterion,
+                uses=reason.uses,
+                share=abs(reason.amount) / together,
+                back=reason.amount < 0,
+            )
+            for reason in self.reasons
+        ]
+        return tuple(sorted(steps, key=lambda step: -step.share))
+
+    def divided(self, distance: float) -> list[Reason]:
+        """Divide a distance among the reasons, in proportion to their amounts."""
+        together = sum(abs(reason.amount) for reason in self.reasons) or 1.0
+        return [replace(reason, amount=reason.amount / together * distance) for reason in self.reasons]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +109,7 @@ class Range:
     high: End
 
     def minus(self, other: Range) -> Range:
-        """The range of a difference: errors add up."""
+        """Return the range of a difference: errors add up."""
         return Range(
             answer=self.answer - other.answer,
             low=_joined(self.low, self.answer, other.high, other.answer),
@@ -86,77 +117,53 @@ class Range:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Reason:
-    """One reason, and how far it moves an upper end: below 0 where it brings it back."""
-
-    each: str
-    criterion: str
-    uses: int
-    amount: float
-
-
 def _joined(end: End, answer: float, taken: End, taken_answer: float) -> End:
-    """The end of a difference: the reasons of both ends, each with its part of the whole distance."""
-    distances = abs(end.value - answer), abs(taken.value - taken_answer)
-    reasons = [reason for part, distance in zip((end, taken), distances, strict=True) for reason in _told(part, distance)]
-    return End(value=end.value - taken.value, steps=_steps(_once(reasons)))
+    """Return the end of a difference: the reasons of both ends, each with its part of the whole distance."""
+    reasons = [*end.divided(abs(end.value - answer)), *taken.divided(abs(taken.value - taken_answer))]
+    return End(value=end.value - taken.value, reasons=_once(reasons))
 
 
-def _told(end: End, distance: float) -> list[_Reason]:
-    """The reasons of an end, each with its part of a distance."""
-    return [
-        _Reason(
-            each=step.each,
-            criterion=step.criterion,
-            uses=step.uses,
-            amount=(-1 if step.back else 1) * step.share * distance,
-        )
-        for step in end.steps
-    ]
-
-
-def count_range(facts: Facts, figure: np.ndarray, more: int = 0) -> Range:
-    """The range of how many rows of the file a figure counts, a whole number.
+def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
+    """Return the range of how many rows of the file a figure counts, a whole number.
 
     Parameters
     ----------
     figure : (n_cells,) whole weights: 1 for the cells that are counted, -1 for those that are taken away.
-    more : so many kept rows of the file are not among R, at most.
+    undrawn : so many kept rows of the file are not among R, at most.
     """
     answer = round(float(figure @ facts.synthetic))
     ends = []
     for sign in (-1, 1):
         top = maximum(facts, sign * figure)
         most = float((sign * figure)[facts.kept].max(initial=0.0))  # by a row that was not drawn
-        value = min(math.floor(top.value + 1e-6), round(float(facts.synthetic.sum()) * most)) + round(more * most)
-        ends.append(End(value=sign * value, steps=_steps([*_reasons(facts, top), *_drawn(more, more * most)])))
+        value = min(math.floor(top.value + 1e-6), round(float(facts.synthetic.sum()) * most)) + round(undrawn * most)
+        ends.append(End(value=sign * value, reasons=(*_reasons(facts, top), *_drawn(undrawn, undrawn * most))))
     return Range(answer=answer, low=ends[0], high=ends[1])
 
 
 def ratio_range(
-    facts: Facts, figure: np.ndarray, size: np.ndarray, more: int = 0, ends: Sequence[np.ndarray] | None = None
+    facts: Facts, figure: np.ndarray, size: np.ndarray, undrawn: int = 0, ends: Sequence[np.ndarray] | None = None
 ) -> Range:
-    """The range of a share or a mean over the rows of the file that `size` counts.
+    """Return the range of a share or a mean over the rows of the file that `size` counts.
 
     Parameters
     ----------
     figure : (n_cells,) weights, 0 where size is 0.
     size : (n_cells,) ones for the cells of the group, else 0; at least one released row is in it.
-    more : so many kept rows of the file are not among R, at most.
+    undrawn : so many kept rows of the file are not among R, at most.
     ends : the lowest and the highest value of the rows of each cell, where they are not the number that `figure` counts them
         with.
     """
     rows = -maximum(facts, -size).value
     answer = float(figure @ facts.synthetic) / float(size @ facts.synthetic)
     lowest, highest = (figure, figure) if ends is None else ends
-    low = _largest_ratio(facts, -lowest, size, rows, -answer, more)
-    high = _largest_ratio(facts, highest, size, rows, answer, more)
-    return Range(answer=answer, low=End(value=-low.value, steps=low.steps), high=high)
+    low = _largest_ratio(facts, -lowest, size, rows, -answer, undrawn)
+    high = _largest_ratio(facts, highest, size, rows, answer, undrawn)
+    return Range(answer=answer, low=replace(low, value=-low.value), high=high)
 
 
-def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: float, answer: float, more: int) -> End:
-    """An upper bound on a ratio, by Dinkelbach's iteration for figure . R / size . R.
+def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: float, answer: float, undrawn: int) -> End:
+    """Return an upper bound on a ratio, by Dinkelbach's iteration for figure . R / size . R.
 
     That exceeds x for no table when (figure - x size) . R <= 0 for all. Whatever x the iteration ends with, the certified
     maximum v of that figure gives the bound x + max(v, 0) / rows. Rows that are not among R move it by what they are at most.
@@ -168,8 +175,8 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
     """
     largest = float(figure[size > 0].max())
 
-    def ends_at_all(each: str) -> End:
-        return End(value=largest, steps=(RangeReason(each=each, criterion="", uses=1, share=1.0),))
+    def ends_at_all(reason_text: str) -> End:
+        return End(value=largest, reasons=(Reason(each=reason_text, amount=1.0),))
 
     if rows < 1 - 1e-6:
         return ends_at_all("the group may have no row in the file")
@@ -185,36 +192,28 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
     value = ratio + max(top.value, 0.0) / rows
     if not value < largest:
         return ends_at_all("no larger value is possible")
-    with_more = with_other_rows(value, rows, largest, more)
-    found = _reasons(facts, top)
-    together = sum(reason.amount for reason in found) or 1.0
-    reasons = [
-        _Reason(
-            each=reason.each,
-            criterion=reason.criterion,
-            uses=reason.uses,
-            amount=reason.amount * (value - start) / together,
-        )
-        for reason in found
-    ]
+    with_more = with_other_rows(value, rows, largest, undrawn)
+    reasons = _reasons(facts, top)
+    together = sum(reason.amount for reason in reasons) or 1.0
+    reasons = [replace(reason, amount=reason.amount * (value - start) / together) for reason in reasons]
     if start != answer:
-        bins = "values lie anywhere between the limits of their bins"
-        reasons.append(_Reason(each=bins, criterion="", uses=1, amount=start - answer))
-    return End(value=with_more, steps=_steps([*reasons, *_drawn(more, with_more - value)]))
+        reasons.append(Reason(each="values lie anywhere between the limits of their bins", amount=start - answer))
+    return End(value=with_more, reasons=(*reasons, *_drawn(undrawn, with_more - value)))
 
 
-def with_other_rows(ratio: float, rows: float, largest: float, more: float) -> float:
-    """What a share or mean over at least `rows` rows is at most when up to `more` rows of at most `largest` are added to them.
+def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -> float:
+    """Return what a share or mean over at least `rows` rows is at most when up to `more` rows of at most `largest` are added to
+    them.
 
     Parameters
     ----------
     ratio : its largest value over the former, at most `largest`.
     """
-    return (ratio * rows + largest * more) / (rows + more)
+    return (ratio * rows + largest * undrawn) / (rows + undrawn)
 
 
 def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
-    """The range of a share or mean over the members of all slots, from those of the members in each.
+    """Return the range of a share or mean over the members of all slots, from those of the members in each.
 
     It is the mean of the slots' ones, each with the weight of its members; its ends are the farthest ones that weights within
     their ranges make (theory 13.16, bounds of members).
@@ -223,79 +222,61 @@ def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
     ----------
     members : how many members of each slot are counted; of one at least in the release.
     """
-    weights = [each.answer for each in members]
-    answer = sum(one.answer * weight for one, weight in zip(of_slots, weights, strict=True)) / sum(weights)
+    weights = [slot.answer for slot in members]
+    answer = sum(slot_range.answer * weight for slot_range, weight in zip(of_slots, weights, strict=True)) / sum(weights)
     ends = []
     for sign, which in ((-1, "low"), (1, "high")):
-        own: list[End] = [getattr(each, which) for each in of_slots]
-        value = _farthest([sign * each.value for each in own], members)
+        slot_ends: list[End] = [getattr(slot, which) for slot in of_slots]
+        value = _farthest([sign * slot.value for slot in slot_ends], members)
         reasons = [
             reason
-            for one, end, weight in zip(of_slots, own, weights, strict=True)
-            for reason in _told(end, abs(end.value - one.answer) * weight / sum(weights))
+            for slot_range, end, weight in zip(of_slots, slot_ends, weights, strict=True)
+            for reason in end.divided(abs(end.value - slot_range.answer) * weight / sum(weights))
         ]
-        left = value - sign * answer - sum(reason.amount for reason in reasons)
-        reasons.append(_Reason(each="roots may have more or fewer members", criterion="", uses=1, amount=left))
-        ends.append(
-            End(value=sign * value, steps=_steps([reason for reason in _once(reasons) if abs(reason.amount) > _ROUNDED]))
-        )
+        rest = value - sign * answer - sum(reason.amount for reason in reasons)
+        reasons.append(Reason(each="roots may have more or fewer members", amount=rest))
+        reasons = [reason for reason in _once(reasons) if abs(reason.amount) > _ROUNDED]
+        ends.append(End(value=sign * value, reasons=tuple(reasons)))
     return Range(answer=answer, low=ends[0], high=ends[1])
 
 
 def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
-    """The largest weighted mean of some values with weights within their ranges.
+    """Return the largest weighted mean of some values with weights within their ranges.
 
     As many as can be of the largest values, and as few as can be of the others.
     """
-    order, found = sorted(range(len(values)), key=lambda place: -values[place]), []
+    order, means = sorted(range(len(values)), key=lambda slot: -values[slot]), []
     for highest in range(len(order) + 1):
-        weights = [
-            members[place].high.value if rank < highest else members[place].low.value for rank, place in enumerate(order)
-        ]
+        weights = [members[slot].high.value if rank < highest else members[slot].low.value for rank, slot in enumerate(order)]
         weights = [max(weight, 0.0) for weight in weights]
         if sum(weights) > 0:
-            found.append(sum(values[place] * weight for place, weight in zip(order, weights, strict=True)) / sum(weights))
-    return max(found)
+            means.append(sum(values[slot] * weight for slot, weight in zip(order, weights, strict=True)) / sum(weights))
+    return max(means)
 
 
-def _drawn(more: int, amount: float) -> list[_Reason]:
-    each = f"the rules keep up to {more:,} rows more in the file than the release worked with"
-    return [_Reason(each=each, criterion="", uses=1, amount=amount)] if more and amount else []
+def _drawn(undrawn: int, amount: float) -> list[Reason]:
+    text = f"the rules keep up to {undrawn:,} rows more in the file than the release worked with"
+    return [Reason(each=text, amount=amount)] if undrawn and amount else []
 
 
-def _reasons(facts: Facts, top: Maximum) -> list[_Reason]:
+def _reasons(facts: Facts, top: Maximum) -> list[Reason]:
     return [
-        _Reason(each=source.each, criterion=source.criterion, uses=part.uses, amount=part.amount)
+        Reason(each=source.each, criterion=source.criterion, uses=part.uses, amount=part.amount)
         for part in top.parts
         for source in [facts.sources[part.source]]
     ]
 
 
-def _once(reasons: Sequence[_Reason]) -> list[_Reason]:
+def _once(reasons: Sequence[Reason]) -> tuple[Reason, ...]:
     """Reasons in the same words as one: their amounts add up, and so do the uses of a criterion."""
-    found: dict[tuple[str, str], _Reason] = {}
+    joined: dict[tuple[str, str], Reason] = {}
     for reason in reasons:
-        before = found.get((reason.each, reason.criterion))
-        if before is not None:
-            uses = before.uses + reason.uses if reason.criterion else max(before.uses, reason.uses)
-            reason = replace(reason, uses=uses, amount=before.amount + reason.amount)
-        found[reason.each, reason.criterion] = reason
-    return list(found.values())
-
-
-def _steps(reasons: Sequence[_Reason]) -> tuple[RangeReason, ...]:
-    together = sum(abs(reason.amount) for reason in reasons) or 1.0
-    steps = [
-        RangeReason(
-            each=reason.each,
-            criterion=reason.criterion,
-            uses=reason.uses,
-            share=abs(reason.amount) / together,
-            back=reason.amount < 0,
-        )
-        for reason in reasons
-    ]
-    return tuple(sorted(steps, key=lambda step: -step.share))
+        same = joined.get((reason.each, reason.criterion))
+        if same is not None:
+            uses = same.uses + reason.uses if reason.criterion else max(same.uses, reason.uses)
+            reason = replace(reason, uses=uses, amount=same.amount + reason.amount)
+        joined[reason.each, reason.criterion] = reason
+    return tuple(joined.values())
 
 
 # A bound, and the same in words: the answer, its range, and the derivation that a reader can follow.
@@ -383,7 +364,7 @@ class Bound:
 
 
 def explained(bound: Bound) -> str:
-    """The text that `synthrelease bound` prints."""
+    """Return the text that `synthrelease bound` prints."""
     lines = [
         bound.question,
         f"  released table   {_released(bound)}",
@@ -421,7 +402,7 @@ def _of_the_file(bound: Bound) -> str:
 
 
 def value(bound: Bound, number: float) -> str:
-    """A share or mean of a bound with its unit."""
+    """Return a share or mean of a bound with its unit."""
     if bound.kind == "share":
         return f"{number:.2%}" + (" points" if bound.difference else "")
     return f"{number:,.6g}" + (f" {bound.unit}" if bound.unit else "")
@@ -448,7 +429,7 @@ def _distance(bound: Bound, distance: float) -> str:
 
 
 def limit_in_words(limit: Limit, n_rows: int) -> str:
-    """The limit of one criterion's true error."""
+    """Return the limit of one criterion's true error."""
     score = limit.score
     if math.isinf(limit.limit):
         return (
@@ -475,11 +456,11 @@ def _meaning(bound: Bound) -> str:
             f"{word}ith probability {1 - bound.confidence:.4g} at most, over all noise of the run, a table is released and one "
             f"of these limits is wrong; otherwise they hold, and {queries}"
         )
-    given = "Given the released table"
+    if_so = "Given the released table"
     if bound.acceptance is not None:
-        given = f"If a round was accepted with probability {bound.acceptance:g} or more"
+        if_so = f"If a round was accepted with probability {bound.acceptance:g} or more"
     return (
-        f"{given}, all these limits hold together with probability {bound.confidence:g} or more over the noise of the figures, "
+        f"{if_so}, all these limits hold together with probability {bound.confidence:g} or more over the noise of the figures, "
         f"and {queries}"
     )
 
@@ -533,97 +514,95 @@ def bound(
     """
     published = release if isinstance(release, PublishedRelease) else load(release)
     knowledge = Knowledge(published, confidence, acceptance)
-    asked = parse_question(query, published) if is_question(query) else None
-    if asked is not None:
+    question = parse_question(query, published) if is_question(query) else None
+    if question is not None:
         if given or mean_of or minus is not None:
             raise InputError(f"{cut(query, 200)!r}: expected a whole question alone, found given, mean or minus beside it.")
-        measure = _of_question(knowledge, asked)
+        measure = _of_question(knowledge, question)
     else:
         query_read, given_read = parse_condition(query, published), parse_condition(given, published)
         minus_read = None if minus is None else parse_condition(minus, published)
         measure = _Measure(knowledge, mean_of, given_read, query_read, minus_read)
-    found, binned = measure.range(), measure.binned()
-    kept = knowledge.kept
-    rows = kept.in_words(RISK * (1 - confidence))
+    file_range, binned = measure.range(), measure.binned()
+    kept_rows = knowledge.kept
+    rows = kept_rows.in_words(RISK * (1 - confidence))
     return Bound(
         question=measure.question(),
         kind=measure.kind,
-        answer=found.answer,
-        low=found.low.value,
-        high=found.high.value,
+        answer=file_range.answer,
+        low=file_range.low.value,
+        high=file_range.high.value,
         unit=measure.unit,
         confidence=confidence,
         acceptance=acceptance,
         n_rows=published.n_rows,
-        about=about(published, asked, rows) if asked else rows,
-        way=kept.way,
+        about=about(published, question, rows) if question else rows,
+        way=kept_rows.way,
         more=knowledge.more,
         binned_low=None if binned is None else binned.low.value,
         binned_high=None if binned is None else binned.high.value,
-        low_steps=found.low.steps,
-        high_steps=found.high.steps,
+        low_steps=file_range.low.steps,
+        high_steps=file_range.high.steps,
         limits=knowledge.limits,
         ratios=measure.ratios() if isinstance(measure, _Contrast) and measure.kind == "share" else (),
         measured=knowledge.measured.in_words() if knowledge.measured else "",
     )
 
 
-def _of_question(knowledge: Knowledge, asked: Question) -> _Measure | _OfMembers | _Contrast:
-    """What a question in the words of `estimate` asks for."""
-    if asked.kind not in ("share", "mean") or asked.by:
+def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMembers | _Contrast:
+    """Return what a question in the words of `estimate` asks for."""
+    if question.kind not in ("share", "mean") or question.by:
         raise InputError(
-            f"{cut(asked.text, 200)!r}: expected 'share CONDITION' or 'mean COLUMN' [: CONDITION against CONDITION] [where "
+            f"{cut(question.text, 200)!r}: expected 'share CONDITION' or 'mean COLUMN' [: CONDITION against CONDITION] [where "
             "CONDITION], found a question that `synthrelease estimate` alone answers."
         )
-    of = _OfMembers if asked.slots else _of_rows
-    parts = [of(knowledge, asked, group) for group in range(len(asked.groups))] or [of(knowledge, asked, None)]
+    of = _OfMembers if question.slots else _of_rows
+    parts = [of(knowledge, question, group) for group in range(len(question.groups))] or [of(knowledge, question, None)]
     return parts[0] if len(parts) == 1 else _Contrast(*parts)
 
 
-def _of_rows(knowledge: Knowledge, asked: Question, number: int | None, place: int | None = None) -> _Measure:
-    """The share or mean of a question over the rows that count, and that are in a group.
+def _of_rows(knowledge: Knowledge, question: Question, number: int | None, slot: int | None = None) -> _Measure:
+    """Return the share or mean of a question over the rows that count, and that are in a group.
 
     Parameters
     ----------
-    place : for a question about the member in a slot, that slot, from 0.
+    slot : for a question about the member in a slot, that slot, from 0.
     """
-    group = None if number is None else asked.groups[number]
-    texts = [part.text for part in (group, asked.where) if part and part.text]
-    rows = parse_condition(texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts), knowledge.release)
-    if asked.kind == "mean":
-        return _Measure(knowledge, asked.column, parse_condition("", knowledge.release), rows, None, place)
-    return _Measure(knowledge, None, rows, asked.met, None, place)
+    group = None if number is None else question.groups[number]
+    rows = parse_condition(both_of(*(part.text for part in (group, question.where) if part)), knowledge.release)
+    if question.kind == "mean":
+        return _Measure(knowledge, question.column, parse_condition("", knowledge.release), rows, None, slot)
+    return _Measure(knowledge, None, rows, question.met, None, slot)
 
 
 class _OfMembers:
     """A share or mean over all members: that of the member in each slot, by how many such members there are."""
 
-    def __init__(self, knowledge: Knowledge, asked: Question, number: int | None):
-        self.asked, self.group = asked, None if number is None else asked.groups[number]
-        self.slots = [_of_rows(knowledge, each, number, place) for place, each in enumerate(asked.slots)]
+    def __init__(self, knowledge: Knowledge, question: Question, number: int | None):
+        self.asked, self.group = question, None if number is None else question.groups[number]
+        self.slots = [_of_rows(knowledge, of_slot, number, slot) for slot, of_slot in enumerate(question.slots)]
         self.kind, self.unit = self.slots[0].kind, self.slots[0].unit
 
     def range(self) -> Range:
         """Of the file, with its own values."""
-        return self._over([each.range() for each in self.slots])
+        return self._over([measure.range() for measure in self.slots])
 
     def binned(self) -> Range | None:
         """Of the numbers that stand for bins; None where they are the values of their members, or nothing is averaged."""
-        found = [each.binned() for each in self.slots]
-        return None if found[0] is None else self._over([each for each in found if each])
+        ranges = [measure.binned() for measure in self.slots]
+        return None if ranges[0] is None else self._over([measure for measure in ranges if measure])
 
     def _over(self, of_slots: list[Range]) -> Range:
-        members = [each.members() for each in self.slots]
-        if not any(each.answer for each in members):
+        members = [measure.members() for measure in self.slots]
+        if not any(measure.answer for measure in members):
             raise InputError(f"{cut(self.asked.text, 200)!r}: expected members that the release has some of, found none.")
         return over_members(of_slots, members)
 
     def question(self) -> str:
-        texts = [part.text for part in (self.group, self.asked.where) if part and part.text]
-        where = " and ".join(texts if len(texts) == 1 else [f"({text})" for text in texts])
+        condition = both_of(*(part.text for part in (self.group, self.asked.where) if part))
         if self.kind == "mean":
-            return f"mean of {self.asked.column} over {f'members where {where}' if where else 'all members'}"
-        return f"share of members with {self.asked.met.text} among {f'those with {where}' if where else 'all'}"
+            return f"mean of {self.asked.column} over {f'members condition {condition}' if condition else 'all members'}"
+        return f"share of members with {self.asked.met.text} among {f'those with {condition}' if condition else 'all'}"
 
 
 class _Contrast:
@@ -651,12 +630,12 @@ class _Contrast:
         )
 
 
-def _ratio(name: str, first: Range, second: Range, of: Callable[[float], float]) -> RatioRange:
-    low, high = of(second.low.value), of(first.high.value)
+def _ratio(name: str, first: Range, second: Range, scale: Callable[[float], float]) -> RatioRange:
+    low, high = scale(second.low.value), scale(first.high.value)
     if not (low > 0 and math.isfinite(high)):
         return RatioRange(name=name)
-    answer = of(first.answer) / of(second.answer)
-    return RatioRange(name=name, answer=answer, low=of(first.low.value) / of(second.high.value), high=high / low)
+    answer = scale(first.answer) / scale(second.answer)
+    return RatioRange(name=name, answer=answer, low=scale(first.low.value) / scale(second.high.value), high=high / low)
 
 
 class _Measure:
@@ -669,11 +648,11 @@ class _Measure:
         given: Condition,
         query: Condition,
         minus: Condition | None,
-        place: int | None = None,
+        slot: int | None = None,
     ):
-        self.knowledge, self.release, self.place = knowledge, knowledge.release, place
+        self.knowledge, self.release, self.place = knowledge, knowledge.release, slot
         self.mean_of, self.given, self.query, self.minus = mean_of, given, query, minus
-        self.kind = "mean" if mean_of else "share" if given.rule or place is not None else "count"
+        self.kind = "mean" if mean_of else "share" if given.rule or slot is not None else "count"
         if mean_of is not None:
             check_numbers(self.release, mean_of)
         self.unit = self.release.by_name[mean_of].unit if mean_of else "rows" if self.kind == "count" else ""
@@ -681,8 +660,8 @@ class _Measure:
             raise InputError("expected a condition on columns, or a column to average; found neither.")
 
     def _columns(self, *conditions: Condition | None) -> set[str]:
-        found = {self.mean_of} if self.mean_of else set()
-        return found.union(self.given.columns, *(condition.columns for condition in conditions if condition))
+        columns = {self.mean_of} if self.mean_of else set()
+        return columns.union(self.given.columns, *(condition.columns for condition in conditions if condition))
 
     def range(self) -> Range:
         """Of the file, with its own values."""
@@ -702,28 +681,28 @@ class _Measure:
         return self._range(self.query, self.minus, values)
 
     def members(self) -> Range:
-        """How many members of the slot a share or mean is of."""
+        """Return how many members of the slot a share or mean is of."""
         columns, _, group = self._cells(self.query, None)
         facts = build_facts(self.knowledge, {column.name for column in columns}, [group])
         return count_range(facts, group.astype(float)[facts.representative], self.knowledge.more)
 
     def _cells(self, query: Condition, minus: Condition | None) -> tuple[tuple[PublishedColumn, ...], np.ndarray, np.ndarray]:
-        """The columns of a query, and (n_combinations,) where it is met and which rows a share or mean is of.
+        """Return the columns of a query, and (n_combinations,) where it is met and which rows a share or mean is of.
 
         Of members one more column may tell which of them are there: the number of members does in any case.
         """
         names, linked = self._columns(query, minus), self.release.linked
         if linked is None or self.place is None:
             return self._masks(names, query)
-        own = [name for name in linked.slots[self.place] if name in linked.needed]
-        for more in (set[str](), *({name} for name in own), {linked.size}):
-            columns, met, group = self._masks(names | more, query)
+        own_columns = [name for name in linked.slots[self.place] if name in linked.needed]
+        for further in (set[str](), *({name} for name in own_columns), {linked.size}):
+            columns, met, group = self._masks(names | further, query)
             shape = [len(column.labels) for column in columns]
-            low, high = (each.ravel() for each in linked.between([column.name for column in columns], shape))
-            there = (low > self.place) & (low <= high)
-            if not (group & ~there & (high > self.place) & (low <= high)).any():
+            low, high = (members.ravel() for members in linked.between([column.name for column in columns], shape))
+            is_member = (low > self.place) & (low <= high)
+            if not (group & ~is_member & (high > self.place) & (low <= high)).any():
                 break
-        return columns, met, group & there
+        return columns, met, group & is_member
 
     def _masks(self, names: set[str], query: Condition) -> tuple[tuple[PublishedColumn, ...], np.ndarray, np.ndarray]:
         columns = tuple(column for column in self.release.schema if column.name in names)
@@ -748,31 +727,32 @@ class _Measure:
         if self.kind == "mean":
             facts = build_facts(self.knowledge, names, [group], keep=self.mean_of)
             averaged = self.release.by_name[str(self.mean_of)]
-            figure, *ends = (self._over(columns, each, group) for each in (numbers_of(averaged), *limits_of(averaged)))
+            figure, *ends = (self._over(columns, of_bins, group) for of_bins in (numbers_of(averaged), *averaged.value_limits))
         else:
             counted = [group & first, group & second] if minus else [group & first]
             facts = build_facts(self.knowledge, names, [group, *counted])
             figure, ends = (group & first).astype(float) - (group & second), []
-        place = facts.representative
-        limits = [end[place] for end in ends] if values and ends else None
-        return ratio_range(facts, figure[place], group.astype(float)[place], self.knowledge.more, limits)
+        cells = facts.representative
+        limits = [end[cells] for end in ends] if values and ends else None
+        return ratio_range(facts, figure[cells], group.astype(float)[cells], self.knowledge.more, limits)
 
     def _anything(self) -> Range:
         """Of members of whom the release has none: whatever is possible."""
         low, high = 0.0, 1.0
         if self.kind == "mean":
-            ends = limits_of(self.release.by_name[str(self.mean_of)])
+            ends = self.release.by_name[str(self.mean_of)].value_limits
             low, high = float(ends[0].min()), float(ends[1].max())
-        steps = (RangeReason(each="the release has no such member", criterion="", uses=1, share=1.0),)
-        return Range(answer=low, low=End(value=low, steps=steps), high=End(value=high, steps=steps))
+        reasons = (Reason(each="the release has no such member", amount=1.0),)
+        return Range(answer=low, low=End(value=low, reasons=reasons), high=End(value=high, reasons=reasons))
 
     def _present(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
-        """(n_combinations,) whether the averaged column has a value there."""
+        """Return (n_combinations,) whether the averaged column has a value there."""
         column = self.release.by_name[str(self.mean_of)]
         return over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
 
     def _over(self, columns: tuple[PublishedColumn, ...], of_bins: np.ndarray, group: np.ndarray) -> np.ndarray:
-        """(n_combinations,) what a row of the group counts in each combination of bins, by the bin of the averaged column."""
+        """Return (n_combinations,) what a row of the group counts in each combination of bins, by the bin of the averaged
+        column."""
         column = self.release.by_name[str(self.mean_of)]
         absent = np.zeros(len(column.labels) - column.present)
         return np.where(group, over_cells(columns, column.name, np.concatenate([of_bins, absent])), 0.0)
@@ -780,9 +760,8 @@ class _Measure:
     def question(self) -> str:
         def one(condition: Condition) -> str:
             if self.kind == "mean":
-                texts = [part.text for part in (condition, self.given) if part.text]
-                where = texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts)
-                return f"mean of {self.mean_of}" + (f" where {where}" if where else " over all rows")
+                rows = both_of(condition.text, self.given.text)
+                return f"mean of {self.mean_of}" + (f" where {rows}" if rows else " over all rows")
             share = f" among rows with {self.given.text}" if self.kind == "share" else ""
             return f"{'share' if share else 'number'} of rows with {condition.text or 'any value'}{share}"
 

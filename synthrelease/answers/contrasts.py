@@ -14,8 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from synthrelease.answers.averages import OPEN, Average, Ratio, known
-from synthrelease.answers.words import Term
+from synthrelease.answers.averages import OPEN, Average, Ratio
+from synthrelease.answers.words import Term, known
 
 Interval = tuple[float, float, float]
 """Low end, estimate, high end."""
@@ -33,7 +33,7 @@ def of_shares(first: Average, second: Average, level: float) -> list[Term]:
 
 
 def of_means(unit: str, first: list[Average], second: list[Average], values_told: bool, level: float) -> Term:
-    """The difference of two means, by the numbers that stand for bins and for the file's own values.
+    """Return the difference of two means, by the numbers that stand for bins and for the file's own values.
 
     Parameters
     ----------
@@ -45,26 +45,16 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
         return term
     ends = OPEN
     if len(first) > 1:
-        least, most = (_both(first[1], second[2], level), _both(first[2], second[1], level))
-        ends = (least[0][0], most[0][2], least[1][0], most[1][2])
-    return replace(
-        term,
-        low=known(ends[0]),
-        high=known(ends[1]),
-        population_low=known(ends[2]),
-        population_high=known(ends[3]),
-        binned_low=term.low,
-        binned_high=term.high,
-        population_binned_low=term.population_low,
-        population_binned_high=term.population_high,
-    )
+        lowest, highest = (_both(first[1], second[2], level), _both(first[2], second[1], level))
+        ends = (lowest[0][0], highest[0][2], lowest[1][0], highest[1][2])
+    return term.of_bin_numbers().within(ends)
 
 
 def of_medians(unit: str, first: Term, second: Term) -> Term:
-    """The difference of two medians, whose intervals hold together (each has half of the risk)."""
+    """Return the difference of two medians, whose intervals hold together (each has half of the risk)."""
 
-    def less(one: float | None, other: float | None) -> float | None:
-        return None if one is None or other is None else one - other
+    def less(first_end: float | None, second_end: float | None) -> float | None:
+        return None if first_end is None or second_end is None else first_end - second_end
 
     return Term(
         name="difference of medians",
@@ -86,24 +76,21 @@ def _term(
     level: float,
     scale: Callable[[float], float] | None = None,
 ) -> Term:
-    """A difference, or, on a scale of logarithms, a ratio."""
+    """Return a difference, or, on a scale of logarithms, a ratio."""
     back = float if scale is None else math.exp
     (low, middle, high), of_population = _both(first, second, level, scale)
     if not math.isfinite(high):  # a denominator may be 0, or a group without rows
         return Term(name=name, group="", unit=unit)
-    errors = [_error(one, other) if scale is None else None for one, other in _pairs(first, second)]
+    errors = [_error(ratio, against) if scale is None else None for ratio, against in _pairs(first, second)]
+    low_of_population, _, high_of_population = of_population if math.isfinite(of_population[2]) else _NOTHING
     return Term(
         name=name,
         group="",
         unit=unit,
         estimate=known(back(middle)),
         standard_error=errors[0],
-        low=known(back(low)),
-        high=known(back(high)),
         population_standard_error=errors[1],
-        population_low=known(back(of_population[0])) if math.isfinite(of_population[2]) else None,
-        population_high=known(back(of_population[2])) if math.isfinite(of_population[2]) else None,
-    )
+    ).within((back(low), back(high), back(low_of_population), back(high_of_population)))
 
 
 def _pairs(first: Average, second: Average) -> tuple[tuple[Ratio, Ratio], tuple[Ratio, Ratio]]:
@@ -115,16 +102,16 @@ def _both(
 ) -> tuple[Interval, Interval]:
     """For the file and for a population; NaN where one of the groups is told nothing of."""
     of_file, of_population = zip(intervals(first, level, scale), intervals(second, level, scale), strict=True)
-    found = [
+    pair = [
         less(*groups, _correlation(*ratios))
         for groups, ratios in zip((of_file, of_population), _pairs(first, second), strict=True)
     ]
     if scale is None:  # what the groups can be limits a difference, too
-        least = first.file.lowest + first.middle - second.file.highest - second.middle
-        most = first.file.highest + first.middle - second.file.lowest - second.middle
-        shown = first.file.estimate + first.middle - second.file.estimate - second.middle
-        found = [(max(low, least), shown, min(high, most)) if math.isfinite(high) else _NOTHING for low, _, high in found]
-    return found[0], found[1]
+        lowest = first.file.lowest + first.middle - second.file.highest - second.middle
+        highest = first.file.highest + first.middle - second.file.lowest - second.middle
+        estimate = first.file.estimate + first.middle - second.file.estimate - second.middle
+        pair = [(max(low, lowest), estimate, min(high, highest)) if math.isfinite(high) else _NOTHING for low, _, high in pair]
+    return pair[0], pair[1]
 
 
 def intervals(group: Average, level: float, scale: Callable[[float], float] | None) -> list[Interval]:
@@ -138,34 +125,34 @@ def intervals(group: Average, level: float, scale: Callable[[float], float] | No
     if scale is not None:
         ends = group.ends(level)
         middle = scale(group.file.estimate + group.middle)
-        return [(scale(ends[place]), middle, scale(ends[place + 1])) for place in (0, 2)]
+        return [(scale(ends[side]), middle, scale(ends[side + 1])) for side in (0, 2)]
     free = Average(
         file=replace(group.file, lowest=-math.inf, highest=math.inf),
         population=replace(group.population, lowest=-math.inf, highest=math.inf),
         middle=group.middle,
     )
     ends = free.ends(level)
-    return [(ends[place], free.file.quotient + group.middle, ends[place + 1]) for place in (0, 2)]
+    return [(ends[side], free.file.quotient + group.middle, ends[side + 1]) for side in (0, 2)]
 
 
-def less(one: Interval, other: Interval, correlation: float) -> Interval:
-    """One number less another. An infinite end is 0 or 1 of a share, which it cannot be beyond."""
-    if not (math.isfinite(one[2]) and math.isfinite(other[0])):  # the denominator of a ratio may be 0
+def less(first: Interval, second: Interval, correlation: float) -> Interval:
+    """Return one number less another. An infinite end is 0 or 1 of a share, which it cannot be beyond."""
+    if not (math.isfinite(first[2]) and math.isfinite(second[0])):  # the denominator of a ratio may be 0
         return _NOTHING
-    if not (math.isfinite(one[1]) and math.isfinite(other[1])):  # the estimate is 0: the other end by both ends (Bonferroni)
-        return -math.inf, -math.inf, one[2] - other[0]
-    middle = one[1] - other[1]
+    if not (math.isfinite(first[1]) and math.isfinite(second[1])):  # the estimate is 0: the other end by both ends (Bonferroni)
+        return -math.inf, -math.inf, first[2] - second[0]
+    middle = first[1] - second[1]
     return (
-        middle - _together(one[1] - one[0], other[2] - other[1], correlation),
+        middle - _together(first[1] - first[0], second[2] - second[1], correlation),
         middle,
-        middle + _together(one[2] - one[1], other[1] - other[0], correlation),
+        middle + _together(first[2] - first[1], second[1] - second[0], correlation),
     )
 
 
-def _together(one: float, other: float, correlation: float) -> float:
-    if not (math.isfinite(one) and math.isfinite(other)):
+def _together(first: float, second: float, correlation: float) -> float:
+    if not (math.isfinite(first) and math.isfinite(second)):
         return math.inf
-    return math.sqrt(max(0.0, one**2 + other**2 - 2 * correlation * one * other))
+    return math.sqrt(max(0.0, first**2 + second**2 - 2 * correlation * first * second))
 
 
 def _correlation(first: Ratio, second: Ratio) -> float:
@@ -187,7 +174,7 @@ def _covariance(first: Ratio, second: Ratio) -> float:
 
 
 def _drawing(ratio: Ratio) -> float:
-    """The variance of a quotient by the drawing of rows alone."""
+    """Return the variance of a quotient by the drawing of rows alone."""
     along = np.array([1.0, -ratio.quotient]) / ratio.denominator
     return max(0.0, float(along @ ratio.sampling @ along))
 

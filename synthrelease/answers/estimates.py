@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from synthrelease.answers.averages import Average, groups, known, term_in, term_of
+from synthrelease.answers.averages import Average, groups, term_in, term_of
 from synthrelease.answers.contrasts import Interval, intervals, less, of_means, of_medians, of_shares
 from synthrelease.answers.limits import RISK, check_confidence, measured_times
 from synthrelease.answers.questions import Question, about, other_meaning, parse_question, tells_values
 from synthrelease.answers.stated import POPULATION, asked_of, judged, open_bins
 from synthrelease.answers.tables import NoisyTables
-from synthrelease.answers.words import Estimate, Term
+from synthrelease.answers.words import Estimate, Term, known
 from synthrelease.errors import InputError, Unexpected, listing
 from synthrelease.published import PublishedRelease, load
 from synthrelease.published.document import read_leniently
@@ -177,89 +177,74 @@ def answered(
     )
 
 
-def intervals_of(asked: Question, release: PublishedRelease, n_groups: int) -> int:
-    """How many intervals for the file an answer has: a share has one of its rows as well, a mean of bins two."""
-    if asked.kind == "slope":
-        return len(asked.on)
-    by_bins = asked.kind == "mean" and not tells_values(release.by_name[asked.parts[0].column])
-    contrasts = (3 if asked.kind == "share" else 2 if by_bins else 1) if asked.groups else 0
-    return n_groups * (2 if asked.kind == "share" or by_bins else 1) + contrasts
+def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -> int:
+    """Return how many intervals for the file an answer has: a share has one of its rows as well, a mean of bins two."""
+    if question.kind == "slope":
+        return len(question.on)
+    by_bins = question.kind == "mean" and not tells_values(release.by_name[question.parts[0].column])
+    contrasts = (3 if question.kind == "share" else 2 if by_bins else 1) if question.groups else 0
+    return n_groups * (2 if question.kind == "share" or by_bins else 1) + contrasts
 
 
-def _compared(tables: NoisyTables, asked: Question, found: list[tuple[str, list[Average]]], level: float) -> list[Term]:
-    """Two groups against each other."""
-    from synthrelease.answers.contrasts import of_means, of_medians, of_shares
-
-    (_, first), (_, second) = found
-    if not asked.column:
+def _compared(
+    tables: NoisyTables, question: Question, found_groups: list[tuple[str, list[Average]]], level: float
+) -> list[Term]:
+    """Return two groups against each other."""
+    (_, first), (_, second) = found_groups
+    if not question.column:
         return of_shares(first[0], second[0], level)
-    column = tables.release.by_name[asked.parts[0].column]
-    if asked.kind == "mean":
+    column = tables.release.by_name[question.parts[0].column]
+    if question.kind == "mean":
         return [of_means(column.unit, first, second, tells_values(column), level)]
-    one, other = (term_in(tables, asked, label, each, (1 + level) / 2) for label, each in found)
-    return [of_medians(column.unit, one, other)]
+    first_term, second_term = (term_in(tables, question, label, averages, (1 + level) / 2) for label, averages in found_groups)
+    return [of_medians(column.unit, first_term, second_term)]
 
 
-def _slopes(tables: NoisyTables, asked: Question, level: float) -> tuple[list[Term], bool]:
-    """The slope of each column, and whether variances around the line may differ between rows."""
+def _slopes(tables: NoisyTables, question: Question, level: float) -> tuple[list[Term], bool]:
+    """Return the slope of each column, and whether variances around the line may differ between rows."""
     from synthrelease.answers.slopes import slopes
 
-    found, published = slopes(tables, asked), tables.release
-    part = asked.parts[0]  # the columns of a member are the same in all slots
+    regression, published = slopes(tables, question), tables.release
+    part = question.parts[0]  # the columns of a member are the same in all slots
     exact = all(tells_values(published.by_name[name]) for name in (part.column, *part.on))
-    made = []
-    for name, own, of_file, of_population in zip(asked.on, part.on, found.file, found.population, strict=True):
+    terms = []
+    for name, column, of_file, of_population in zip(question.on, part.on, regression.file, regression.population, strict=True):
         slope = Average(file=of_file, population=of_population)
-        made.append(term_of(name, "", _unit(published, part.column, own, name), slope, slope.ends(level)))
+        terms.append(term_of(name, "", _unit(published, part.column, column, name), slope, slope.ends(level)))
     if not exact:  # what the values in a bin do to a slope does not follow from its limits
-        made = [_of_numbers(term) for term in made]
-    return made, found.robust
+        terms = [term.of_bin_numbers() for term in terms]
+    return terms, regression.robust
 
 
-def _of_numbers(term: Term) -> Term:
-    """A slope of the numbers that stand for bins, of which nothing is said for the file's own values."""
-    return replace(
-        term,
-        low=None,
-        high=None,
-        population_low=None,
-        population_high=None,
-        binned_low=term.low,
-        binned_high=term.high,
-        population_binned_low=term.population_low,
-        population_binned_high=term.population_high,
-    )
-
-
-def _of_bins(release: PublishedRelease, asked: Question) -> str:
-    """What the numbers of bins mean for an answer; empty where they are the values of the rows."""
-    names = [name for name in (asked.parts[0].column, *asked.parts[0].on) if name]
-    if asked.kind == "median" or all(tells_values(release.by_name[name]) for name in names):
-        said = ""
-    elif asked.kind == "mean":
-        said = (
+def _of_bins(release: PublishedRelease, question: Question) -> str:
+    """Return what the numbers of bins mean for an answer; empty where they are the values of the rows."""
+    names = [name for name in (question.parts[0].column, *question.parts[0].on) if name]
+    if question.kind == "median" or all(tells_values(release.by_name[name]) for name in names):
+        sentence = ""
+    elif question.kind == "mean":
+        sentence = (
             "Of bin numbers: every row counts with the number that stands for its bin. The file's own values lie anywhere "
             "between the limits of their bins; the interval for them leaves room for that."
         )
         column = release.by_name[names[0]]
         if ends := open_bins(column):
             low, high = column.bounds or (-math.inf, math.inf)
-            said += f" Open bins of {column.name} ({listing(ends)}) end at its public bounds, {low:.15g} and {high:.15g}."
+            sentence += f" Open bins of {column.name} ({listing(ends)}) end at its public bounds, {low:.15g} and {high:.15g}."
     else:
-        said = (
+        sentence = (
             "A slope of bin numbers: every row counts with the numbers that stand for its bins. It is not the slope of the "
             "file's own values, of which nothing is said."
         )
     clipped = [release.by_name[name] for name in names if release.by_name[name].clipped and release.by_name[name].bounds]
     for column in clipped:
         low, high = column.bounds or (0.0, 0.0)
-        said += f" Values of {column.name} below {low:.15g} or above {high:.15g} count as these bounds."
-    return said.strip()
+        sentence += f" Values of {column.name} below {low:.15g} or above {high:.15g} count as these bounds."
+    return sentence.strip()
 
 
-def _unit(release: PublishedRelease, target: str, own: str, name: str) -> str:
+def _unit(release: PublishedRelease, target: str, column: str, name: str) -> str:
     """Of a slope: that of the target per one unit of the column, which is asked for by this name."""
-    per = release.by_name[own].unit
+    per = release.by_name[column].unit
     return f"{release.by_name[target].unit} per unit of {name}{f' ({per})' if per else ''}".strip()
 
 
@@ -295,14 +280,14 @@ class StatedChange:
 
 
 def stated_change(before: IntendedEstimatePart, after: IntendedEstimatePart) -> StatedChange | None:
-    """None for another kind of question, another unit, and where one of them has no estimate or no interval."""
-    one, other = _interval(after), _interval(before)
-    if one is None or other is None or (before.question, before.unit) != (after.question, after.unit):
+    """Return None for another kind of question, another unit, and where one of them has no estimate or no interval."""
+    later, earlier = _interval(after), _interval(before)
+    if later is None or earlier is None or (before.question, before.unit) != (after.question, after.unit):
         return None
     of_bins = after.binned_low is not None
     if of_bins != (before.binned_low is not None):
         return None
-    low, middle, high = less(one, other, 0.0)
+    low, middle, high = less(later, earlier, 0.0)
     return StatedChange(estimate=middle, low=low, high=high, unit=after.unit, of_bins=of_bins)
 
 
@@ -323,9 +308,8 @@ def _interval(part: IntendedEstimatePart) -> Interval | None:
 # The same number in several releases: how it changed from year to year, and a level of all years together.
 #
 # The noises of two releases are independent of each other, and so are the drawings of their rows, also where the later one
-# started from the earlier one: what it started from is in its rows, and never in its noisy tables. So the interval of a
-# change is
-# put together from those of both years, without a correlation (theory 13.15, changes between releases).
+# started from the earlier one: what it started from is in its rows, and never in its noisy tables. So the interval of a change
+# is put together from those of both years, without a correlation (theory 13.15, changes between releases).
 
 T = TypeVar("T")
 Weights = Literal["rows", "precision"]
@@ -363,7 +347,7 @@ def trend(
     weights: Weights = "rows",
     together: bool = False,
 ) -> Estimate:
-    """A share, mean or median in several releases, each change with an interval, and the level of all years.
+    """Return a share, mean or median in several releases, each change with an interval, and the level of all years.
 
     Parameters
     ----------
@@ -383,18 +367,18 @@ def trend(
     InputError : as `estimate`, with the name of the release; for releases of the same name or with the same noise, and where
         the bins of a column make another question of the same words.
     """
-    years = [_year(one, question) for one in releases]
+    years = [_year(release, question) for release in releases]
     names = [year.name for year in years]
     if len(years) < 2 or len(set(names)) < len(names):
         raise InputError(f"expected at least two releases of different names or years, found {', '.join(names) or 'none'}.")
     first = years[0]
-    for place, year in enumerate(years[1:], 1):
+    for index, year in enumerate(years[1:], 1):
         if expected := other_meaning(first.asked, first.tables.release, year.tables.release):
             raise InputError(f"{year.name}: expected what {first.name} has: {expected}.")
-        for other in years[:place]:
-            if _same_noise(other, year):
+        for earlier in years[:index]:
+            if _same_noise(earlier, year):
                 raise InputError(
-                    f"{year.name}: expected noisy tables of its own, found those of {other.name}: a copy, or an erratum."
+                    f"{year.name}: expected noisy tables of its own, found those of {earlier.name}: a copy, or an erratum."
                 )
     labels = [label for label in first.found if all(label in year.found for year in years)]
     pairs = list(zip(years, years[1:], strict=False)) + ([(first, years[-1])] if len(years) > 2 else [])
@@ -404,9 +388,9 @@ def trend(
     number += len(labels) * (len(pairs) * (2 if by_bins else 1) + has_level)
     among = number if together else 1
     ask = partial(answered, question=question, confidence=confidence, among=among)
-    told = [_of_year(year.name, partial(ask, year.tables.release)) for year in years]
+    answers = [_of_year(year.name, partial(ask, year.tables.release)) for year in years]
     terms = [
-        replace(term, group=_named(year.name, term.group)) for year, of in zip(years, told, strict=True) for term in of.terms
+        replace(term, group=_named(year.name, term.group)) for year, of in zip(years, answers, strict=True) for term in of.terms
     ]
     changes = [
         replace(_change(before, after, label, confidence, among), name=_named(f"{before.name} to {after.name}", label))
@@ -414,10 +398,10 @@ def trend(
         for before, after in pairs
     ]
     terms += [_level(years, label, confidence, weights, among) for label in labels if has_level]
-    approximate = dict.fromkeys(sentence for of in told for sentence in of.approximate)
-    not_a_sample = tuple(dict.fromkeys(reason for of in told for reason in of.not_a_sample))
+    approximate = dict.fromkeys(sentence for of in answers for sentence in of.approximate)
+    not_a_sample = tuple(dict.fromkeys(reason for of in answers for reason in of.not_a_sample))
     if not_a_sample:
-        terms, changes = ([term.without(POPULATION) for term in each] for each in (terms, changes))
+        terms, changes = ([term.without(POPULATION) for term in of_terms] for of_terms in (terms, changes))
     level = [LEVEL[weights]] if has_level else []
     return Estimate(
         question=question,
@@ -430,10 +414,10 @@ def trend(
         n_intervals=number,
         not_a_sample=not_a_sample,
         n_rows=sum(year.tables.release.n_rows for year in years),
-        about="; ".join(f"{year.name}: {of.about}" for year, of in zip(years, told, strict=True)),
-        binned=told[0].binned,
+        about="; ".join(f"{year.name}: {of.about}" for year, of in zip(years, answers, strict=True)),
+        binned=answers[0].binned,
         approximate=(*approximate, CHANGES, *([] if not_a_sample else [SAME_PERSONS]), *level),
-        of=told[0].of,
+        of=answers[0].of,
         releases=tuple(names),
     )
 
@@ -452,27 +436,27 @@ def _year(release: PublishedRelease | str | Path, question: str) -> _Year:
     return _of_year(name, read)
 
 
-def _of_year(name: str, asked: Callable[[], T]) -> T:
-    """What is found in a year. Raises InputError with its name."""
+def _of_year(name: str, read: Callable[[], T]) -> T:
+    """Return what is found in a year. Raises InputError with its name."""
     try:
-        return asked()
+        return read()
     except InputError as error:
         problem = str(error)
     raise InputError(f"{name}: {problem}")
 
 
-def _same_noise(one: _Year, other: _Year) -> bool:
-    """Whether two releases have the very same noisy tables: then one of them tells nothing more."""
-    return [table.values.tolist() for table in one.tables.tables] == [table.values.tolist() for table in other.tables.tables]
+def _same_noise(first: _Year, second: _Year) -> bool:
+    """Return whether two releases have the very same noisy tables: then one of them tells nothing more."""
+    return [table.values.tolist() for table in first.tables.tables] == [table.values.tolist() for table in second.tables.tables]
 
 
 def _name(folder: Path) -> str:
-    """The year in a plan over years, or the name of the folder."""
+    """Return the year in a plan over years, or the name of the folder."""
     try:
-        said = read_leniently((folder / "release.json").read_bytes()).series
+        series = read_leniently((folder / "release.json").read_bytes()).series
     except (OSError, Unexpected):
-        said = None
-    year = None if said is None or said.years is None else said.years.year
+        series = None
+    year = None if series is None or series.years is None else series.years.year
     return folder.absolute().name if year is None else str(year)
 
 
@@ -499,26 +483,26 @@ def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
 
 
 def _change(before: _Year, after: _Year, label: str, confidence: float, among: int) -> Term:
-    """The later number less the earlier one."""
+    """Return the later number less the earlier one."""
     level, asked = _level_of([before, after], confidence, among), after.asked
-    one, other = after.found[label], before.found[label]
+    later, earlier = after.found[label], before.found[label]
     if not asked.column:
-        term = of_shares(one[0], other[0], level)[0]
+        term = of_shares(later[0], earlier[0], level)[0]
     elif asked.kind == "mean":
         column = after.tables.release.by_name[asked.parts[0].column]
-        term = of_means(column.unit, one, other, tells_values(column), level)
+        term = of_means(column.unit, later, earlier, tells_values(column), level)
     else:
         half = (1 + level) / 2
         term = of_medians(
             after.tables.release.by_name[asked.parts[0].column].unit,
-            term_in(after.tables, asked, label, one, half),
-            term_in(before.tables, before.asked, label, other, half),
+            term_in(after.tables, asked, label, later, half),
+            term_in(before.tables, before.asked, label, earlier, half),
         )
     return judged(term.name, term, after.tables, asked)
 
 
 def _level(years: Sequence[_Year], label: str, confidence: float, weights: Weights, among: int) -> Term:
-    """The weighted mean of the years. Of a mean it is that of the numbers that stand for bins."""
+    """Return the weighted mean of the years. Of a mean it is that of the numbers that stand for bins."""
     averages = [year.found[label][0] for year in years]
     level = _level_of(years, confidence, among)
     errors = [average.file.standard_error for average in averages]
@@ -527,32 +511,29 @@ def _level(years: Sequence[_Year], label: str, confidence: float, weights: Weigh
     else:
         raw = [1 / error**2 if error > 0 else math.inf for error in errors]
     if not all(map(math.isfinite, raw)):  # a year without any error is the level
-        raw = [float(each == math.inf) for each in raw]
-    share = [each / sum(raw) for each in raw]
-    found = [intervals(average, level, None) for average in averages]
-    ends = []
-    for which in (0, 1):
-        middle = sum(part * one[which][1] for part, one in zip(share, found, strict=True))
-        below = math.hypot(*(part * (one[which][1] - one[which][0]) for part, one in zip(share, found, strict=True)))
-        above = math.hypot(*(part * (one[which][2] - one[which][1]) for part, one in zip(share, found, strict=True)))
-        ends += [middle - below, middle + above]
-    told = all(map(math.isfinite, ends))
-    low, high, population_low, population_high = (known(end) if told else None for end in ends)
+        raw = [float(weight == math.inf) for weight in raw]
+    share = [weight / sum(raw) for weight in raw]
+    of_averages = [intervals(average, level, None) for average in averages]
+    of_file, of_population = (_weighted(share, of_years) for of_years in zip(*of_averages, strict=True))
+    ends = of_file[0], of_file[2], of_population[0], of_population[2]
+    is_finite = all(map(math.isfinite, ends))
     column = years[0].asked.column
-    by_bins = bool(column) and not _tells_values(years[0])
-    return Term(
-        estimable=told,
+    term = Term(
+        estimable=is_finite,
         name=f"level of {column or 'share'}",
         group=_named(f"level, by {weights}", label),
         unit=years[0].tables.release.by_name[years[0].asked.parts[0].column].unit if column else "",
-        estimate=known(sum(part * one[0][1] for part, one in zip(share, found, strict=True))) if told else None,
-        standard_error=known(math.hypot(*(part * error for part, error in zip(share, errors, strict=True)))) if told else None,
-        low=None if by_bins else low,
-        high=None if by_bins else high,
-        population_low=None if by_bins else population_low,
-        population_high=None if by_bins else population_high,
-        binned_low=low if by_bins else None,
-        binned_high=high if by_bins else None,
-        population_binned_low=population_low if by_bins else None,
-        population_binned_high=population_high if by_bins else None,
     )
+    if not is_finite:
+        return term
+    error = math.hypot(*(part * error for part, error in zip(share, errors, strict=True)))
+    term = replace(term, estimate=known(of_file[1]), standard_error=known(error)).within(ends)
+    return term.of_bin_numbers() if column and not _tells_values(years[0]) else term
+
+
+def _weighted(shares: Sequence[float], of_years: Sequence[Interval]) -> Interval:
+    """Return the interval of a weighted mean of independent numbers: distances to the ends add up as standard errors do."""
+    middle = sum(share * estimate for share, (_, estimate, _) in zip(shares, of_years, strict=True))
+    below = math.hypot(*(share * (estimate - low) for share, (low, estimate, _) in zip(shares, of_years, strict=True)))
+    above = math.hypot(*(share * (high - estimate) for share, (_, estimate, high) in zip(shares, of_years, strict=True)))
+    return middle - below, middle, middle + above

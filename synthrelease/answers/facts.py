@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from synthrelease.published.folder import criterion_of, public_facts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+Error = TypeVar("Error", CellError, RatioError, MeanError, Unmatched, SumErrors)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,32 +98,16 @@ class Knowledge:
         """What every finite limit says, in the words of its criterion."""
         facts = public_facts(self.release)
         finite = [limit for limit in self.limits if math.isfinite(limit.limit)]
-        asked = [(criterion_of(self.release, limit.index), limit.limit) for limit in finite]
-        found = [explain(criterion).known_error(limit, facts) for criterion, limit in asked if criterion is not None]
-        return tuple(error for error in found if error is not None)
+        explained = [(criterion_of(self.release, limit.index), limit.limit) for limit in finite]
+        errors = [explain(criterion).known_error(limit, facts) for criterion, limit in explained if criterion is not None]
+        return tuple(error for error in errors if error is not None)
 
-    @cached_property
-    def cells(self) -> tuple[CellError, ...]:
-        return tuple(error for error in self.errors if isinstance(error, CellError))
-
-    @cached_property
-    def ratios(self) -> tuple[RatioError, ...]:
-        return tuple(error for error in self.errors if isinstance(error, RatioError))
-
-    @cached_property
-    def means(self) -> tuple[MeanError, ...]:
-        return tuple(error for error in self.errors if isinstance(error, MeanError))
-
-    @cached_property
-    def unmatched(self) -> tuple[Unmatched, ...]:
-        return tuple(error for error in self.errors if isinstance(error, Unmatched))
-
-    @cached_property
-    def sums(self) -> tuple[SumErrors, ...]:
-        return tuple(error for error in self.errors if isinstance(error, SumErrors))
+    def errors_of(self, kind: type[Error]) -> tuple[Error, ...]:
+        """Return the errors of one kind."""
+        return tuple(error for error in self.errors if isinstance(error, kind))
 
     def groups(self, name: str) -> tuple[np.ndarray, ...]:
-        """(n_bins,) for each group of a column, which released bins it holds; single bins where there are no groups."""
+        """Return (n_bins,) for each group of a column, which released bins it holds; single bins where there are no groups."""
         labels = self.release.by_name[name].labels
         groups = self.release.evaluation.groups.get(name)
         if groups is None:
@@ -131,8 +117,8 @@ class Knowledge:
 
 # Range of a linear figure over all tables that agree with the facts: a linear program with a checkable certificate.
 #
-# The solver only proposes. Any non-negative multipliers y of the rows "A R <= b" and any number z for the total give, for
-# every table R with low <= R <= high and sum n,
+# The solver only proposes. Any non-negative multipliers y of the rows "A R <= b" and any number z for the total give, for every
+# table R with low <= R <= high and sum n,
 #
 #     q.R <= y.b + z n + sum_c max(r_c low_c, r_c high_c),   r = q - A'y - z,
 #
@@ -166,7 +152,7 @@ class Maximum:
 
 
 def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
-    """The largest `figure . R` over the tables that agree with the facts.
+    """Return the largest `figure . R` over the tables that agree with the facts.
 
     Parameters
     ----------
@@ -186,25 +172,26 @@ def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
 def _parts(sources: np.ndarray, amounts: np.ndarray) -> tuple[BoundPart, ...]:
     """Amounts by source, largest first; what is only rounding is left out."""
     worth = np.abs(amounts) > 1e-7 * max(1.0, float(np.abs(amounts).sum()))
-    found = [
+    parts = [
         BoundPart(
             source=int(source), amount=float(amounts[sources == source].sum()), uses=int((worth & (sources == source)).sum())
         )
         for source in np.unique(sources[worth])
     ]
-    return tuple(sorted(found, key=lambda part: -part.amount))
+    return tuple(sorted(parts, key=lambda part: -part.amount))
 
 
 def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
     """Multipliers of the rows, that of the total, and the maximising table."""
     from scipy.optimize import linprog
+    from scipy.sparse import csr_array
 
     n = float(facts.synthetic.sum())
     result = linprog(
         -figure,
         A_ub=facts.rows if len(facts.row_limits) else None,
         b_ub=facts.row_limits if len(facts.row_limits) else None,
-        A_eq=_ones(len(figure)),
+        A_eq=csr_array(np.ones((1, len(figure)))),
         b_eq=np.array([n]),
         bounds=np.stack([facts.low, facts.high], axis=1),
         method="highs",
@@ -215,17 +202,11 @@ def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndar
     return np.nan_to_num(multipliers), float(-result.eqlin.marginals[0]), np.asarray(result.x, dtype=float)
 
 
-def _ones(n: int) -> csr_array:
-    from scipy.sparse import csr_array
-
-    return csr_array(np.ones((1, n)))
-
-
 # From what a release says to linear facts about the cells of some columns.
 #
 # R are the rows that the release worked with, S the released ones, n the number of both, which is published. Every fact below
-# holds when the true errors are within their limits, so all of them hold together with the stated confidence (theory 13,
-# error bounds).
+# holds when the true errors are within their limits, so all of them hold together with the stated confidence (theory 13, error
+# bounds).
 
 MAX_CELLS = 10_000
 """Cells of the program. Beyond it, bins that the query does not tell apart are merged."""
@@ -242,7 +223,7 @@ def build_facts(
     *,
     means: bool = True,
 ) -> Facts:
-    """All facts about the cells of some columns.
+    """Return all facts about the cells of some columns.
 
     Parameters
     ----------
@@ -259,20 +240,21 @@ def build_facts(
         builder.add_numbers(keep)
     for error in knowledge.measured.scored_sums() if knowledge.measured else ():
         builder.add_sums(error, "")
-    for errors in knowledge.sums:
+    for errors in knowledge.errors_of(SumErrors):
         for error in errors.sums:
             builder.add_sums(error, errors.criterion)
     if means:
-        for mean in knowledge.means:
+        for mean in knowledge.errors_of(MeanError):
             builder.add_mean(mean)
     for condition in conditions:
-        for unmatched in knowledge.unmatched:
+        for unmatched in knowledge.errors_of(Unmatched):
             builder.add_unmatched(unmatched, condition)
     return builder.facts()
 
 
 def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tuple[int, ...]:
-    """How many original rows with a value of `averaged` each group of a column has at least; or, for None, all rows together.
+    """Return how many original rows with a value of `averaged` each group of a column has at least; or, for None, all rows
+    together.
 
     From the 1-way table of the column; where values of the averaged column can be missing, from that of both.
     """
@@ -280,14 +262,14 @@ def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tu
     whole = present == len(knowledge.release.by_name[averaged].labels)
     if whole and name is None:
         return (knowledge.n,)
-    wanted = {*([] if name is None else [name]), *([] if whole else [averaged])}
-    columns = [column for column in knowledge.release.schema if column.name in wanted]
-    places = np.indices([len(column.labels) for column in columns])
-    axis = {column.name: places[index] for index, column in enumerate(columns)}
-    known = np.ones(places.shape[1:], dtype=bool) if whole else axis[averaged] < present
-    groups = (known,) if name is None else tuple(group[axis[name]] & known for group in knowledge.groups(name))
+    names = {*([] if name is None else [name]), *([] if whole else [averaged])}
+    columns = [column for column in knowledge.release.schema if column.name in names]
+    bins = np.indices([len(column.labels) for column in columns])
+    axis = {column.name: bins[index] for index, column in enumerate(columns)}
+    present_cells = np.ones(bins.shape[1:], dtype=bool) if whole else axis[averaged] < present
+    groups = (present_cells,) if name is None else tuple(group[axis[name]] & present_cells for group in knowledge.groups(name))
     masks = [mask.ravel() for mask in groups]
-    facts = build_facts(knowledge, wanted, masks, means=False)
+    facts = build_facts(knowledge, names, masks, means=False)
     lowest = (-maximum(facts, -mask[facts.representative].astype(float)).value for mask in masks)
     return tuple(max(0, math.ceil(value - 1e-6)) for value in lowest)
 
@@ -306,8 +288,8 @@ class _Builder:
 
     def __init__(self, knowledge: Knowledge, columns: Iterable[str], conditions: Sequence[np.ndarray], keep: str | None):
         self.knowledge, self.n = knowledge, knowledge.n
-        release, wanted = knowledge.release, set(columns)
-        self.places = tuple(i for i, column in enumerate(release.schema) if column.name in wanted)
+        release, names = knowledge.release, set(columns)
+        self.places = tuple(i for i, column in enumerate(release.schema) if column.name in names)
         self.schema = tuple(release.schema[i] for i in self.places)
         self.names = tuple(column.name for column in self.schema)
         self.shape = tuple(len(column.labels) for column in self.schema)
@@ -346,32 +328,32 @@ class _Builder:
         )
 
     def _merged(self, axis: int, conditions: Sequence[np.ndarray], keep: str | None) -> np.ndarray:
-        """(n_bins,) the same number for the bins of a column that no condition and no group tells apart."""
+        """Return the (n_bins,) same number for the bins of a column that no condition and no group tells apart."""
         name, n_bins = self.names[axis], self.shape[axis]
         if name == keep:
             return np.arange(n_bins)
-        told = [np.moveaxis(condition.reshape(self.shape), axis, 0).reshape(n_bins, -1) for condition in conditions]
-        if keep is not None and any(error.column == keep and name in error.by for error in self.knowledge.means):
-            told.append(np.array(self.knowledge.groups(name)).T)
-        if not told:
+        masks = [np.moveaxis(condition.reshape(self.shape), axis, 0).reshape(n_bins, -1) for condition in conditions]
+        if keep is not None and any(error.column == keep and name in error.by for error in self.knowledge.errors_of(MeanError)):
+            masks.append(np.array(self.knowledge.groups(name)).T)
+        if not masks:
             return np.zeros(n_bins, dtype=np.int64)
-        patterns = np.packbits(np.concatenate(told, axis=1), axis=1)
+        patterns = np.packbits(np.concatenate(masks, axis=1), axis=1)
         _, first, into = np.unique(patterns, axis=0, return_index=True, return_inverse=True)
         return np.argsort(np.argsort(first))[into.ravel()]  # numbered in the order of the bins
 
     def _sum(self, fine: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-        """Sums of an array over the bins of these axes, over the cells of the program."""
-        for place, axis in enumerate(axes):
-            fine = with_merged_bins(np.asarray(fine, dtype=float), place, self.into[axis], self.sizes[axis])
+        """Return sums of an array over the bins of these axes, over the cells of the program."""
+        for position, axis in enumerate(axes):
+            fine = with_merged_bins(np.asarray(fine, dtype=float), position, self.into[axis], self.sizes[axis])
         return fine.ravel()
 
     def add_cells(self) -> None:
         """Limits of the cells themselves: their errors, and cells that the rules for original rows exclude."""
         empty = np.zeros(self.shape, dtype=bool)
         for rule in self.knowledge.raw_rules:
-            found = excluded(rule, self.schema)
-            if found is not None:
-                empty |= found
+            forbidden = excluded(rule, self.schema)
+            if forbidden is not None:
+                empty |= forbidden
         for lowest, highest, source in self._limits_of(self.axes):
             low, high = self._sum(np.where(empty, 0.0, lowest), self.axes), self._sum(np.where(empty, 0.0, highest), self.axes)
             self.low_source[low > self.low], self.high_source[high < self.high] = source, source
@@ -388,24 +370,24 @@ class _Builder:
                 self._add_rows(self._cell_of(axes), -1.0, -self._sum(lowest, axes), source)
 
     def _limits_of(self, axes: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
-        """(lowest, highest, source) for the cells of the table of these axes, before any merging.
+        """Yield (lowest, highest, source) for the cells of the table of these axes, before any merging.
 
         Absolute error at most a: |R - S| <= floor(n a), because counts are whole. Ratio at most g: (S + 1) / g <= R + 1 <=
         (S + 1) g.
         """
         synthetic = self.knowledge.release.counts.marginal([self.places[axis] for axis in axes]).astype(float)
         table = " x ".join(self.names[axis] for axis in axes)
-        for error in self.knowledge.cells:
+        for error in self.knowledge.errors_of(CellError):
             if error.holds_for([self.names[axis] for axis in axes]):
-                what = "bin" if len(axes) == 1 else "cell"
-                source = self._source(f"each {what} of {table} is off by at most {error.rows:,} rows", error.criterion)
+                kind = "bin" if len(axes) == 1 else "cell"
+                source = self._source(f"each {kind} of {table} is off by at most {error.rows:,} rows", error.criterion)
                 yield np.maximum(0.0, synthetic - error.rows), np.minimum(self.n, synthetic + error.rows), source
         names = [self.names[axis] for axis in axes]
         measured = self.knowledge.measured.cells(names) if self.knowledge.measured else None
         if measured is not None:
             yield *measured, self._source(f"the published noisy table of {table} and the law of its noise")
         if len(axes) == 1:
-            for ratio in self.knowledge.ratios:
+            for ratio in self.knowledge.errors_of(RatioError):
                 source = self._source(f"each bin of {table} is off by a factor of at most {ratio.factor:.3g}", ratio.criterion)
                 lowest = np.ceil((synthetic + 1) / ratio.factor - 1 - 1e-9)
                 yield np.maximum(0.0, lowest), np.floor((synthetic + 1) * ratio.factor - 1 + 1e-9), source
@@ -413,56 +395,44 @@ class _Builder:
     def add_first_bins(self) -> None:
         """How many rows lie in the first 1, 2, ... bins of a measured column with an order; where no bin is torn apart."""
         for axis, name in enumerate(self.names):
-            found = self.knowledge.measured.first_bins(name) if self.knowledge.measured else None
-            if found is None:
+            limits = self.knowledge.measured.first_bins(name) if self.knowledge.measured else None
+            if limits is None:
                 continue
-            cells, source = self._cell_of((axis,)), self._source(f"the published noisy numbers of rows up to a bin of {name}")
-            for last, (lowest, highest) in enumerate(zip(*found, strict=True)):
-                first = np.arange(self.shape[axis]) <= last
-                inside = np.bincount(self.into[axis][first], minlength=self.sizes[axis]) > 0
-                if (inside[self.into[axis]] == first).all():
-                    one_row, weights = np.zeros(len(cells), dtype=np.int64), inside[cells].astype(float)
-                    self._add_rows(one_row, weights, np.array([highest]), source)
-                    self._add_rows(one_row, -weights, np.array([-lowest]), source)
+            source = self._source(f"the published noisy numbers of rows up to a bin of {name}")
+            for last, (lowest, highest) in enumerate(zip(*limits, strict=True)):
+                inside = self._in_bins(axis, np.arange(self.shape[axis]) <= last)
+                if inside is not None:
+                    self._add_sum(inside.astype(float), highest, source, lowest)
 
     def add_numbers(self, name: str) -> None:
         """Sums of the numbers of a column in bins of another, where its own bins are not merged and those not torn apart."""
         if self.knowledge.measured is None or self.sizes[self.names.index(name)] != self.shape[self.names.index(name)]:
             return
         bins = self._cell_of((self.names.index(name),))
-        for found in self.knowledge.measured.number_sums(name):
-            whole = bool(found.inside.all())
-            if not whole and found.by not in self.names:
-                continue
-            rows = np.ones(len(bins), dtype=bool)
-            if not whole:
-                axis = self.names.index(found.by)
-                inside = np.bincount(self.into[axis][found.inside], minlength=self.sizes[axis]) > 0
-                if not (inside[self.into[axis]] == found.inside).all():
-                    continue
-                rows = inside[self._cell_of((axis,))]
-            weights, one_row = found.steps[bins] * rows.astype(float), np.zeros(len(bins), dtype=np.int64)
-            source = self._source(f"sums of {name} in the published noisy table of {found.by} x {name}")
-            self._add_rows(one_row, weights, np.array([found.high]), source)
-            self._add_rows(one_row, -weights, np.array([-found.low]), source)
+        for number_sum in self.knowledge.measured.number_sums(name):
+            cells: np.ndarray | None = np.ones(len(bins), dtype=bool)
+            if not number_sum.inside.all():
+                by = number_sum.by
+                cells = self._in_bins(self.names.index(by), number_sum.inside) if by in self.names else None
+            if cells is not None:
+                source = self._source(f"sums of {name} in the published noisy table of {number_sum.by} x {name}")
+                self._add_sum(number_sum.steps[bins] * cells.astype(float), number_sum.high, source, number_sum.low)
 
     def add_sums(self, error: SumError, criterion: str) -> None:
         """Weighted sums over some of these columns; only those whose weights are the same in all bins that were merged."""
         if not set(error.columns) <= set(self.names):
             return
         axes = tuple(self.names.index(name) for name in error.columns)
-        order = sorted(range(len(axes)), key=lambda place: axes[place])
-        inside = tuple(axes[place] for place in order)
-        source, one_row = self._source(error.each, criterion), np.zeros(len(self.synthetic), dtype=np.int64)
-        cells = self._cell_of(inside)
+        order = sorted(range(len(axes)), key=lambda position: axes[position])
+        inside = tuple(axes[position] for position in order)
+        source, cells = self._source(error.each, criterion), self._cell_of(inside)
         for weights, most in zip(error.weights, error.most, strict=True):
             fine = np.transpose(weights, order)
             bins = self._sum(np.ones(fine.shape), inside)
             merged = self._sum(fine, inside) / bins
             back = merged.reshape([self.sizes[axis] for axis in inside])[np.ix_(*(self.into[axis] for axis in inside))]
             if np.allclose(back, fine, rtol=0, atol=1e-12):
-                rounding = 1e-9 * self.n
-                self._add_rows(one_row, merged[cells], np.array([most + rounding]), source)
+                self._add_sum(merged[cells], most + 1e-9 * self.n, source)  # and what sums are rounded by
 
     def add_mean(self, error: MeanError) -> None:
         """The conditional means inside these columns; only where the bins of the averaged column are not merged.
@@ -491,11 +461,9 @@ class _Builder:
                 for mask, smallest in zip(self.knowledge.groups(name), self._smallest(name, error.column), strict=True):
                     if missing is not None and mask[missing]:
                         continue
-                    into = self.into[self.names.index(name)]
-                    inside = np.bincount(into[mask], minlength=int(into.max()) + 1) > 0
-                    if (inside[into] == mask).all():  # the group was not torn apart by the merging
-                        rows = present & inside[self._cell_of((self.names.index(name),))]
-                        self._mean(of_cells, rows, smallest, error, source)
+                    inside = self._in_bins(self.names.index(name), mask)
+                    if inside is not None:
+                        self._mean(of_cells, present & inside, smallest, error, source)
         if error.overall:
             source = self._source(f"the mean of {error.column} is off by at most {error.most:.4g}", error.criterion)
             self._mean(of_cells, present, self._smallest(None, error.column)[0], error, source)
@@ -527,8 +495,7 @@ class _Builder:
         for sign in (1.0, -1.0):
             beyond = lacking * max(0.0, sign * (mean - middle) + most)
             nearest = numbers.lowest if sign > 0 else numbers.highest
-            weights = (sign * (nearest - mean) - most) * cells
-            self._add_rows(np.zeros(len(weights), dtype=np.int64), weights, np.array([beyond + rounding]), source)
+            self._add_sum((sign * (nearest - mean) - most) * cells, beyond + rounding, source)
 
     def add_unmatched(self, unmatched: Unmatched, condition: np.ndarray) -> None:
         """The count of a condition, from the pairs of similar rows.
@@ -538,7 +505,7 @@ class _Builder:
         """
         inside = condition.reshape(self.shape)
         ignored = tuple(self.names.index(name) for name in unmatched.ignored if name in self.names)
-        some, every = (np.broadcast_to(found(inside, axis=ignored, keepdims=True), self.shape) for found in (np.any, np.all))
+        some, every = (np.broadcast_to(over(inside, axis=ignored, keepdims=True), self.shape) for over in (np.any, np.all))
         reach, core = some.copy(), every.copy()
         for name, allowed in unmatched.steps.items():
             if name in self.names:
@@ -551,21 +518,31 @@ class _Builder:
         text = f"all but {unmatched.rows:,} original rows have a similar released row for themselves"
         source = self._source(text, unmatched.criterion)
         synthetic = self.knowledge.release.counts.marginal(self.places)
-        weights, one_row = (
-            (self._sum(inside.astype(float), self.axes) > 0).astype(float),
-            np.zeros(len(self.synthetic), dtype=np.int64),
-        )
-        self._add_rows(one_row, weights, np.array([synthetic[reach].sum() + unmatched.rows]), source)
-        self._add_rows(one_row, -weights, np.array([unmatched.rows - synthetic[core].sum()]), source)
+        weights = (self._sum(inside.astype(float), self.axes) > 0).astype(float)
+        self._add_sum(weights, synthetic[reach].sum() + unmatched.rows, source, synthetic[core].sum() - unmatched.rows)
 
     def _source(self, each: str, criterion: str = "") -> int:
         self.sources.append(FactSource(each=each, criterion=criterion))
         return len(self.sources) - 1
 
     def _cell_of(self, axes: tuple[int, ...]) -> np.ndarray:
-        """(n_cells,) index of the cell of the table of these axes that holds each cell of the program."""
+        """Return (n_cells,) index of the cell of the table of these axes that holds each cell of the program."""
         digits = np.unravel_index(np.arange(math.prod(self.sizes)), self.sizes)
         return np.ravel_multi_index([digits[axis] for axis in axes], [self.sizes[axis] for axis in axes])
+
+    def _in_bins(self, axis: int, bins: np.ndarray) -> np.ndarray | None:
+        """Return (n_cells,) whether a cell of the program is in these bins of a column; None where merging has torn
+        them apart."""
+        into = self.into[axis]
+        inside = np.bincount(into[bins], minlength=self.sizes[axis]) > 0
+        return inside[self._cell_of((axis,))] if (inside[into] == bins).all() else None
+
+    def _add_sum(self, weights: np.ndarray, highest: float, source: int, lowest: float | None = None) -> None:
+        """Fact: the weighted sum of R over all cells is at most `highest`, and at least `lowest` where that is known."""
+        all_cells = np.zeros(len(weights), dtype=np.int64)
+        self._add_rows(all_cells, weights, np.array([highest]), source)
+        if lowest is not None:
+            self._add_rows(all_cells, -weights, np.array([-lowest]), source)
 
     def _add_rows(self, row_of: np.ndarray, weights: np.ndarray | float, limits: np.ndarray, source: int) -> None:
         """Facts: for every i, the weighted sum of R over the cells with row_of == i is at most limits[i]."""

@@ -45,10 +45,8 @@ from synthrelease.published.measurements import PublishedMeasurement
 
 # How many rows of the file the rules keep, as far as a release tells, and which of them its figures are about.
 #
-# A release works with m rows, drawn from the K rows of the file that the rules keep (theory 1.7, resizing). Nobody has to
-# know
-# which: what is said of them is said of all K rows, with the error of the drawing (theory 13.10, numbers of the file). K
-# itself
+# A release works with m rows, drawn from the K rows of the file that the rules keep (theory 1.7, resizing). Nobody has to know
+# which: what is said of them is said of all K rows, with the error of the drawing (theory 13.10, numbers of the file). K itself
 # is known as well as what is published tells: counted with noise, T = K + Z, and m = T - margin; or stated; or exactly.
 
 RISK = 0.02
@@ -86,16 +84,16 @@ class KeptRows:
         A counted number is the number of rows that the release worked with, plus the margin: unless it was cut to 1, or to the
         rows of the file; then it was below that, or above the rows of the file.
         """
-        drawn, domain = release.n_rows, release.domain
-        worked = drawn if release.divided_rows is None else release.divided_rows
+        n_drawn, domain = release.n_rows, release.domain
+        worked = n_drawn if release.divided_rows is None else release.divided_rows
         if domain.way in ("exact", "whole") or domain.file_rows is None:
-            return cls(way=domain.way, drawn=drawn, number=worked, most=worked, persons=domain.persons)
+            return cls(way=domain.way, drawn=n_drawn, number=worked, most=worked, persons=domain.persons)
         charged = next((leaf.epsilon for leaf in release.charges.leaves() if leaf.name == NUMBER_OF_ROWS), None)
         if domain.way == "stated" or domain.margin is None or not charged:
-            return cls(way="stated", drawn=drawn, number=worked, most=domain.file_rows, persons=domain.persons)
+            return cls(way="stated", drawn=n_drawn, number=worked, most=domain.file_rows, persons=domain.persons)
         return cls(
             way="counted",
-            drawn=drawn,
+            drawn=n_drawn,
             number=min(worked + domain.margin, domain.file_rows),
             most=domain.file_rows,
             scale=float(1 / charged),
@@ -120,7 +118,7 @@ class KeptRows:
         return 1 - self.drawn / max(self.most if self.way == "stated" else self.number, self.drawn)
 
     def spare(self, confidence: float) -> float:
-        """What else may go wrong at a confidence, beside that public rows filled up.
+        """Return what else may go wrong at a confidence, beside that public rows filled up.
 
         Raises
         ------
@@ -135,21 +133,22 @@ class KeptRows:
         )
 
     def limits(self, risk: float) -> tuple[int, int]:
-        """The least and the largest K, wrong with probability `risk` at most, beside the shortfall."""
+        """Return the least and the largest K, wrong with probability `risk` at most, beside the shortfall."""
         if self.scale is None:
             return self.number, self.most
         reach = DiscreteLaplace(self.scale).rounded_up.limit(risk)
         return (0 if self.few else max(0, self.number - reach)), min(self.most, self.number + reach)
 
     def more(self, risk: float) -> int:
-        """So many kept rows are not among the drawn ones, at most; wrong with probability `risk`, beside the shortfall."""
+        """Return so many kept rows are not among the drawn ones, at most; wrong with probability `risk`, beside
+        the shortfall."""
         if self.scale is None:
             return self.most - self.drawn
         reach = DiscreteLaplace(self.scale).rounded_up.limit(min(2 * risk, 0.5))  # the law is symmetric
         return max(0, min(self.most, self.drawn + self.margin + reach) - self.drawn)
 
     def in_words(self, risk: float) -> str:
-        """How many they are, in words that follow "the file:"."""
+        """Return how many they are, in words that follow "the file:"."""
         all_rows = f"{self.most:,} rows"
         if self.persons is not None:
             all_rows = f"rows, the first ones of each of {self.persons:,} persons,"
@@ -172,14 +171,13 @@ class KeptRows:
 # A measured table holds R(cell) + z, z independent noise of a published law (`generators.measured_noise`). A sum of k such
 # counts is off by the sum of k noises, whose law is known (theory 13.5, limits of noise); so is that of a sum with weights.
 #
-# The sums that are used are fixed beforehand: every cell of every table of some columns of a measured table, every run of
-# first bins of a column with an order, sums of the numbers of a column in bins of another, and every measured sum of scores.
-# Each
+# The sums that are used are fixed beforehand: every cell of every table of some columns of a measured table, every run of first
+# bins of a column with an order, sums of the numbers of a column in bins of another, and every measured sum of scores. Each
 # gets an equal part of the risk, so all limits hold together (Bonferroni).
 
 
 def sum_limit(noise: CountNoise, count: int, risk: float) -> int:
-    """A t with Pr[|sum of `count` independent noises of this law| > t] <= risk, above 0 and below 1."""
+    """Return a t with Pr[|sum of `count` independent noises of this law| > t] <= risk, above 0 and below 1."""
     return noise_limit(((noise, 1, count),), risk)
 
 
@@ -220,7 +218,7 @@ class MeasuredLimits:
 
     @classmethod
     def of(cls, release: PublishedRelease, risk: float, acceptance: float | None) -> MeasuredLimits | None:
-        """None where nothing is published, or the search might have measured without end.
+        """Return None where nothing is published, or the search might have measured without end.
 
         Parameters
         ----------
@@ -234,22 +232,22 @@ class MeasuredLimits:
 
     def cells(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
         """Lowest and highest original counts of the table of these columns, which are in the order of the release; or None."""
-        found = [self._around(table, *_sub_table(table, names)) for table in self._with(names)]
-        return _narrowest(found)
+        limits_of_tables = [self._around(table, *_sub_table(table, names)) for table in self._with(names)]
+        return _narrowest(limits_of_tables)
 
     def first_bins(self, name: str) -> tuple[np.ndarray, np.ndarray] | None:
         """Lowest and highest original numbers of rows in the first 1, 2, ... bins of a column with an order; None if not."""
         present = _in_order(self.release, name)
         if not present:
             return None
-        found = []
+        limits_of_tables = []
         for table in self._with([name]):
             values, cells = _sub_table(table, [name])
-            found.append(self._around(table, np.cumsum(values)[: present - 1], np.cumsum(cells)[: present - 1]))
-        return _narrowest(found)
+            limits_of_tables.append(self._around(table, np.cumsum(values)[: present - 1], np.cumsum(cells)[: present - 1]))
+        return _narrowest(limits_of_tables)
 
     def number_sums(self, name: str) -> Iterator[NumberSum]:
-        """Sums of the numbers of a column, in single and in first bins of the others that it was measured with."""
+        """Yield sums of the numbers of a column, in single and in first bins of the others that it was measured with."""
         for table in self._with([name]) if name in _numbered(self.release) else ():
             steps = _steps(self.release, name)
             for by in table.columns:
@@ -267,29 +265,29 @@ class MeasuredLimits:
                     yield NumberSum(steps=steps, by=by, inside=inside, low=value - limit, high=value + limit)
 
     def scored_sums(self) -> Iterator[SumError]:
-        """Every measured sum of scores, from above and from below."""
+        """Yield every measured sum of scores, from above and from below."""
         from synthrelease.generators.measured_noise import entry_limit  # here, for few readers of a release have sums
 
-        for one in self.measurements.sums:
-            limit = entry_limit(one.together, one.sensitivity / one.epsilon, self.each)
+        for measured in self.measurements.sums:
+            limit = entry_limit(measured.together, measured.sensitivity / measured.epsilon, self.each)
             yield SumError(
-                columns=one.columns,
-                weights=(one.steps.astype(float), -one.steps.astype(float)),
-                most=(float(one.value + limit), float(limit - one.value)),
-                each=f"the published noisy sum {one.name} and the law of its noise",
+                columns=measured.columns,
+                weights=(measured.steps.astype(float), -measured.steps.astype(float)),
+                most=(float(measured.value + limit), float(limit - measured.value)),
+                each=f"the published noisy sum {measured.name} and the law of its noise",
             )
 
     def _with(self, names: Sequence[str]) -> Iterator[PublishedMeasurement]:
         return (table for table in self.measurements.tables if set(names) <= set(table.columns))
 
     def _around(self, table: PublishedMeasurement, values: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        counts, places = np.unique(cells, return_inverse=True)
-        limits = np.array([sum_limit(table.noise, int(count), self.each) if count else 0 for count in counts])[places]
+        counts, which = np.unique(cells, return_inverse=True)
+        limits = np.array([sum_limit(table.noise, int(count), self.each) if count else 0 for count in counts])[which]
         limits = limits.reshape(cells.shape)
         return np.maximum(0, values - limits), np.minimum(self.release.n_rows, values + limits)
 
     def in_words(self) -> str:
-        """One line for the list of what a bound rests on."""
+        """Return one line for the list of what a bound rests on."""
         noises = [table.noise for table in self.measurements.tables]
         widest, narrowest = (sum_limit(noise, 1, self.each) for noise in (max(noises), min(noises)))
         rows = f"{narrowest:,}" if narrowest == widest else f"{narrowest:,} to {widest:,}"
@@ -305,27 +303,27 @@ def measured_times(release: PublishedRelease, acceptance: float | None) -> float
     How often was measured before the release, on average at most; of shared measurements, on how many bins they could have
     been published.
     """
-    found = release.measurements
-    if found is None or not found.tables:
+    measurements = release.measurements
+    if measurements is None or not measurements.tables:
         return None
-    times = found.times if found.times == 1 or acceptance is None else min(found.times, 1 / acceptance)
-    return times * found.bins if math.isfinite(times) else None
+    times = measurements.times if measurements.times == 1 or acceptance is None else min(measurements.times, 1 / acceptance)
+    return times * measurements.bins if math.isfinite(times) else None
 
 
 def _sub_table(table: PublishedMeasurement, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Values and numbers of noisy counts, added up over all other columns of a measured table."""
+    """Return values and numbers of noisy counts, added up over all other columns of a measured table."""
     return added_up(table.values, table.columns, names), added_up(table.cells, table.columns, names)
 
 
-def _narrowest(found: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray] | None:
-    if not found:
+def _narrowest(limits_of_tables: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray] | None:
+    if not limits_of_tables:
         return None
-    lows, highs = zip(*found, strict=True)
+    lows, highs = zip(*limits_of_tables, strict=True)
     return np.max(lows, axis=0).astype(float), np.min(highs, axis=0).astype(float)
 
 
 def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
-    """Cells of all its sub-tables, and runs of first bins of its columns."""
+    """Return cells of all its sub-tables, and runs of first bins of its columns."""
     sizes = table.values.shape
     subsets = [chosen for width in range(1, len(sizes) + 1) for chosen in combinations(sizes, width)]
     runs = sum(max(0, _in_order(release, name) - 1) for name in table.columns)
@@ -340,16 +338,16 @@ def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
 
 
 def _bins_and_runs(release: PublishedRelease, name: str) -> list[np.ndarray]:
-    """Each bin of a column, and its first 2, 3, ... bins where they are in order; the last run are all of them."""
+    """Return each bin of a column, and its first 2, 3, ... bins where they are in order; the last run are all of them."""
     bins = np.arange(len(release.by_name[name].labels))
     runs = range(2, _in_order(release, name) + 1)
-    return [*(bins == one for one in bins), *(bins < length for length in runs)]
+    return [*(bins == bin_ for bin_ in bins), *(bins < length for length in runs)]
 
 
 def _numbered(release: PublishedRelease) -> set[str]:
-    """The columns all of whose values have numbers, not all the same."""
-    found = {column.name: column.numbers[: column.present] for column in release.schema}
-    return {name for name, numbers in found.items() if None not in numbers and len(set(numbers)) > 1}
+    """Return the columns all of whose values have numbers, not all the same."""
+    numbers_of = {column.name: column.numbers[: column.present] for column in release.schema}
+    return {name for name, numbers in numbers_of.items() if None not in numbers and len(set(numbers)) > 1}
 
 
 def _steps(release: PublishedRelease, name: str) -> np.ndarray:
@@ -362,7 +360,7 @@ def _steps(release: PublishedRelease, name: str) -> np.ndarray:
 
 
 def _in_order(release: PublishedRelease, name: str) -> int:
-    """How many of the first bins of a column are in order; 0 where they have none."""
+    """Return how many of the first bins of a column are in order; 0 where they have none."""
     column = release.by_name[name]
     return column.present if column.ordered else 0
 
@@ -393,7 +391,7 @@ class Limit:
 
 
 def limits(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[Limit, ...]:
-    """Limits that hold all together with the stated confidence.
+    """Return limits that hold all together with the stated confidence.
 
     Parameters
     ----------
@@ -408,7 +406,7 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     check_confidence(confidence)
     if acceptance is not None and not 0 < acceptance <= 1:
         raise InputError(f"acceptance: expected a probability above 0 and at most 1, found {acceptance:g}.")
-    usable = [i for i, score in enumerate(release.criteria) if _known_noise(score) and _usable(score.kind)]
+    usable = [i for i, score in enumerate(release.criteria) if _has_known_noise(score) and _usable(score.kind)]
     if not usable and measured_times(release, acceptance) is None:
         example = next(filter(_usable, CRITERIA))
         raise InputError(f"{release.folder}: expected a criterion that bounds errors, such as {example!r}; found none.")
@@ -424,13 +422,13 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     )
 
 
-def _known_noise(score: Score) -> bool:
-    """Whether the figure itself has noise of a known law."""
+def _has_known_noise(score: Score) -> bool:
+    """Return whether the figure itself has noise of a known law."""
     return score.mechanism == "Laplace" or score.one_noise is not None
 
 
 def _usable(kind: str) -> bool:
-    """Whether criteria of this kind say something about other queries."""
+    """Return whether criteria of this kind say something about other queries."""
     return kind in CRITERIA and not explanation_of(kind).no_bounds
 
 
@@ -441,7 +439,7 @@ def check_confidence(confidence: float) -> None:
 
 
 def divided_risk(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[float, float]:
-    """What the limits of figures may be wrong with, and those of published measurements: half each where there are any.
+    """Return what the limits of figures may be wrong with, and those of published measurements: half each where there are any.
 
     It depends on what is published, never on a figure or a noisy count.
     """
@@ -450,15 +448,15 @@ def divided_risk(release: PublishedRelease, confidence: float, acceptance: float
 
 
 def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[int, float]:
-    """The risk divided among the criteria by their kinds alone: their sum is the risk that any limit is wrong."""
+    """Return the risk divided among the criteria by their kinds alone: their sum is the risk that any limit is wrong."""
     if not usable:
         return {}
     absolute = [i for i in usable if explanation_of(release.criteria[i].kind).bounds_every_cell]
-    others = [i for i in usable if i not in absolute]
-    if not absolute or not others:
+    relative = [i for i in usable if i not in absolute]
+    if not absolute or not relative:
         return {i: risk / len(usable) for i in usable}
     share = _SHARE_OF_ABSOLUTE
-    return {i: risk * (share / len(absolute) if i in absolute else (1 - share) / len(others)) for i in usable}
+    return {i: risk * (share / len(absolute) if i in absolute else (1 - share) / len(relative)) for i in usable}
 
 
 def _limit(score: Score, n: int, risk: float, acceptance: float | None) -> float:
@@ -480,7 +478,7 @@ def _limit(score: Score, n: int, risk: float, acceptance: float | None) -> float
 
 
 def selected_limit(value: float, threshold: float, scale: float, risk: float, step: float = 0.0) -> float:
-    """The upper limit of the true error behind an accepted figure.
+    """Return the upper limit of the true error behind an accepted figure.
 
     Parameters
     ----------

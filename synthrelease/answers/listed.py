@@ -21,7 +21,7 @@ from synthrelease.answers.limits import measured_times
 from synthrelease.answers.questions import Columns, Condition, Question, over_cells, parse_question
 from synthrelease.answers.stated import asked_of, judged, possible_width, told
 from synthrelease.answers.tables import NoisyTables
-from synthrelease.answers.words import Term
+from synthrelease.answers.words import BINNED_INTERVAL, INTERVAL, Term
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
@@ -97,7 +97,8 @@ class _InBin(Condition):
 def listed(
     release: PublishedRelease, intended: Sequence[str] = (), confidence: float = 0.95, *, before: bool = False
 ) -> list[EstimateLine]:
-    """All rows: the intended questions, then columns, means by groups, and cells of pairs. Empty where nothing can be told.
+    """Return all rows: the intended questions, then columns, means by groups, and cells of pairs. Empty where nothing can be
+    told.
 
     Parameters
     ----------
@@ -108,36 +109,36 @@ def listed(
     if times is None:
         return []
     level = 1 - tables.kept.spare(confidence) / times
-    made = [line for question in intended for line in _asked(release, tables, question, confidence, before)]
+    lines = [line for question in intended for line in _asked(release, tables, question, confidence, before)]
     alone = [column for column in release.schema if tables.number([column.name])]
     for column in alone:
-        made += _of_column(tables, column, level, before)
+        lines += _of_column(tables, column, level, before)
     for name in release.linked.names if release.linked else ():
         if name not in release.by_name:
-            made += _of_members(tables, name, level, before)
+            lines += _of_members(tables, name, level, before)
     for first, second in pairs(release.schema, [table.columns for table in tables.tables]):
-        made += _means(tables, second, first.name, level, before)
-        made += _cells(tables, first, second, level, before)
-    return [replace(line, told=_BEFORE) if line.told == NOT_ESTIMABLE else line for line in made] if before else made
+        lines += _means(tables, second, first.name, level, before)
+        lines += _cells(tables, first, second, level, before)
+    return [replace(line, told=_BEFORE) if line.told == NOT_ESTIMABLE else line for line in lines] if before else lines
 
 
 def pairs(
     schema: Sequence[PublishedColumn], measured: Sequence[Sequence[str]]
 ) -> list[tuple[PublishedColumn, PublishedColumn]]:
-    """The pairs of columns that are listed, the first before the second in the order of the release.
+    """Return the pairs of columns that are listed, the first before the second in the order of the release.
 
     Parameters
     ----------
     measured : the columns of each noisy table; a pair is in one of them together.
     """
     held = [set(columns) for columns in measured]
-    together = [pair for pair in combinations(schema, 2) if any({one.name for one in pair} <= each for each in held)]
-    found, left = [], MOST_CELLS
+    together = [pair for pair in combinations(schema, 2) if any({column.name for column in pair} <= each for each in held)]
+    chosen, left = [], MOST_CELLS
     for pair in sorted(together, key=_size):
         if _size(pair) <= left:
-            found.append(pair)
+            chosen.append(pair)
             left -= _size(pair)
-    return sorted(found, key=together.index)
+    return sorted(chosen, key=together.index)
 
 
 def _size(pair: tuple[PublishedColumn, PublishedColumn]) -> int:
@@ -145,7 +146,7 @@ def _size(pair: tuple[PublishedColumn, PublishedColumn]) -> int:
 
 
 def as_csv(lines: Sequence[EstimateLine]) -> bytes:
-    """The table for R (`read.csv`), Stata (`import delimited`) or a spreadsheet; what is not told is an empty field."""
+    """Return the table for R (`read.csv`), Stata (`import delimited`) or a spreadsheet; what is not told is an empty field."""
     out = io.StringIO()
     table = csv.DictWriter(out, NAMES, lineterminator="\n")
     table.writeheader()
@@ -154,78 +155,69 @@ def as_csv(lines: Sequence[EstimateLine]) -> bytes:
 
 
 def _six(number: float | None) -> str:
-    """Six digits, so that the file is the same on every machine; a whole number in full."""
+    """Return six digits, so that the file is the same on every machine; a whole number in full."""
     return "" if number is None else f"{number:.0f}" if number == round(number) else f"{number:.6g}"
 
 
 def _asked(
     release: PublishedRelease, tables: NoisyTables, question: str, confidence: float, before: bool
 ) -> Iterator[EstimateLine]:
-    """An intended question; nothing where no noisy table answers it."""
+    """Yield an intended question; nothing where no noisy table answers it."""
     try:
-        found = answered(release, question, confidence=confidence, before=before)
-        asked = (parse_question if before else asked_of)(question, release)
+        answer = answered(release, question, confidence=confidence, before=before)
+        read = (parse_question if before else asked_of)(question, release)
     except InputError:
         return
-    for term in (*found.terms, *found.contrasts):
-        contrast = term in found.contrasts
-        statistic = term.name if contrast else asked.kind
-        column = asked.column if contrast or asked.kind != "slope" else term.name
-        said = {"question": question, "by": asked.by, "group": term.group, "source": _source(tables, asked.columns)}
-        yield from _lines(statistic, column, term, tables, asked, before, **said)
-        if asked.kind == "share" and not contrast:
-            yield _count(term, tables, None, column="", **said)
+    for term in (*answer.terms, *answer.contrasts):
+        contrast = term in answer.contrasts
+        statistic = term.name if contrast else read.kind
+        column = read.column if contrast or read.kind != "slope" else term.name
+        common = {"question": question, "by": read.by, "group": term.group, "source": _source(tables, read.columns)}
+        yield from _lines(statistic, column, term, tables, read, before, **common)
+        if read.kind == "share" and not contrast:
+            yield _count(term, tables, None, column="", **common)
 
 
 def _of_column(tables: NoisyTables, column: PublishedColumn, level: float, before: bool) -> Iterator[EstimateLine]:
-    """Its mean and median where it has some, and the share and number of rows of each bin; of very many bins, such as areas,
-    the number alone."""
+    """Yield its mean and median where it has some, and the share and number of rows of each bin; of very many bins, such as
+    areas, the number alone."""
     source = _source(tables, {column.name})
     yield from _means(tables, column, "", level, before)
     tables = tables.over({column.name})
     if column.ordered:
-        asked = _question("median", column=column.name)
-        for label, found in groups(tables, asked):
-            term = term_in(tables, asked, label, found, level)
-            yield from _lines("median", column.name, term, tables, asked, before, source=source)
-    if len(column.labels) > MOST_CELLS:
-        for value, share in zip(column.labels, shares_of_bins(tables, column.name), strict=True):
-            term = rows_of(tables, share, level)
-            yield _count(term, tables, count_error(tables, share), column=column.name, value=value, source=source)
-        return
-    asked = _question("share")
+        question = _question("median", column=column.name)
+        for label, averages in groups(tables, question):
+            term = term_in(tables, question, label, averages, level)
+            yield from _lines("median", column.name, term, tables, question, before, source=source)
+    question, has_shares = _question("share"), len(column.labels) <= MOST_CELLS
     for value, share in zip(column.labels, shares_of_bins(tables, column.name), strict=True):
-        term = term_in(tables, asked, "", [share], level)
-        yield from _lines("share", column.name, term, tables, asked, before, value=value, source=source)
+        term = term_in(tables, question, "", [share], level) if has_shares else rows_of(tables, share, level)
+        if has_shares:
+            yield from _lines("share", column.name, term, tables, question, before, value=value, source=source)
         yield _count(term, tables, count_error(tables, share), column=column.name, value=value, source=source)
 
 
 def _of_members(tables: NoisyTables, name: str, level: float, before: bool) -> Iterator[EstimateLine]:
-    """A column over all members: mean, median, and the share of each bin. None where no table tells."""
+    """Yield a column over all members: mean, median, and the share of each bin. None where no table tells."""
     linked = tables.release.linked
     columns = [tables.release.by_name[slot[linked.names.index(name)]] for slot in linked.slots] if linked else []
     first = columns[0]
-    asked = (
-        [(_question("median", column=name), [_question("median", column=each.name) for each in columns])]
-        if first.ordered
-        else []
-    )
-    if None not in first.numbers[: first.present]:
-        asked.append((_question("mean", column=name), [_question("mean", column=each.name) for each in columns]))
-    values = [""] * len(asked)
-    for place, value in enumerate(first.labels):
-        shares = [_question("share", met=_InBin(text="", rule=None, column=each, place=place)) for each in columns]
-        asked.append((shares[0], shares))
-        values.append(value)
-    for value, (whole, slots) in zip(values, asked, strict=True):
-        question = replace(whole, slots=tuple(slots))
+    kinds = (("median", first.ordered), ("mean", None not in first.numbers[: first.present]))
+    questions = list[tuple[str, Question]]()
+    for kind in (kind for kind, has_it in kinds if has_it):
+        of_slots = tuple(_question(kind, column=column.name) for column in columns)
+        questions.append(("", replace(_question(kind, column=name), slots=of_slots)))
+    for bin_, value in enumerate(first.labels):
+        of_slots = tuple(_question("share", met=_InBin(text="", rule=None, column=column, place=bin_)) for column in columns)
+        questions.append((value, replace(of_slots[0], slots=of_slots)))
+    for value, question in questions:
         if linked and value and name in linked.whole and first.labels.index(value) == first.missing:
             continue  # the bin of slots without a member
         try:
-            found = list(groups(tables, question))
+            by_group = list(groups(tables, question))
         except InputError:
             return
-        for label, averages in found:
+        for label, averages in by_group:
             term = term_in(tables, question, label, averages, level)
             yield from _lines(question.kind, name, term, tables, question, before, value=value, source="sum over members")
 
@@ -235,33 +227,34 @@ def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float, 
     if None in column.numbers[: column.present]:
         return
     names = {column.name, by} - {""}
-    asked, source = _question("mean", column=column.name, by=by), _source(tables, names)
+    question, source = _question("mean", column=column.name, by=by), _source(tables, names)
     tables = tables.over(names)
-    for label, found in groups(tables, asked):
-        term = term_in(tables, asked, label, found, level)
-        yield from _lines("mean", column.name, term, tables, asked, before, by=by, group=label, source=source)
+    for label, averages in groups(tables, question):
+        term = term_in(tables, question, label, averages, level)
+        yield from _lines("mean", column.name, term, tables, question, before, by=by, group=label, source=source)
 
 
 def _cells(
     tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, level: float, before: bool
 ) -> Iterator[EstimateLine]:
-    """Each cell of two columns: the share of a value within a group, and how many rows have both. The file's alone."""
-    said = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
+    """Yield each cell of two columns: the share of a value within a group, and how many rows have both. The file's alone."""
+    fixed = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
     tables = tables.over({column.name, by.name})
-    for place, value in enumerate(column.labels):
-        asked = _question("share", met=_InBin(text="", rule=None, column=column, place=place), by=by.name)
-        for group, [found] in groups(tables, asked):
-            low, high = found.file.interval(level)
+    for bin_, value in enumerate(column.labels):
+        question = _question("share", met=_InBin(text="", rule=None, column=column, place=bin_), by=by.name)
+        for group, [share] in groups(tables, question):
+            low, high = share.file.interval(level)
             term = replace(
-                rows_of(tables, found, level),
+                rows_of(tables, share, level),
                 group=group,
-                estimate=found.file.estimate if found.file.denominator > 0 else None,
-                standard_error=found.file.standard_error,
+                estimate=share.file.estimate if share.file.denominator > 0 else None,
+                standard_error=share.file.standard_error,
                 low=low,
                 high=high,
             )
-            yield from _lines("share", term=term, tables=tables, asked=asked, before=before, value=value, group=group, **said)
-            yield _count(term, tables, count_error(tables, found), value=value, group=group, **said)
+            said = {**fixed, "value": value, "group": group}
+            yield from _lines("share", term=term, tables=tables, read=question, before=before, **said)
+            yield _count(term, tables, count_error(tables, share), **said)
 
 
 def _question(kind: str, *, column: str = "", met: Condition | None = None, by: str = "") -> Question:
@@ -270,57 +263,49 @@ def _question(kind: str, *, column: str = "", met: Condition | None = None, by: 
 
 
 def _lines(
-    statistic: str, column: str, term: Term, tables: NoisyTables, asked: Question, before: bool, **said: str
+    statistic: str, column: str, term: Term, tables: NoisyTables, read: Question, before: bool, **common_fields: str
 ) -> Iterator[EstimateLine]:
-    """A term, and beside a mean or slope of bins the one of the numbers that stand for them."""
-    term = term if before else judged(statistic, term, tables, asked)
-    possible, own = possible_width(statistic, tables, asked), (term.low, term.high, term.population_low, term.population_high)
+    """Yield a term, and beside a mean or slope of bins the one of the numbers that stand for them."""
+    term = term if before else judged(statistic, term, tables, read)
+    possible = possible_width(statistic, tables, read)
     if term.bins:
-        said = {**said, "value": term.bins[1]}
-    common: dict[str, Any] = {**said, "column": column, "unit": term.unit}
+        common_fields = {**common_fields, "value": term.bins[1]}
+    common: dict[str, Any] = {**common_fields, "column": column, "unit": term.unit}
     if term.bins and term.estimate is None and not before:  # of an order without numbers the bin is the answer
         yield EstimateLine(statistic=statistic, **common)
         return
     if statistic != "slope" or term.low is not None or not term.estimable:
-        yield _line(
-            statistic, term.estimate, None if term.binned_low is not None else term.standard_error, own, possible, common
-        )
+        error = None if term.binned_low is not None else term.standard_error
+        yield _line(statistic, term.estimate, error, term, INTERVAL, possible, common)
     if term.binned_low is not None:
-        binned = (term.binned_low, term.binned_high, term.population_binned_low, term.population_binned_high)
-        yield _line(f"{statistic} of bin numbers", term.estimate, term.standard_error, binned, possible, common)
+        name = f"{statistic} of bin numbers"
+        yield _line(name, term.estimate, term.standard_error, term, BINNED_INTERVAL, possible, common)
 
 
-def _count(term: Term, tables: NoisyTables, error: float | None = None, **said: str) -> EstimateLine:
-    """How many rows of the file a share counts."""
-    ends = (term.rows_low, term.rows_high, None, None)
-    return _line("count", term.rows, error, ends, float(tables.kept.most), {**said, "unit": "rows"})
+def _count(term: Term, tables: NoisyTables, error: float | None = None, **fixed: str) -> EstimateLine:
+    """Return how many rows of the file a share counts."""
+    return _line("count", term.rows, error, term, ("rows_low", "rows_high"), float(tables.kept.most), {**fixed, "unit": "rows"})
 
 
 def _line(
     statistic: str,
     estimated: float | None,
     error: float | None,
-    ends: tuple[float | None, float | None, float | None, float | None],
+    term: Term,
+    ends: Sequence[str],
     possible: float,
-    said: dict[str, Any],
+    common: dict[str, Any],
 ) -> EstimateLine:
-    low, high = ends[:2]
+    """Return a line with the interval that these fields of a term hold."""
+    low, high, *of_population = (getattr(term, name) for name in ends)
     if not told(low, high, possible) or (estimated is None and statistic != "count"):
-        return EstimateLine(statistic=statistic, told=NOT_ESTIMABLE, **said)
-    return EstimateLine(
-        statistic=statistic,
-        estimate=estimated,
-        standard_error=error,
-        lower=low,
-        upper=high,
-        population_lower=ends[2],
-        population_upper=ends[3],
-        **said,
-    )
+        return EstimateLine(statistic=statistic, told=NOT_ESTIMABLE, **common)
+    numbers = (estimated, error, low, high, *of_population)
+    return EstimateLine(statistic=statistic, **dict(zip(NUMBERS, numbers, strict=False)), **common)
 
 
 def _source(tables: NoisyTables, names: set[str]) -> str:
     number = tables.number(names)
     if number > 1:
         return f"{number} measured tables combined"
-    return "measured table" if any(set(each.columns) == names for each in tables.tables) else "sum over a measured table"
+    return "measured table" if any(set(table.columns) == names for table in tables.tables) else "sum over a measured table"

@@ -18,17 +18,18 @@ from synthrelease.data.questions import Kind, QuestionWords, split_question
 from synthrelease.data.rules import (
     HOLDS,
     IS_MISSING,
-    All,
-    Any,
     Comparison,
+    Count,
     Domain,
-    Not,
+    Gap,
     Rule,
     RuleError,
+    Said,
     columns_of,
     comparisons,
     edges,
     parse_rule,
+    said,
 )
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, closest, cut, listing
@@ -36,11 +37,9 @@ from synthrelease.errors import InputError, closest, cut, listing
 # Conditions on the released bins: the grammar of the plausibility rules, read over bins instead of values.
 #
 # Each comparison is surely true in a bin, possibly true in it, or neither (Kleene's three-valued logic). A query must be
-# decided in every bin: a condition that cuts a bin cannot be answered from the release. A plausibility rule excludes a cell
-# of
+# decided in every bin: a condition that cuts a bin cannot be answered from the release. A plausibility rule excludes a cell of
 # the released table when it is surely true there. In a bin of missing values every comparison is possibly true, and none
-# surely:
-# neither a condition nor its negation counts a row whose value is missing; `is missing` does.
+# surely: neither a condition nor its negation counts a row whose value is missing; `is missing` does.
 
 LONGEST = 20_000
 """Characters of a question."""
@@ -84,15 +83,15 @@ class Condition:
         return set() if self.rule is None else {part.column for part in comparisons(self.rule)}
 
     def mask(self, columns: Columns) -> np.ndarray:
-        """Boolean array over the bins of these columns, which include those of the condition: where it is met."""
+        """Return boolean array over the bins of these columns, which include those of the condition: where it is met."""
         shape = [len(column.labels) for column in columns]
         if self.decided is not None:
             names, met = self.decided
             return spread_out(met, names, [column.name for column in columns], shape)
-        return np.ones(shape, dtype=bool) if self.rule is None else _evaluate(self.rule, columns, _of_labels)[0]
+        return np.ones(shape, dtype=bool) if self.rule is None else _surely_true(self.rule, columns, _of_labels)
 
     def narrowed(self, release: AskedOf, never: Sequence[str], most_cells: int) -> Condition:
-        """The same condition without the columns that decide nothing, as `age >= 0` does where nobody is younger.
+        """Return the same condition without the columns that decide nothing, as `age >= 0` does where nobody is younger.
 
         A noisy table without these columns answers it as well, and the same number has one answer whether or not it is asked.
         Each column is left out in turn where the others still tell of every cell that rows can be in whether it is met. A
@@ -119,25 +118,25 @@ class Condition:
 
 
 def _possible(columns: Columns, release: AskedOf, never: Sequence[str], most_cells: int) -> np.ndarray:
-    """Boolean array over the bins of some columns: the cells that rows can be in, by all rules that are linked with them.
+    """Return boolean array over the bins of some columns: the cells that rows can be in, by all rules that are linked with
+    them.
 
     A rule is linked when it names a column of these, or of another linked rule: two rules about sex and age may together leave
     no row of one sex. Rules that would make more than `most_cells` combinations are not looked at.
     """
-    domains = {column.name: Domain(kind=column.kind, missing=column.missing is not None) for column in release.schema}
-    named = {text: columns_of(rule) for text in never if (rule := _read(text, domains)) is not None}
-    linked, before = {column.name for column in columns}, set[str]()
-    while linked != before:
-        before = set(linked)
-        for names in named.values():
+    columns_by_rule = {text: columns_of(rule) for text in never if (rule := _read(text, release.schema)) is not None}
+    linked, previous = {column.name for column in columns}, set[str]()
+    while linked != previous:
+        previous = set(linked)
+        for names in columns_by_rule.values():
             if linked & names and _cells(release, linked | names) <= most_cells:
                 linked |= names
     wide = (*columns, *(column for column in release.schema if column.name in linked and column not in columns))
     possible = np.ones([len(column.labels) for column in wide], dtype=bool)
-    for text, names in named.items():
-        own = tuple(column for column in wide if column.name in names)
-        if names <= linked and (empty := excluded(text, own)) is not None:
-            possible &= ~spread_out(empty, [column.name for column in own], [column.name for column in wide], possible.shape)
+    for text, names in columns_by_rule.items():
+        named = tuple(column for column in wide if column.name in names)
+        if names <= linked and (empty := excluded(text, named)) is not None:
+            possible &= ~spread_out(empty, [column.name for column in named], [column.name for column in wide], possible.shape)
     return np.asarray(possible.any(axis=tuple(range(len(columns), len(wide)))))
 
 
@@ -179,76 +178,77 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
 
 
 def _of_all_members(text: str, release: AskedOf) -> str:
-    """What to say of a condition that names a column of all members, which is one column for each of them."""
+    """Return what to say of a condition that names a column of all members, which is one column for each of them."""
     linked, words = release.linked, {match[0] for match in NAME_OR_TEXT.finditer(text)}
-    if linked is None or not (named := sorted(words & (set(linked.names) - set(release.by_name)))):
+    if linked is None or not (members := sorted(words & (set(linked.names) - set(release.by_name)))):
         return ""
-    first, last = (slot_name(named[0], place) for place in (1, linked.most))
+    first, last = (slot_name(members[0], slot) for slot in (1, linked.most))
     return (
-        f" {named[0]!r} is a column of members: {first!r} is the first one's, and so on to {last!r}. Shares, means and medians "
-        'over all members are what `estimate` tells; `bound` takes "share ..." and "mean ...".'
+        f" {members[0]!r} is a column of members: {first!r} is the first one's, and so on to {last!r}. Shares, means and "
+        'medians over all members are what `estimate` tells; `bound` takes "share ..." and "mean ...".'
     )
 
 
+def both_of(*conditions: str) -> str:
+    """Return the text of a condition that holds where all of some do; empty ones are left out."""
+    texts = [text for text in conditions if text]
+    return texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts)
+
+
 def in_one_line(text: str) -> str:
-    """What was asked, with single blanks. Raises InputError for what is too long to be a question."""
+    """Return what was asked, with single blanks. Raises InputError for what is too long to be a question."""
     if len(text) > LONGEST:
         raise InputError(f"{cut(text, 60)!r}: expected a condition of at most {LONGEST} characters, found {len(text)}.")
     return " ".join(text.split())
 
 
 def over_cells(columns: Columns, name: str, values: np.ndarray) -> np.ndarray:
-    """(n_cells,) for each cell of the table of some columns, the value that belongs to its bin of one of them."""
+    """Return (n_cells,) for each cell of the table of some columns, the value that belongs to its bin of one of them."""
     return spread_out(values, [name], [column.name for column in columns], [len(column.labels) for column in columns]).ravel()
 
 
 def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:
-    """Cells over these columns in which a plausibility rule is true for every value; None when it names other columns."""
-    rule = _read(rule_text, {column.name: Domain(kind=column.kind, missing=column.missing is not None) for column in columns})
-    return None if rule is None else _evaluate(rule, columns, _of_values)[0]
+    """Return cells over these columns in which a plausibility rule is true for every value; None when it names
+    other columns."""
+    rule = _read(rule_text, columns)
+    return None if rule is None else _surely_true(rule, columns, _of_values)
 
 
-def _read(rule_text: str, domains: Mapping[str, Domain]) -> Rule | None:
-    """A plausibility rule; None when it names other columns, compares columns or counts."""
+def _read(rule_text: str, columns: Columns) -> Rule | None:
+    """Return a plausibility rule; None when it names other columns, compares columns or counts."""
+    domains = {column.name: Domain(kind=column.kind, missing=column.missing is not None) for column in columns}
     try:
         return parse_rule(rule_text, domains)
     except RuleError:
         return None
 
 
-def _evaluate(rule: Rule, columns: Columns, read: Reading) -> tuple[np.ndarray, np.ndarray]:
-    """Boolean arrays over the bins of `columns`: (surely true, possibly true)."""
-    if isinstance(rule, Not):
-        surely, possibly = _evaluate(rule.part, columns, read)
-        return ~possibly, ~surely
-    if isinstance(rule, All | Any):
-        combine = np.logical_and if isinstance(rule, All) else np.logical_or
-        surely, possibly = _evaluate(rule.parts[0], columns, read)
-        for part in rule.parts[1:]:  # one at a time, so that memory does not grow with their number
-            more = _evaluate(part, columns, read)
-            surely, possibly = combine(surely, more[0]), combine(possibly, more[1])
-        return surely, possibly
-    if not isinstance(rule, Comparison):
-        raise TypeError("a question neither counts nor compares columns")
-    axis = [column.name for column in columns].index(rule.column)
-    view = [len(column.labels) if i == axis else 1 for i, column in enumerate(columns)]
-    shape = [len(column.labels) for column in columns]
-    surely, possibly = _with_missing(rule, columns[axis], read)
-    return np.broadcast_to(surely.reshape(view), shape), np.broadcast_to(possibly.reshape(view), shape)
+def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
+    """Return a boolean array over the bins of `columns`: where a rule is true of every value."""
+    names, shape = [column.name for column in columns], [len(column.labels) for column in columns]
+
+    def leaf(part: Comparison | Gap | Count) -> Said:
+        if not isinstance(part, Comparison):
+            raise TypeError("a question neither counts nor compares columns")
+        true, false = _with_missing(part, columns[names.index(part.column)], read)
+        return spread_out(true, [part.column], names, shape), spread_out(false, [part.column], names, shape)
+
+    return said(rule, leaf)[0]
 
 
-def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> tuple[np.ndarray, np.ndarray]:
-    """A comparison in every bin of its column: read in those of values, unknown in that of missing ones."""
+def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> Said:
+    """Read a comparison in every bin of values of its column; that of missing values leaves it unknown."""
     absent = np.arange(len(column.labels)) == column.missing
     if part.operator == IS_MISSING:
-        return absent, absent
-    surely, possibly = absent.copy(), absent.copy()
-    surely[~absent], possibly[~absent] = read(part, column)
-    return surely & ~absent, possibly
+        return absent, ~absent
+    true, false = np.zeros_like(absent), np.zeros_like(absent)
+    surely, possibly = read(part, column)
+    true[~absent], false[~absent] = surely, ~possibly
+    return true, false
 
 
 def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """A comparison of a query: with the labels of the released table."""
+    """Return a comparison of a query: with the labels of the released table."""
     if not isinstance(part.value, str):
         return _numeric(part, column)
     met = np.array([(label == part.value) == (part.operator == "==") for label in column.labels[: column.present]])
@@ -256,7 +256,7 @@ def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, n
 
 
 def _of_values(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """A comparison of a plausibility rule: with the values that a released bin stands for."""
+    """Return a comparison of a plausibility rule: with the values that a released bin stands for."""
     if not isinstance(part.value, str):
         return _numeric(part, column)
     held = column.categories[: column.present] or ((),) * column.present
@@ -271,13 +271,13 @@ def _numeric(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.
 
 
 def _cuts(part: Comparison, column: PublishedColumn) -> np.ndarray:
-    """(n_present,) whether a numeric comparison is true for some values of the bin and false for others."""
-    where = edges(part, part.column, (-math.inf, math.inf), whole_numbers=column.kind == "integer")
-    return np.array([any(low < edge < high for edge in where) for low, high in zip(column.lower, column.upper, strict=True)])
+    """Return (n_present,) whether a numeric comparison is true for some values of the bin and false for others."""
+    limits = edges(part, part.column, (-math.inf, math.inf), whole_numbers=column.kind == "integer")
+    return np.array([any(low < edge < high for edge in limits) for low, high in zip(column.lower, column.upper, strict=True)])
 
 
 def _holds(part: Comparison, column: PublishedColumn, index: int) -> bool:
-    """Whether a numeric comparison is true for one value of the bin."""
+    """Return whether a numeric comparison is true for one value of the bin."""
     low, high = column.lower[index], column.upper[index]
     value = low if math.isfinite(low) else high - 1 if column.kind == "integer" else math.nextafter(high, -math.inf)
     return HOLDS[part.operator](value, float(part.value))
@@ -302,38 +302,19 @@ def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
 
 
 def numbers_of(column: PublishedColumn) -> np.ndarray:
-    """(n_present,) the number that stands for each bin. For columns that have one for every bin."""
+    """Return the (n_present,) number that stands for each bin. For columns that have one for every bin."""
     return np.array([float(number or 0.0) for number in column.numbers[: column.present]])
 
 
-def limits_of(column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
-    """(n_present,) the lowest and the highest value in each bin; infinite where neither bin nor bounds end it.
-
-    Whole numbers of a bin end one below its upper edge. An open bin ends at the public bound of the column: values beyond it
-    are not kept, or count as the bound. A category has no value but the number that stands for it.
-    """
-    if column.kind == "category":
-        return numbers_of(column), numbers_of(column)
-    lowest, highest = column.bounds or (-np.inf, np.inf)
-    last = np.array(column.upper) - (column.kind == "integer")
-    return np.maximum(column.lower, lowest), np.minimum(last, highest)
-
-
 def tells_values(column: PublishedColumn) -> bool:
-    """Whether the number that stands for each bin is the value of every row in it."""
-    low, high = limits_of(column)
-    numbers = numbers_of(column)
-    return bool((low == numbers).all() and (high == numbers).all())
+    """Return whether the number that stands for each bin is the value of every row in it."""
+    return all(np.array_equal(limit, numbers_of(column)) for limit in column.value_limits)
 
 
 def check_numbers(release: AskedOf, name: str) -> None:
     """Raises InputError for a column that is not there, or that has a bin of values without a number."""
     if name not in release.by_name:
-        hint = closest(name, release.by_name)
-        raise InputError(
-            f"expected a column of the release ({listing(release.by_name, 40)}), found {cut(name, 60)!r}."
-            + (f" Did you mean {hint!r}?" if hint else "")
-        )
+        raise _unknown(name, release, "a column of the release")
     column = release.by_name[name]
     if any(number is None for number in column.numbers[: column.present]):
         raise InputError(f"expected a column with a number for every bin, found {cut(name, 60)!r}, which has none.")
@@ -375,8 +356,8 @@ class Question:
     @property
     def columns(self) -> set[str]:
         """All columns that it names."""
-        named = {name for name in (self.column, self.by, *self.on) if name}
-        return named.union(*(condition.columns for condition in (self.met, self.where, *self.groups)))
+        columns = {name for name in (self.column, self.by, *self.on) if name}
+        return columns.union(*(condition.columns for condition in (self.met, self.where, *self.groups)))
 
 
 def parse_question(text: str, release: AskedOf) -> Question:
@@ -392,7 +373,7 @@ def parse_question(text: str, release: AskedOf) -> Question:
     names = set() if linked is None else set(linked.names) - set(release.by_name)
     if linked is None or not names & _named(words):
         return _of_rows(words, release)
-    slots = tuple(_of_rows(_in_slot(words, names, place), release) for place in range(1, linked.most + 1))
+    slots = tuple(_of_rows(_in_slot(words, names, slot), release) for slot in range(1, linked.most + 1))
     first = slots[0]
     return replace(
         first,
@@ -402,21 +383,24 @@ def parse_question(text: str, release: AskedOf) -> Question:
         where=replace(first.where, text=words.where),
         by=words.by,
         on=_columns(words.on),
-        groups=tuple(replace(group, text=said) for group, said in zip(first.groups, words.groups, strict=True)),
+        groups=tuple(replace(group, text=said_) for group, said_ in zip(first.groups, words.groups, strict=True)),
         slots=slots,
     )
 
 
 def _named(words: QuestionWords) -> set[str]:
     """Everything in a question that may be a column."""
-    return {*words.columns, *(match[0].partition(".")[0] for each in words.conditions for match in NAME_OR_TEXT.finditer(each))}
+    return {
+        *words.columns,
+        *(match[0].partition(".")[0] for text in words.conditions for match in NAME_OR_TEXT.finditer(text)),
+    }
 
 
-def _in_slot(words: QuestionWords, names: set[str], place: int) -> QuestionWords:
-    """The question, of the member at this place."""
+def _in_slot(words: QuestionWords, names: set[str], slot: int) -> QuestionWords:
+    """Return the question, of the member at this place."""
 
     def renamed(text: str) -> str:
-        return in_slot(text, names, place)
+        return in_slot(text, names, slot)
 
     return replace(
         words,
@@ -435,24 +419,24 @@ def _columns(text: str) -> tuple[str, ...]:
 
 def _of_rows(words: QuestionWords, release: AskedOf) -> Question:
     kind, text, head, by = words.kind, words.text, words.head, words.by
-    where = parse_condition(words.where, release)
+    rows = parse_condition(words.where, release)
     if by and by not in release.by_name:
         raise _unknown(by, release, "one column after 'by'")
     groups = tuple(parse_condition(group, release) for group in words.groups)
     if kind == "share":
         met = parse_condition(head, release)
-        return Question(kind=kind, text=text, column="", met=met, where=where, by=by, groups=groups)
+        return Question(kind=kind, text=text, column="", met=met, where=rows, by=by, groups=groups)
     on = _columns(words.on)
     if kind == "slope" and (not on or len({head, *on}) <= len(on)):
-        found = listing(on) or "none"
-        raise InputError(f"{cut(text, 200)!r}: expected different columns after 'on', none of them {head!r}; found {found}.")
+        targets = listing(on) or "none"
+        raise InputError(f"{cut(text, 200)!r}: expected different columns after 'on', none of them {head!r}; found {targets}.")
     if kind == "median":
         _check_order(release, head)
     else:
         for name in (head, *on):
             check_numbers(release, name)
     met = parse_condition("", release)
-    return Question(kind=kind, text=text, column=head, met=met, where=where, by=by, on=on, groups=groups)
+    return Question(kind=kind, text=text, column=head, met=met, where=rows, by=by, on=on, groups=groups)
 
 
 def _check_order(release: AskedOf, name: str) -> None:
@@ -471,40 +455,40 @@ def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
     )
 
 
-def about(release: AskedOf, asked: Question, rows: str) -> str:
-    """What is counted, of which rows of the file."""
+def about(release: AskedOf, question: Question, rows: str) -> str:
+    """Return what is counted, of which rows of the file."""
     if release.linked is None:
         return rows
-    if not asked.slots:
+    if not question.slots:
         of_members = {name for slot in release.linked.slots for name in slot}
-        named = asked.met.columns & of_members
-        if not named or asked.where.columns & of_members:
+        members = question.met.columns & of_members
+        if not members or question.where.columns & of_members:
             return rows
-        return f"{rows}; a row is a root, and the share of {min(named)} is among all roots, with and without that member"
-    first = f", the first {len(asked.slots)} of each," if release.linked.more == "first" else ""
+        return f"{rows}; a row is a root, and the share of {min(members)} is among all roots, with and without that member"
+    first = f", the first {len(question.slots)} of each," if release.linked.more == "first" else ""
     return f"the members{first} of {rows}; a row is a root with its members"
 
 
 # Whether the same words ask two releases for the same number.
 
 
-def other_meaning(asked: Question, one: AskedOf, other: AskedOf) -> str | None:
-    """What makes another question of it in the other release, as what was expected; None where nothing does.
+def other_meaning(question: Question, release: AskedOf, other_release: AskedOf) -> str | None:
+    """Return what makes another question of it in the other release, as what was expected; None where nothing does.
 
     A mean of numbers that stand for bins, a median that lies in one, and groups by bins are those of the same bins alone. In a
     condition a number is compared with the limits of bins; a category has to hold what it held.
 
     Parameters
     ----------
-    asked : as it was read over the one release; the other one has its columns.
+    question : as it was read over the one release; the other one has its columns.
     """
-    first = asked.parts[0]
-    for name in sorted(set().union(*(part.columns for part in asked.parts))):
-        before, after = one.by_name[name], other.by_name[name]
-        if before.unit != after.unit:
-            return f"{name} in the unit {before.unit!r}, found {after.unit!r}"
-        held = [dict(zip(column.labels, column.categories, strict=False)) for column in (before, after)]
-        bins = [(each.labels, each.numbers, each.lower, each.upper, each.categories) for each in (before, after)]
+    first = question.parts[0]
+    for name in sorted(set().union(*(part.columns for part in question.parts))):
+        before, other_column = release.by_name[name], other_release.by_name[name]
+        if before.unit != other_column.unit:
+            return f"{name} in the unit {before.unit!r}, found {other_column.unit!r}"
+        held = [dict(zip(column.labels, column.categories, strict=False)) for column in (before, other_column)]
+        bins = [(each_.labels, each_.numbers, each_.lower, each_.upper, each_.categories) for each_ in (before, other_column)]
         by_bins = name in (first.column, first.by)
         if (by_bins and bins[0] != bins[1]) or any(held[0][label] != held[1][label] for label in held[0].keys() & held[1]):
             return f"the same bins of {name}, found others"

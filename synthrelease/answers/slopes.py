@@ -57,7 +57,7 @@ class _Moments:
 
 
 def slopes(tables: NoisyTables, question: Question) -> Slopes:
-    """The slope of each column in `question.on`.
+    """Return the slope of each column in `question.on`.
 
     Raises
     ------
@@ -70,77 +70,77 @@ def slopes(tables: NoisyTables, question: Question) -> Slopes:
     _check_noise(tables, moments, question.on)
     theta = np.linalg.solve(a, b)
     units = [_middle_and_unit(tables, name)[1] for name in _named(question.parts[0])]
-    found = []
-    for place in range(1, size):
-        others = [other for other in range(size) if other != place]
-        inverse = np.linalg.inv(a[np.ix_(others, others)])
+    pairs = []
+    for index in range(1, size):
+        rest = [index_ for index_ in range(size) if index_ != index]
+        inverse = np.linalg.inv(a[np.ix_(rest, rest)])
         h = np.zeros(size)
-        h[place], h[others] = 1.0, -inverse @ a[others, place]
+        h[index], h[rest] = 1.0, -inverse @ a[rest, index]
         noise_a = np.tensordot(h, moments.weights[:size, :size], axes=1)  # (size, n_noises): of h E
         noise_b = h @ moments.weights[:size, size]
-        fixed = inverse @ b[others]  # the other coefficients are fixed - slope * inverse @ a[others, place]
-        off = moments.weights[others, size] - np.tensordot(theta, moments.weights[:size], axes=1)[others]
-        bias = -float(np.trace(inverse @ tables.noises.covariance(off, noise_a[others])))
-        unit = units[-1] / units[place - 1]
+        fixed = inverse @ b[rest]  # the other coefficients are fixed - slope * inverse @ a[others, place]
+        off = moments.weights[rest, size] - np.tensordot(theta, moments.weights[:size], axes=1)[rest]
+        bias = -float(np.trace(inverse @ tables.noises.covariance(off, noise_a[rest])))
+        unit = units[-1] / units[index - 1]
         ratio = Ratio(
             numerator=(float(h @ b) - bias) * unit,
-            denominator=float(h @ a[:, place]),
-            weights=np.stack([(noise_b - fixed @ noise_a[others]) * unit, h @ noise_a]),
+            denominator=float(h @ a[:, index]),
+            weights=np.stack([(noise_b - fixed @ noise_a[rest]) * unit, h @ noise_a]),
             noises=tables.noises,
         )
         spread = _spread(tables, question, moments, theta, h, joint) * unit**2
-        found.append([replace(ratio, sampling=part * np.diag([spread, 0.0])) for part in (tables.kept.left_out, 1.0)])
-    return Slopes(file=tuple(one for one, _ in found), population=tuple(one for _, one in found), robust=joint)
+        pairs.append([replace(ratio, sampling=part * np.diag([spread, 0.0])) for part in (tables.kept.left_out, 1.0)])
+    return Slopes(file=tuple(of_file for of_file, _ in pairs), population=tuple(of_file for _, of_file in pairs), robust=joint)
 
 
 def _named(part: Question) -> list[str]:
-    """The columns with numbers; the target comes last."""
+    """Return the columns with numbers; the target comes last."""
     return [*part.on, part.column]
 
 
 def _placed(question: Question) -> Iterator[tuple[Question, int | None]]:
-    """What is added up, each with its slot; None for rows."""
+    """Yield what is added up, each with its slot; None for rows."""
     yield from zip(question.parts, range(len(question.slots)) if question.slots else (None,), strict=True)
 
 
 def _moments(tables: NoisyTables, question: Question, joint: bool) -> _Moments:
     size = len(question.on) + 2
     values, weights = np.zeros((size, size)), np.zeros((size, size, len(tables.noises.count)))
-    for part, place in _placed(question):
+    for part, slot in _placed(question):
         names = _named(part)
-        gaps = [name for name in names if _may_lack(tables, name, place)]
+        gaps = [name for name in names if _may_lack(tables, name, slot)]
         if gaps and not joint:
             raise InputError(
                 f"expected columns without missing values, or one published noisy table that holds {listing(names)} together, "
                 f"so that the rows without a gap are known; found missing values in {listing(gaps)}, and no such table."
             )
         for first, second in combinations_with_replacement(range(size), 2):
-            used = {names[each - 1] for each in (first, second) if each} | part.where.columns
+            used = {names[position - 1] for position in (first, second) if position} | part.where.columns
             if gaps:
                 used |= set(names)
-            if used or place is not None:
-                cells = counted(tables, part, used, [name for name in names if name in used], place)
+            if used or slot is not None:
+                cells = counted(tables, part, used, [name for name in names if name in used], slot)
                 products = _numbers(tables, cells)
-                found = tables.sums(cells.names, (products[first] * products[second] * cells.counts)[None])
-                value, weight = found.values[0], found.weights[0]
+                sums = tables.sums(cells.names, (products[first] * products[second] * cells.counts)[None])
+                value, weight = sums.values[0], sums.weights[0]
             else:
                 value, weight = float(tables.release.n_rows), np.zeros(len(tables.noises.count))
-            for one, other in {(first, second), (second, first)}:
-                values[one, other] += value
-                weights[one, other] += weight
+            for row, column in {(first, second), (second, first)}:
+                values[row, column] += value
+                weights[row, column] += weight
     return _Moments(values=values, weights=weights)
 
 
-def _may_lack(tables: NoisyTables, name: str, place: int | None) -> bool:
-    """Whether a row, or the member in a slot, may be without a value of a column; an empty slot is no such member."""
+def _may_lack(tables: NoisyTables, name: str, slot: int | None) -> bool:
+    """Return whether a row, or the member in a slot, may be without a value of a column; an empty slot is no such member."""
     linked = tables.release.linked
     of_slot = linked.place_of(name) if linked else None
-    filled = linked is not None and place is not None and of_slot is not None and of_slot <= place and name in linked.needed
+    filled = linked is not None and slot is not None and of_slot is not None and of_slot <= slot and name in linked.needed
     return tables.release.by_name[name].missing is not None and not filled
 
 
 def _numbers(tables: NoisyTables, cells: Counted) -> np.ndarray:
-    """(k + 2, n_cells) 1, and the scaled number of each column (0 where the cells do not have it)."""
+    """Return (k + 2, n_cells) 1, and the scaled number of each column (0 where the cells do not have it)."""
     rows = [np.ones(len(cells.counts))]
     for name in _named(cells.asked):
         if name not in cells.names:
@@ -182,14 +182,14 @@ def _spread(tables: NoisyTables, question: Question, moments: _Moments, theta: n
         a, b = moments.values[:size, :size], moments.values[:size, size]
         around = max(0.0, float(moments.values[size, size] - theta @ b)) / float(a[0, 0])
         return len(question.parts) * float(possible(np.array([[around * float(h @ a @ h)]]))[0, 0])
-    parts, figures, own = [], [], []
-    for part, place in _placed(question):
-        cells = counted(tables, part, part.columns, _named(part), place)
+    parts, figures, squares = [], [], []
+    for part, slot in _placed(question):
+        cells = counted(tables, part, part.columns, _named(part), slot)
         products = _numbers(tables, cells)
         left = (h @ products[:size]) * (products[size] - theta @ products[:size])
-        own.append(float(tables.sums(cells.names, (left**2 * cells.counts)[None]).values[0]))
+        squares.append(float(tables.sums(cells.names, (left**2 * cells.counts)[None]).values[0]))
         parts.append(cells)
         figures.append((left * cells.counts)[None])
     if not question.slots:
-        return max(0.0, own[0])
-    return float(of_roots(tables, parts, figures, np.array(own).reshape(-1, 1, 1))[0, 0])
+        return max(0.0, squares[0])
+    return float(of_roots(tables, parts, figures, np.array(squares).reshape(-1, 1, 1))[0, 0])

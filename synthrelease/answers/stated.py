@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 
 from synthrelease.answers.facts import Knowledge
-from synthrelease.answers.questions import Condition, Question, parse_condition, parse_question
+from synthrelease.answers.questions import Condition, Question, both_of, parse_condition, parse_question
 from synthrelease.answers.tables import MAX_CELLS, NoisyTables
-from synthrelease.answers.words import Term
+from synthrelease.answers.words import INTERVAL, Term
 from synthrelease.criteria.facts import CellError, MeanError, RatioError, Unmatched
 from synthrelease.data.questions import is_question
 from synthrelease.data.schema import PublishedColumn
@@ -33,25 +33,25 @@ from synthrelease.settings.questions import QuestionTable
 WIDEST = 0.5
 """An interval as wide as this part of all that is possible tells nothing: no number is given."""
 
-_OWN = ("low", "high", "population_low", "population_high")
 _NUMBERS = tuple(field.name for field in fields(Term) if field.default is None and not field.name.startswith("rows"))
 POPULATION = tuple(name for name in _NUMBERS if name.startswith("population"))
 
 
 def asked_of(text: str, release: PublishedRelease) -> Question:
-    """A question without the columns of its conditions that decide nothing. Raises InputError as `parse_question`."""
+    """Return a question without the columns of its conditions that decide nothing. Raises InputError as `parse_question`."""
     never = [rule.never for rule in release.rules if "raw" in rule.applies_to]
 
-    def narrowed(asked: Question) -> Question:
-        conditions = {name: getattr(asked, name).narrowed(release, never, MAX_CELLS) for name in ("met", "where")}
-        groups = tuple(group.narrowed(release, never, MAX_CELLS) for group in asked.groups)
-        return replace(asked, **conditions, groups=groups, slots=tuple(map(narrowed, asked.slots)))
+    def narrowed(question: Question) -> Question:
+        conditions = {name: getattr(question, name).narrowed(release, never, MAX_CELLS) for name in ("met", "where")}
+        groups = tuple(group.narrowed(release, never, MAX_CELLS) for group in question.groups)
+        return replace(question, **conditions, groups=groups, slots=tuple(map(narrowed, question.slots)))
 
     return narrowed(parse_question(text, release))
 
 
-def judged(statistic: str, term: Term, tables: NoisyTables, asked: Question) -> Term:
-    """A term without the numbers that are not estimable, and without those of a population that the rows are no sample of.
+def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) -> Term:
+    """Return a term without the numbers that are not estimable, and without those of a population that the rows are no sample
+    of.
 
     Parameters
     ----------
@@ -62,36 +62,37 @@ def judged(statistic: str, term: Term, tables: NoisyTables, asked: Question) -> 
     if statistic == "share" and not told(term.rows_low, term.rows_high, tables.kept.most):
         term = term.without(("rows", "rows_low", "rows_high"))
     if "median" in statistic:
-        shown = bool(term.bins and term.bins[1]) if statistic == "median" else told(term.low, term.high)
-        return term if shown and (term.bins or term.estimate is not None) else _hidden(term)
-    possible, by_bins = possible_width(statistic, tables, asked), term.binned_low is not None
-    own = told(term.low, term.high, possible)
-    shown = told(term.binned_low, term.binned_high, possible) if by_bins else own
-    if statistic != "slope" and by_bins and not own:
-        term = term.without(_OWN)
-        shown = shown and not open_bins(tables.release.by_name[asked.parts[0].column])
-    return term if shown and term.estimate is not None else _hidden(term)
+        is_told = bool(term.bins and term.bins[1]) if statistic == "median" else told(term.low, term.high)
+        return term if is_told and (term.bins or term.estimate is not None) else _hidden(term)
+    possible, by_bins = possible_width(statistic, tables, question), term.binned_low is not None
+    has_own = told(term.low, term.high, possible)
+    is_told = told(term.binned_low, term.binned_high, possible) if by_bins else has_own
+    if statistic != "slope" and by_bins and not has_own:
+        term = term.without(INTERVAL)
+        is_told = is_told and not open_bins(tables.release.by_name[question.parts[0].column])
+    return term if is_told and term.estimate is not None else _hidden(term)
 
 
 def told(low: float | None, high: float | None, possible: float = math.inf) -> bool:
-    """Whether an interval tells something of a number."""
+    """Return whether an interval tells something of a number."""
     return low is not None and high is not None and high - low < WIDEST * possible
 
 
-def possible_width(statistic: str, tables: NoisyTables, asked: Question) -> float:
-    """How wide the interval of everything that is possible is: of numbers of bins, between the lowest and the highest."""
+def possible_width(statistic: str, tables: NoisyTables, question: Question) -> float:
+    """Return how wide the interval of everything that is possible is: of numbers of bins, between the lowest and
+    the highest."""
     if statistic in ("share", "risk difference"):
         return 1.0 if statistic == "share" else 2.0
     if statistic in ("risk ratio", "odds ratio", "slope"):
         return math.inf
-    numbers = [number for number in tables.release.by_name[asked.parts[0].column].numbers if number is not None]
+    numbers = [number for number in tables.release.by_name[question.parts[0].column].numbers if number is not None]
     if not numbers or statistic in ("median", "difference of medians"):
         return math.inf
     return (max(numbers) - min(numbers)) * (2.0 if statistic.startswith("difference") else 1.0)
 
 
 def open_bins(column: PublishedColumn) -> tuple[str, ...]:
-    """The labels of its bins without a limit: their values end at the public bounds of the column, if it has some."""
+    """Return the labels of its bins without a limit: their values end at the public bounds of the column, if it has some."""
     if column.kind == "category":
         return ()
     edges = zip(column.labels, column.lower, column.upper, strict=False)
@@ -124,57 +125,56 @@ class StatedAnswer:
     estimated: str = ""
 
 
-def question(asked: QuestionTable) -> str:
-    """The question in words."""
-    if is_question(asked.query):
-        return asked.query
+def question(table: QuestionTable) -> str:
+    """Return the question in words."""
+    if is_question(table.query):
+        return table.query
     condition = " and ".join(
-        f"({text})" if asked.query and asked.given else text for text in (asked.query, asked.given) if text
+        f"({text})" if table.query and table.given else text for text in (table.query, table.given) if text
     )
-    if asked.mean:
-        first = f"mean of {asked.mean}" + (f" where {condition}" if condition else " over all rows")
+    if table.mean:
+        first = f"mean of {table.mean}" + (f" where {condition}" if condition else " over all rows")
     else:
-        first = f"share of {asked.query} among {asked.given}" if asked.given else f"number of rows with {asked.query}"
-    return first + (f", minus that with {asked.minus}" if asked.minus else "")
+        first = f"share of {table.query} among {table.given}" if table.given else f"number of rows with {table.query}"
+    return first + (f", minus that with {table.minus}" if table.minus else "")
 
 
-def in_words(asked: QuestionTable) -> str:
-    """The question as `synthrelease estimate` takes it; empty for the difference of two conditions' answers."""
-    if asked.minus is not None:
+def in_words(table: QuestionTable) -> str:
+    """Return the question as `synthrelease estimate` takes it; empty for the difference of two conditions' answers."""
+    if table.minus is not None:
         return ""
-    if is_question(asked.query):
-        return asked.query
-    where = [text for text in ((asked.query, asked.given) if asked.mean else (asked.given,)) if text]
-    condition = where[0] if len(where) == 1 else " and ".join(f"({text})" for text in where)
-    return (f"mean {asked.mean}" if asked.mean else f"share {asked.query}") + (f" where {condition}" if where else "")
+    if is_question(table.query):
+        return table.query
+    condition = both_of(table.query, table.given) if table.mean else table.given
+    return (f"mean {table.mean}" if table.mean else f"share {table.query}") + (f" where {condition}" if condition else "")
 
 
-def verdict(release: PublishedRelease, asked: QuestionTable) -> StatedAnswer:
-    """What a release says about a question at 95% confidence."""
+def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
+    """Return what a release says about a question at 95% confidence."""
     try:
-        if is_question(asked.query):
-            return _of_words(release, asked)
-        query, given = parse_condition(asked.query, release), parse_condition(asked.given, release)
-        minus = None if asked.minus is None else parse_condition(asked.minus, release)
+        if is_question(table.query):
+            return _of_words(release, table)
+        query, given = parse_condition(table.query, release), parse_condition(table.given, release)
+        minus = None if table.minus is None else parse_condition(table.minus, release)
     except InputError as error:
         return StatedAnswer(word="no statement", because=str(error))
-    if asked.mean and any(number is None for number in _present_numbers(release, asked.mean)):
-        return StatedAnswer(word="no statement", because=f"the bins of {asked.mean} have no numbers")
-    knowledge, estimated = _knowledge(release), _estimated(release, asked)
+    if table.mean and any(number is None for number in _present_numbers(release, table.mean)):
+        return StatedAnswer(word="no statement", because=f"the bins of {table.mean} have no numbers")
+    knowledge, estimated = _knowledge(release), _estimated(release, table)
     if knowledge is not None and minus is None:
-        covering = _covering(knowledge, asked, query, given)
+        covering = _covering(knowledge, table, query, given)
         if covering:
             return StatedAnswer(word="covered by a criterion", because=covering, estimated=estimated)
     return _bounded(release, knowledge, estimated)
 
 
-def _of_words(release: PublishedRelease, asked: QuestionTable) -> StatedAnswer:
-    """What is said about a whole question: no criterion covers one, and `bound` answers shares and means."""
-    read, estimated = parse_question(asked.query, release), _estimated(release, asked)
+def _of_words(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
+    """Return what is said about a whole question: no criterion covers one, and `bound` answers shares and means."""
+    read, estimated = parse_question(table.query, release), _estimated(release, table)
     if read.kind in ("share", "mean") and not read.by:
         return _bounded(release, _knowledge(release), estimated)
-    of = "of rows" if release.linked is None else "of roots and of members"
-    return StatedAnswer(word="no statement", because=f"only shares and means {of} are bounded", estimated=estimated)
+    whose = "of rows" if release.linked is None else "of roots and of members"
+    return StatedAnswer(word="no statement", because=f"only shares and means {whose} are bounded", estimated=estimated)
 
 
 def _knowledge(release: PublishedRelease) -> Knowledge | None:
@@ -192,24 +192,24 @@ def _bounded(release: PublishedRelease, knowledge: Knowledge | None, estimated: 
     return StatedAnswer(word="no statement", because="no released figure limits an error")
 
 
-def _estimated(release: PublishedRelease, asked: QuestionTable) -> str:
-    """The estimate that release.json has for one of its own questions, with its interval; empty where it has none."""
-    if release.estimates is None or asked not in release.intended:
+def _estimated(release: PublishedRelease, table: QuestionTable) -> str:
+    """Return the estimate that release.json has for one of its own questions, with its interval; empty where it has none."""
+    if release.estimates is None or table not in release.intended:
         return ""
-    part = release.estimates.intended[release.intended.index(asked)]
+    part = release.estimates.intended[release.intended.index(table)]
     return "" if part is None else part.in_words(float(release.estimates.level))
 
 
-def _covering(knowledge: Knowledge, asked: QuestionTable, query: Condition, given: Condition) -> str:
-    """The criterion whose figure is of this answer; empty where there is none."""
+def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, given: Condition) -> str:
+    """Return the criterion whose figure is of this answer; empty where there is none."""
     names = query.columns | given.columns
     columns = tuple(column for column in knowledge.release.schema if column.name in names)
     met = query.mask(columns) & given.mask(columns)
-    if asked.mean is None:
-        cells = [error for error in knowledge.cells if error.holds_for([column.name for column in columns])]
+    if table.mean is None:
+        cells = [error for error in knowledge.errors_of(CellError) if error.holds_for([column.name for column in columns])]
         return cells[0].criterion if cells and not given.rule and met.sum() == 1 else ""
-    for error in knowledge.means:
-        if error.column != asked.mean or not _within(knowledge.release, error):
+    for error in knowledge.errors_of(MeanError):
+        if error.column != table.mean or not _within(knowledge.release, error):
             continue
         if not names and error.overall:
             return error.criterion
@@ -219,22 +219,22 @@ def _covering(knowledge: Knowledge, asked: QuestionTable, query: Condition, give
 
 
 def _within(release: PublishedRelease, error: MeanError) -> bool:
-    """Whether no number of the averaged column is clipped."""
+    """Return whether no number of the averaged column is clipped."""
     return all(
         number is not None and error.lowest <= number <= error.highest for number in _present_numbers(release, error.column)
     )
 
 
 def _is_group(knowledge: Knowledge, column: PublishedColumn, met: np.ndarray) -> bool:
-    """Whether a condition is met exactly by the bins of one group, none of which is that of missing values."""
+    """Return whether a condition is met exactly by the bins of one group, none of which is that of missing values."""
     missing = column.missing is not None and bool(met[column.missing])
     return not missing and any(np.array_equal(group, met) for group in knowledge.groups(column.name))
 
 
 def _limiting(knowledge: Knowledge) -> list[str]:
-    """The criteria that say something about every table."""
-    errors: list[CellError | RatioError | Unmatched] = [*knowledge.cells, *knowledge.ratios, *knowledge.unmatched]
-    return list(dict.fromkeys(error.criterion for error in errors))
+    """Return the criteria that say something about every table."""
+    kinds = (CellError, RatioError, Unmatched)
+    return list(dict.fromkeys(error.criterion for kind in kinds for error in knowledge.errors if isinstance(error, kind)))
 
 
 def _present_numbers(release: PublishedRelease, name: str) -> tuple[float | None, ...]:

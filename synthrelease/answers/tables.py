@@ -74,50 +74,50 @@ class NoisyTables:
         self._hold([_without_impossible(release, table) for table in published])
 
     def over(self, names: Iterable[str]) -> NoisyTables:
-        """The tables that hold these columns together, added up to them, for questions about no other column.
+        """Return the tables that hold these columns together, added up to them, for questions about no other column.
 
         They answer these as all tables do, in time and memory that grow with the cells of these columns alone.
         """
-        wanted = [column.name for column in self.columns(names)]
-        found = copy(self)
-        found._hold(
+        columns_of = [column.name for column in self.columns(names)]
+        narrower = copy(self)
+        narrower._hold(
             [
                 replace(
                     table,
-                    columns=tuple(wanted),
-                    values=added_up(table.values, table.columns, wanted),
-                    cells=added_up(table.cells, table.columns, wanted),
+                    columns=tuple(columns_of),
+                    values=added_up(table.values, table.columns, columns_of),
+                    cells=added_up(table.cells, table.columns, columns_of),
                 )
                 for table in self.tables
-                if set(wanted) <= set(table.columns)
+                if set(columns_of) <= set(table.columns)
             ]
         )
-        return found
+        return narrower
 
     def _hold(self, tables: list[PublishedMeasurement]) -> None:
         self.tables = tables
         sizes = [table.values.size for table in tables]
         self.starts = np.cumsum([0, *sizes])
         counted = self.kept.scale is not None
-        each = [*(table.noise for table in self.tables), DiscreteLaplace(self.kept.scale or 1.0)]
-        laws = tuple(dict.fromkeys(each))
+        noises = [*(table.noise for table in self.tables), DiscreteLaplace(self.kept.scale or 1.0)]
+        laws = tuple(dict.fromkeys(noises))
         self.noises = Noises(
             laws=laws,
-            law=np.repeat([laws.index(noise) for noise in each], [*sizes, 1]),
+            law=np.repeat([laws.index(noise) for noise in noises], [*sizes, 1]),
             count=np.append(np.concatenate([table.cells.ravel() for table in self.tables]), int(counted)),
         )
 
     def columns(self, names: Iterable[str]) -> tuple[PublishedColumn, ...]:
-        """Columns by name, in the order of the release."""
-        wanted = set(names)
-        found = tuple(column for column in self.release.schema if column.name in wanted)
-        cells = math.prod(len(column.labels) for column in found)
+        """Return columns by name, in the order of the release."""
+        chosen = set(names)
+        columns = tuple(column for column in self.release.schema if column.name in chosen)
+        cells = math.prod(len(column.labels) for column in columns)
         if cells > MAX_CELLS:
             raise InputError(f"expected columns with at most {MAX_CELLS:,} combinations of bins, found {cells:,}.")
-        return found
+        return columns
 
     def number(self, names: Iterable[str]) -> int:
-        """How many tables hold these columns."""
+        """Return how many tables hold these columns."""
         return sum(set(names) <= set(table.columns) for table in self.tables)
 
     def sums(self, names: Iterable[str], figures: np.ndarray) -> NoisySums:
@@ -132,24 +132,24 @@ class NoisyTables:
         InputError : where no table holds the columns together.
         """
         columns = self.columns(names)
-        wanted, shape = [column.name for column in columns], [len(column.labels) for column in columns]
-        holding = [place for place, table in enumerate(self.tables) if set(wanted) <= set(table.columns)]
+        ordered, shape = [column.name for column in columns], [len(column.labels) for column in columns]
+        holding = [index for index, table in enumerate(self.tables) if set(ordered) <= set(table.columns)]
         if not holding:
-            raise self._not_together(wanted)
-        tables = [self.tables[place] for place in holding]
-        cells, variances, shares = _combined(tables, wanted)
-        known = variances == 0
+            raise self._not_together(ordered)
+        tables = [self.tables[index] for index in holding]
+        cells, variances, shares = _combined(tables, ordered)
+        is_empty = variances == 0
         moved = (figures @ variances) / variances.sum() if variances.any() else np.zeros(len(figures))
-        centred = np.where(known, 0.0, figures - moved[:, None])
+        centred = np.where(is_empty, 0.0, figures - moved[:, None])
         weights = np.zeros((len(figures), len(self.noises.count)))
-        for place, table, share in zip(holding, tables, shares, strict=True):
-            own = (centred * share).reshape(-1, *shape)
-            spread = spread_out(own, wanted, table.columns, table.values.shape) * (table.cells > 0)
-            weights[:, self.starts[place] : self.starts[place + 1]] = spread.reshape(len(figures), -1)
+        for index, table, share in zip(holding, tables, shares, strict=True):
+            own_figures = (centred * share).reshape(-1, *shape)
+            spread = spread_out(own_figures, ordered, table.columns, table.values.shape) * (table.cells > 0)
+            weights[:, self.starts[index] : self.starts[index + 1]] = spread.reshape(len(figures), -1)
         return NoisySums(values=centred @ cells + moved * self.release.n_rows, weights=weights)
 
     def single_bins(self, name: str) -> Iterator[NoisyCount]:
-        """How many rows are in each bin of a column: what `sums` gives for each.
+        """Yield how many rows are in each bin of a column: what `sums` gives for each.
 
         Cells of the column that are sums of as many noises in every table have the same weight, but for the bin's own.
         """
@@ -164,55 +164,55 @@ class NoisyTables:
         total, whole = float(variances.sum()), float(cells.sum())
         law = np.array([distinct.index(noise) for noise in laws])
         law = np.concatenate([np.repeat(law[: len(tables)], len(first)), law[len(tables) :]])
-        for place, own in enumerate(kind.ravel()):
-            moved = float(variances[place]) / total if total else 0.0
-            others = alike * (number - (np.arange(len(first)) == own))
+        for bin_, kind_of_bin in enumerate(kind.ravel()):
+            moved = float(variances[bin_]) / total if total else 0.0
+            alike_but_own = alike * (number - (np.arange(len(first)) == kind_of_bin))
             yield NoisyCount(
-                value=float(cells[place]) + moved * (self.release.n_rows - whole),
-                weights=np.concatenate([(-moved * shares[:, first]).ravel(), (1 - moved) * shares[:, place], [0.0]]),
+                value=float(cells[bin_]) + moved * (self.release.n_rows - whole),
+                weights=np.concatenate([(-moved * shares[:, first]).ravel(), (1 - moved) * shares[:, bin_], [0.0]]),
                 noises=Noises(
                     laws=distinct,
                     law=law,
-                    count=np.concatenate([others.ravel(), counts[:, place], [int(self.kept.scale is not None)]]),
+                    count=np.concatenate([alike_but_own.ravel(), counts[:, bin_], [int(self.kept.scale is not None)]]),
                 ),
             )
 
-    def _not_together(self, wanted: list[str]) -> InputError:
-        """What was measured of these columns, in the words of the register."""
-        told = []
-        for name in wanted:
-            others = {other for table in self.tables if name in table.columns for other in table.columns} - {name}
-            lacking = [other for other in wanted if other not in others | {name}]
+    def _not_together(self, names: list[str]) -> InputError:
+        """Return what was measured of these columns, in the words of the register."""
+        reasons = []
+        for name in names:
+            together = {partner for table in self.tables if name in table.columns for partner in table.columns} - {name}
+            lacking = [partner for partner in names if partner not in together | {name}]
             measured = any(name in table.columns for table in self.tables)
-            beside = listing([column.name for column in self.release.schema if column.name in others], 40)
+            beside = listing([column.name for column in self.release.schema if column.name in together], 40)
             if not measured:
-                told.append(f"{name!r} was not measured")
+                reasons.append(f"{name!r} was not measured")
             elif lacking:
-                told.append(f"{name!r} was measured with {beside or 'no other column'}, not with {listing(lacking)}")
-        if not told:
-            told = ["each two of them were measured together, but not all of them"]
+                reasons.append(f"{name!r} was measured with {beside or 'no partner column'}, not with {listing(lacking)}")
+        if not reasons:
+            reasons = ["each two of them were measured together, but not all of them"]
         return InputError(
-            f"expected columns that one published noisy table holds together, found {listing(wanted)}: {'; '.join(told)}. "
+            f"expected columns that one published noisy table holds together, found {listing(names)}: {'; '.join(reasons)}. "
             "`synthrelease bound` gives the range that the released figures allow."
         )
 
 
-def _combined(tables: list[PublishedMeasurement], wanted: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(n_cells,) the mean of the tables in each cell of some columns, (n_cells,) its variance, and (n_tables, n_cells) the
-    part that each table has in it. All are 0 where no row can be."""
-    values = np.array([added_up(table.values, table.columns, wanted).ravel() for table in tables])
-    counts = np.array([added_up(table.cells, table.columns, wanted).ravel() for table in tables])
+def _combined(tables: list[PublishedMeasurement], names: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the (n_cells,) mean of the tables in each cell of some columns, (n_cells,) its variance, and (n_tables, n_cells)
+    the part that each table has in it. All are 0 where no row can be."""
+    values = np.array([added_up(table.values, table.columns, names).ravel() for table in tables])
+    counts = np.array([added_up(table.cells, table.columns, names).ravel() for table in tables])
     with np.errstate(divide="ignore"):
         precisions = 1 / (counts * np.array([[table.noise.variance] for table in tables]))
-    known = ~np.isfinite(precisions).all(axis=0)  # no row can be in such a cell
-    precisions = np.where(known, 0.0, precisions)
-    variances = np.where(known, 0.0, 1 / np.where(known, 1.0, precisions.sum(axis=0)))
+    is_empty = ~np.isfinite(precisions).all(axis=0)  # no row can be in such a cell
+    precisions = np.where(is_empty, 0.0, precisions)
+    variances = np.where(is_empty, 0.0, 1 / np.where(is_empty, 1.0, precisions.sum(axis=0)))
     shares = precisions * variances
     return (shares * values).sum(axis=0), variances, shares
 
 
 def _without_impossible(release: PublishedRelease, table: PublishedMeasurement) -> PublishedMeasurement:
-    """A table with 0 in the cells that no original row can be in; they have no noise either."""
+    """Return a table with 0 in the cells that no original row can be in; they have no noise either."""
     columns = tuple(release.by_name[name] for name in table.columns)
     empty = np.zeros(table.values.shape, dtype=bool)
     for rule in release.rules:

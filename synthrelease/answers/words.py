@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from textwrap import fill, wrap
@@ -14,11 +14,18 @@ from typing import Any
 from synthrelease.data.questions import Kind
 from synthrelease.published.measurements import NOT_ESTIMABLE, NotSample
 
+Ends = tuple[float, float, float, float]
+"""The lower and upper end of an interval for the file, and of one for a population."""
+INTERVAL = ("low", "high", "population_low", "population_high")
+BINNED_INTERVAL = ("binned_low", "binned_high", "population_binned_low", "population_binned_high")
+"""The fields of a term that hold such ends: of the file's own values, and of the numbers that stand for bins."""
+
 _MOST_DECIMALS = 8
 _WIDTH, _NAMES, _UNITS, _GAP = 80, 30, 17, "  "
 """Columns of a terminal, the most of them that names and units take, and what stands between two columns."""
 
 _BINNED = "of bin numbers"
+_OF_BINS, _OWN_VALUES = (f"estimate {_BINNED}", f"the file, {_BINNED}"), ("the file's own values", "population's own values")
 _HIDDEN = (
     "Not estimable: the interval would leave half of all that is possible or more, the group may have no row, or an open bin "
     "leaves a mean that much room."
@@ -73,9 +80,20 @@ class Term:
     bins: tuple[str, str, str] | None = None
 
     def without(self, names: Iterable[str]) -> Term:
-        """The same with None in these fields."""
+        """Return the same with None in these fields."""
         none: dict[str, Any] = dict.fromkeys(names)
         return replace(self, **none)
+
+    def within(self, ends: Ends, names: Sequence[str] = INTERVAL) -> Term:
+        """Return the same with these ends of its interval; None for an end that is infinite."""
+        fields_: dict[str, Any] = dict(zip(names, map(known, ends), strict=True))
+        return replace(self, **fields_)
+
+    def of_bin_numbers(self) -> Term:
+        """Return the same with its interval as that of the numbers that stand for bins: of the file's own values nothing is
+        said."""
+        moved: dict[str, Any] = {binned: getattr(self, own) for own, binned in zip(INTERVAL, BINNED_INTERVAL, strict=True)}
+        return replace(self.without(INTERVAL), **moved)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +139,8 @@ class Estimate:
 
     @staticmethod
     def within_noise(term: Term) -> bool:
-        """Whether a change or difference may be none as far as noise and drawing tell: by bin numbers where it has these."""
+        """Return whether a change or difference may be none as far as noise and drawing tell: by bin numbers where it has
+        these."""
         low, high = (term.low, term.high) if term.binned_low is None else (term.binned_low, term.binned_high)
         return low is None or high is None or low <= 0 <= high
 
@@ -151,79 +170,85 @@ class Estimate:
         return out.getvalue()
 
 
-def explained(found: Estimate) -> str:
-    """The text that `synthrelease estimate` prints."""
-    known = all(term.estimable for term in (*found.terms, *found.contrasts))
+def known(number: float) -> float | None:
+    """Return a number; None where it is infinite or none."""
+    return float(number) if math.isfinite(number) else None
+
+
+def explained(answer: Estimate) -> str:
+    """Return the text that `synthrelease estimate` prints."""
+    all_estimable = all(term.estimable for term in (*answer.terms, *answer.contrasts))
     notes = [
-        f"{_promise(found)} The intervals follow from published noisy tables alone; the released rows were not used.",
-        f"The file: {found.about}.",
-        *([found.binned] if found.binned else []),
-        _population(found),
-        *([] if known else [_HIDDEN]),
+        f"{_promise(answer)} The intervals follow from published noisy tables alone; the released rows were not used.",
+        f"The file: {answer.about}.",
+        *([answer.binned] if answer.binned else []),
+        _population(answer),
+        *([] if all_estimable else [_HIDDEN]),
     ]
     return "\n".join(
         [
-            found.short,
+            answer.short,
             "",
             *(_wrapped(note, "") for note in notes),
             "",
             "What is approximate:",
-            *(_wrapped(text, "  - ") for text in found.approximate),
+            *(_wrapped(text, "  - ") for text in answer.approximate),
         ]
     )
 
 
-def _promise(found: Estimate) -> str:
-    """How often intervals miss, over all noise of the run and the drawing of rows."""
-    missed = 1 - found.confidence
+def _promise(answer: Estimate) -> str:
+    """Return how often intervals miss, over all noise of the run and the drawing of rows."""
+    missed = 1 - answer.confidence
     of_runs = f"in at most {100 * missed:.4g}% of runs, those without a release included."
-    if found.together:
-        return f"One or more of {found.n_intervals} intervals for the file miss their number {of_runs}"
-    each = f"Each interval misses its number {of_runs}"
-    if found.n_intervals == 1:
-        return each
+    if answer.together:
+        return f"One or more of {answer.n_intervals} intervals for the file miss their number {of_runs}"
+    sentence = f"Each interval misses its number {of_runs}"
+    if answer.n_intervals == 1:
+        return sentence
     return (
-        f"{each} Of these {found.n_intervals} intervals for the file, {missed * found.n_intervals:.2g} miss on average at "
-        "most; --together gives intervals that all hold at once."
+        f"{sentence} Of these {answer.n_intervals} intervals for the file, {missed * answer.n_intervals:.2g} miss on average "
+        "at most; --together gives intervals that all hold at once."
     )
 
 
-def _population(found: Estimate) -> str:
-    if found.not_a_sample:
+def _population(answer: Estimate) -> str:
+    if answer.not_a_sample:
         return (
-            f"Population: no interval. The release declares {' and '.join(found.not_a_sample)}, so the rows of the file are no "
-            "simple random sample of a population."
+            f"Population: no interval. The release declares {' and '.join(answer.not_a_sample)}, so the rows of the file are "
+            "no simple random sample of a population."
         )
     return "Population: what these rows would be a simple random sample of. If they are no such sample, it has no meaning."
 
 
-def _numbers(found: Estimate) -> list[str]:
-    cells = _table([_header(found), *(_line(found, term) for term in found.terms)])
-    if found.contrasts:
-        cells += ["", *_table([_header_of_two(found), *(_line_of_two(found, term) for term in found.contrasts)])]
+def _numbers(answer: Estimate) -> list[str]:
+    cells = _table([_header(answer), *(_line(answer, term) for term in answer.terms)])
+    if answer.contrasts:
+        cells += ["", *_table([_header_of_two(answer), *(_line_of_two(answer, term) for term in answer.contrasts)])]
     return [f"{_GAP}{line}".rstrip() for line in cells]
 
 
 def _table(rows: list[list[str]]) -> list[str]:
     """Lines that fit a terminal: headings are broken, and columns without room stand below, with the names and units again."""
-    first, *others, last = zip(*rows, strict=True)
+    first, *middle, last = zip(*rows, strict=True)
     names, units = _column(first, _NAMES), _column(last, _UNITS)
-    columns = [_column(cells, None) for cells in others]
+    columns = [_column(cells, None) for cells in middle]
     beside = [units] if units[0][0] else []
-    room = _WIDTH - sum(len(each[0][0]) + len(_GAP) for each in (names, *beside))
+    room = _WIDTH - sum(len(column_lines[0][0]) + len(_GAP) for column_lines in (names, *beside))
     blocks: list[list[list[list[str]]]] = [[]]
     for column in columns:
-        taken = sum(len(each[0][0]) + len(_GAP) for each in (*blocks[-1], column))
+        taken = sum(len(column_lines[0][0]) + len(_GAP) for column_lines in (*blocks[-1], column))
         if blocks[-1] and taken > room:
             blocks.append([])
         blocks[-1].append(column)
     return [
-        line for place, block in enumerate(blocks) for line in (*([""] if place else []), *_lines([names, *block, *beside]))
+        line for index, block in enumerate(blocks) for line in (*([""] if index else []), *_lines([names, *block, *beside]))
     ]
 
 
 def _column(cells: tuple[str, ...], most: int | None) -> list[list[str]]:
-    """The cells of a column, each as lines of one length: of its longest value, or of the longest word of its heading."""
+    """Return the cells of a column, each as lines of one length: of its longest value, or of the longest word of
+    its heading."""
     heading, *values = cells
     width = max(map(len, (*values, *heading.split())), default=0)
     width = min(width, most or width)
@@ -232,89 +257,84 @@ def _column(cells: tuple[str, ...], most: int | None) -> list[list[str]]:
 
 
 def _lines(columns: list[list[list[str]]]) -> list[str]:
-    """The lines of a block: a heading ends where its values begin, a value begins where its name does."""
-    found = []
-    for place, row in enumerate(zip(*columns, strict=True)):
+    """Return the lines of a block: a heading ends where its values begin, a value begins where its name does."""
+    lines = []
+    for position, row in enumerate(zip(*columns, strict=True)):
         height = max(map(len, row))
         blanks = [[" " * len(cell[0])] * (height - len(cell)) for cell in row]
-        full = [[*blank, *cell] if place == 0 else [*cell, *blank] for blank, cell in zip(blanks, row, strict=True)]
-        found += [_GAP.join(parts) for parts in zip(*full, strict=True)]
-    return found
+        full = [[*blank, *cell] if position == 0 else [*cell, *blank] for blank, cell in zip(blanks, row, strict=True)]
+        lines += [_GAP.join(parts) for parts in zip(*full, strict=True)]
+    return lines
 
 
-def _header_of_two(found: Estimate) -> list[str]:
-    own = ["the file's own values", "population's own values"]
-    heading = "change" if found.releases else "against each other"
-    if found.kind != "mean" or not found.binned:
-        return _shown(found, [heading, "estimate", *(own if found.kind == "median" else ["the file", "population"]), ""])
-    return _shown(found, [heading, f"estimate {_BINNED}", f"the file, {_BINNED}", *own, ""])
+def _header_of_two(answer: Estimate) -> list[str]:
+    heading = "change" if answer.releases else "against each other"
+    if answer.kind == "mean" and answer.binned:
+        return _shown(answer, [heading, *_OF_BINS, *_OWN_VALUES, ""])
+    return _shown(answer, [heading, "estimate", *(_OWN_VALUES if answer.kind == "median" else ("the file", "population")), ""])
 
 
-def _line_of_two(found: Estimate, term: Term) -> list[str]:
-    """A contrast; a difference of shares in percentage points, a ratio as a plain number with three digits."""
+def _line_of_two(answer: Estimate, term: Term) -> list[str]:
+    """Return a contrast; a difference of shares in percentage points, a ratio as a plain number with three digits."""
     if not term.estimable:
-        return [term.name, NOT_ESTIMABLE, *[""] * (len(_header_of_two(found)) - 2)]
-    of_shares = term.name == "risk difference" or (found.kind == "share" and bool(found.releases))
-    is_ratio = found.kind == "share" and not of_shares
+        return [term.name, NOT_ESTIMABLE, *[""] * (len(_header_of_two(answer)) - 2)]
+    of_shares = term.name == "risk difference" or (answer.kind == "share" and bool(answer.releases))
+    is_ratio = answer.kind == "share" and not of_shares
     points = 2 if of_shares else 0
     if is_ratio:
         width = (term.high or 0.0) - (term.low or 0.0)
         decimals = min(_MOST_DECIMALS, max(2, 1 - math.floor(math.log10(width)))) if width > 0 else 2
     else:
-        decimals = max(0, _decimals(found))
+        decimals = max(0, _decimals(answer))
 
     def value(number: float) -> str:
         return f"{number * 10**points:,.{decimals}f}"
 
     between = partial(_between, value, least=0.0 if is_ratio else None)
-    binned = [between(term.binned_low, term.binned_high)] if found.kind == "mean" and found.binned else []
+    binned = [between(term.binned_low, term.binned_high)] if answer.kind == "mean" and answer.binned else []
     own = [between(term.low, term.high), between(term.population_low, term.population_high)]
     unit = "percentage points" if of_shares else term.unit
-    if found.releases and found.within_noise(term):
+    if answer.releases and answer.within_noise(term):
         unit = f"{unit} (within noise)".strip()
-    return _shown(found, [term.name, NOT_ESTIMABLE if term.estimate is None else value(term.estimate), *binned, *own, unit])
+    return _shown(answer, [term.name, NOT_ESTIMABLE if term.estimate is None else value(term.estimate), *binned, *own, unit])
 
 
-def _header(found: Estimate) -> list[str]:
-    if found.kind == "share":
-        return _shown(found, ["", "estimate", "the file", f"{found.of} of the file", "population", ""])
-    if found.kind == "median":
-        return _shown(found, ["", "in the bin", "or between", "the file's own values", "population's own values", ""])
-    if not found.binned:
-        return _shown(found, ["", "estimate", "the file", "population", ""])
-    if found.kind == "slope":
-        return _shown(found, ["", "estimate", "the file", "population", ""])
-    return _shown(
-        found, ["", f"estimate {_BINNED}", f"the file, {_BINNED}", "the file's own values", "population's own values", ""]
-    )
+def _header(answer: Estimate) -> list[str]:
+    if answer.kind == "share":
+        return _shown(answer, ["", "estimate", "the file", f"{answer.of} of the file", "population", ""])
+    if answer.kind == "median":
+        return _shown(answer, ["", "in the bin", "or between", *_OWN_VALUES, ""])
+    if not answer.binned or answer.kind == "slope":
+        return _shown(answer, ["", "estimate", "the file", "population", ""])
+    return _shown(answer, ["", *_OF_BINS, *_OWN_VALUES, ""])
 
 
-def _line(found: Estimate, term: Term) -> list[str]:
-    value = partial(_value, found.kind, _decimals(found))
-    ends = (0.0, 1.0) if found.kind == "share" else (None, None)
+def _line(answer: Estimate, term: Term) -> list[str]:
+    value = partial(_value, answer.kind, _decimals(answer))
+    ends = (0.0, 1.0) if answer.kind == "share" else (None, None)
     between = partial(_between, value, least=ends[0], most=ends[1])
-    slope = f"slope {_BINNED} on" if found.binned else "slope of"
-    name = f"{slope} {term.name}" if found.kind == "slope" else term.group or term.name
-    rows = [_rows_of(term)] if found.kind == "share" else []
+    slope = f"slope {_BINNED} on" if answer.binned else "slope of"
+    name = f"{slope} {term.name}" if answer.kind == "slope" else term.group or term.name
+    rows = [_rows_of(term)] if answer.kind == "share" else []
     if not term.estimable:
         hidden = [name, NOT_ESTIMABLE, *([""] if rows else []), *rows]
-        return [*hidden, *[""] * (len(_header(found)) - len(hidden))]
+        return [*hidden, *[""] * (len(_header(answer)) - len(hidden))]
     of_file, of_population = between(term.low, term.high), between(term.population_low, term.population_high)
     binned = between(term.binned_low, term.binned_high)
     estimate = NOT_ESTIMABLE if term.estimate is None else value(term.estimate)
-    if found.kind == "median":
+    if answer.kind == "median":
         first, middle, last = term.bins or ("", "", "")
         bins = first if first == last else f"{first} and {last}"
-        return _shown(found, [name, middle, bins, of_file, of_population, term.unit])
-    if found.kind == "slope" and term.binned_low is not None:
+        return _shown(answer, [name, middle, bins, of_file, of_population, term.unit])
+    if answer.kind == "slope" and term.binned_low is not None:
         of_file, of_population = binned, between(term.population_binned_low, term.population_binned_high)
-    by_bins = [binned] if found.kind == "mean" and found.binned else []
-    return _shown(found, [name, estimate, *by_bins, of_file, *rows, of_population, term.unit])
+    by_bins = [binned] if answer.kind == "mean" and answer.binned else []
+    return _shown(answer, [name, estimate, *by_bins, of_file, *rows, of_population, term.unit])
 
 
-def _shown(found: Estimate, cells: list[str]) -> list[str]:
-    """The cells of a line without the last but one, that of a population, where there is no interval for one."""
-    return [*cells[:-2], cells[-1]] if found.not_a_sample else cells
+def _shown(answer: Estimate, cells: list[str]) -> list[str]:
+    """Return the cells of a line without the last but one, that of a population, where there is no interval for one."""
+    return [*cells[:-2], cells[-1]] if answer.not_a_sample else cells
 
 
 def _between(
@@ -325,7 +345,7 @@ def _between(
     least: float | None = None,
     most: float | None = None,
 ) -> str:
-    """An interval, of which an end at what is least or most possible says nothing."""
+    """Return an interval, of which an end at what is least or most possible says nothing."""
     if low is None or low == least:
         return NOT_ESTIMABLE if high is None else f"at most {value(high)}"
     return f"at least {value(low)}" if high is None or high == most else f"{value(low)} to {value(high)}"
@@ -338,17 +358,17 @@ def _rows_of(term: Term) -> str:
     return between if term.rows is None else f"{term.rows:,} ({between})"
 
 
-def _wrapped(text: str, before: str) -> str:
-    return fill(text, _WIDTH, initial_indent=before, subsequent_indent=" " * len(before))
+def _wrapped(text: str, indent: str) -> str:
+    return fill(text, _WIDTH, initial_indent=indent, subsequent_indent=" " * len(indent))
 
 
-def _decimals(found: Estimate) -> int:
+def _decimals(answer: Estimate) -> int:
     """Of the printed numbers: two digits of the smallest standard error; of medians, those of the ends of bins."""
-    if found.kind == "median":
-        ends = [end for term in found.terms for end in (term.low, term.high, term.population_low, term.population_high)]
+    if answer.kind == "median":
+        ends = [end for term in answer.terms for end in (term.low, term.high, term.population_low, term.population_high)]
         texts = [f"{end:.15g}".partition(".")[2] for end in ends if end is not None]
         return min(_MOST_DECIMALS, max(map(len, texts), default=0))
-    errors = [term.standard_error * (100 if found.kind == "share" else 1) for term in found.terms if term.standard_error]
+    errors = [term.standard_error * (100 if answer.kind == "share" else 1) for term in answer.terms if term.standard_error]
     return min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(min(errors))))) if errors else _MOST_DECIMALS // 2
 
 

@@ -23,7 +23,7 @@ _FEW_ROWS = 2**14
 
 
 def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
-    """(n_rows,) int64 codes of the cells of rows that are given by the (n_rows,) bins of every column, at least one.
+    """Return (n_rows,) int64 codes of the cells of rows that are given by the (n_rows,) bins of every column, at least one.
 
     Raises
     ------
@@ -35,19 +35,19 @@ def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int]) -> np.ndarray:
-    """(n_rows,) int64 codes of some columns of these rows, the last varying fastest; they must have codes together."""
+    """Return (n_rows,) int64 codes of some columns of these rows, the last varying fastest; they must have codes together."""
     # as many columns together as have codes of 32 bits: of half the size and twice as fast
     parts = [(part, math.prod(layout.sizes[column] for column in part)) for part in layout.words_within(2**32 - 1, columns)]
     codes = np.zeros(len(digits[0]), dtype=np.int64)
     for rows in _few_rows(len(codes)):
-        for place, (part, cells) in enumerate(parts):
-            found = _few_cells(layout, digits, part, cells, rows)
-            codes[rows] = found if not place else codes[rows] * cells + found
+        for position, (part, cells) in enumerate(parts):
+            of_part = _few_cells(layout, digits, part, cells, rows)
+            codes[rows] = of_part if not position else codes[rows] * cells + of_part
     return codes
 
 
 def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[int], cells: int, rows: slice) -> np.ndarray:
-    """The codes of some rows over columns with so many cells, in the smallest type."""
+    """Return the codes of some rows over columns with so many cells, in the smallest type."""
     kind = np.min_scalar_type(cells)
     codes = digits[columns[0]][rows].astype(kind)
     for column in columns[1:]:
@@ -57,12 +57,12 @@ def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[i
 
 
 def words_of(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The (n_rows,) codes of every word of these rows: rows are in the order of the cells just when their words are."""
+    """Return the (n_rows,) codes of every word of these rows: rows are in the order of the cells just when their words are."""
     return [word_of(layout, digits, word) for word in layout.words]
 
 
 def words_of_mapped(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The words of rows whose bin of column c is `maps[c][digits[c]]`, (n_rows,) int64 each."""
+    """Return the words of rows whose bin of column c is `maps[c][digits[c]]`, (n_rows,) int64 each."""
     words = [np.zeros(len(digits[0]), dtype=np.int64) for _ in layout.words]
     for word, columns in zip(words, layout.words, strict=True):
         stride = 1
@@ -91,9 +91,9 @@ def _few_rows(n_rows: int) -> Iterator[slice]:
 
 
 def number_of_marks(counted: MarksCounted, digits: Mapping[int, np.ndarray] | Sequence[np.ndarray]) -> np.ndarray:
-    """(n_rows,) the bin of a column that counts marks in each row, from the (n_rows,) bins of those that it counts."""
-    found = [has[digits[place]] for place, has in counted.marks.items()]
-    return counted.bins[np.sum(found, axis=0)]
+    """Return the (n_rows,) bin of a column that counts marks in each row, from the (n_rows,) bins of those that it counts."""
+    marks = [has[digits[column]] for column, has in counted.marks.items()]
+    return counted.bins[np.sum(marks, axis=0)]
 
 
 # Which rows are the same: sorted words, of which each stands for the bins of several columns (`Layout.words`).
@@ -126,12 +126,12 @@ class EqualRows:
         if len(words) > 1:
             tied = ~new
             tied[:-1] |= ~new[1:]
-            places = np.flatnonzero(tied)
-            rows = order[places]
-            rows = order[places] = rows[np.lexsort([word[rows] for word in reversed(words)])]
+            tied_rows = np.flatnonzero(tied)
+            rows = order[tied_rows]
+            rows = order[tied_rows] = rows[np.lexsort([word[rows] for word in reversed(words)])]
             for word in words[1:]:
                 ordered = word[rows]
-                new[places[1:]] |= ordered[1:] != ordered[:-1]
+                new[tied_rows[1:]] |= ordered[1:] != ordered[:-1]
         return cls(order, np.flatnonzero(new))
 
     @property
@@ -149,12 +149,13 @@ class EqualRows:
         return ranks
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """(n_groups,) exact sums of the integers of the rows of each group."""
+        """Return (n_groups,) exact sums of the integers of the rows of each group."""
         return np.add.reduceat(values[self.order], self.starts) if len(values) else values
 
 
 def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> np.ndarray:
-    """(n_needles,) where each row stands among the rows of the haystack, which are different and in order; -1 where it is not.
+    """Return (n_needles,) where each row stands among the rows of the haystack, which are different and in order; -1 where it
+    is not.
 
     Parameters
     ----------
@@ -162,16 +163,16 @@ def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> 
     """
     length = len(haystack[0])
     if len(haystack) > 1:
-        ranks = EqualRows.of([np.concatenate(both) for both in zip(haystack, needles, strict=True)]).ranks
+        ranks = EqualRows.of([np.concatenate(words) for words in zip(haystack, needles, strict=True)]).ranks
         haystack, needles = [ranks[:length]], [ranks[length:]]
     if not length:
         return np.full(len(needles[0]), -1)
-    found = np.minimum(np.searchsorted(haystack[0], needles[0]), length - 1)
-    return np.where(haystack[0][found] == needles[0], found, -1)
+    nearest = np.minimum(np.searchsorted(haystack[0], needles[0]), length - 1)
+    return np.where(haystack[0][nearest] == needles[0], nearest, -1)
 
 
 def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarray:
-    """(n_cells,) exact sums of the integers of the rows of every cell."""
+    """Return (n_cells,) exact sums of the integers of the rows of every cell."""
     return Addends(values).sums(codes, n_cells)
 
 
@@ -188,7 +189,7 @@ class Addends:
         self._doubles = doubles if np.abs(doubles).sum() < 2.0**53 else None
 
     def sums(self, codes: np.ndarray, n_cells: int) -> np.ndarray:
-        """(n_cells,) their exact sums where these are the cells of the rows."""
+        """Return (n_cells,) their exact sums where these are the cells of the rows."""
         if self._only:
             return np.bincount(codes, minlength=n_cells) * self._only
         if self._doubles is not None:
@@ -225,7 +226,7 @@ class Counts:
 
     @classmethod
     def of(cls, layout: Layout, digits: Sequence[np.ndarray], counts: np.ndarray | None = None) -> Counts:
-        """The rows with these bins.
+        """Return the rows with these bins.
 
         Parameters
         ----------
@@ -236,13 +237,13 @@ class Counts:
 
     @classmethod
     def of_words(cls, layout: Layout, words: Sequence[np.ndarray], counts: np.ndarray | None = None) -> Counts:
-        """The rows with these words, (n_rows,) int64 each (`cell_codes.words_of`); `counts` as of `of`."""
-        found, sums = _collect(layout, words, counts)
-        return cls.known(layout, sums, words=found)
+        """Return the rows with these words, (n_rows,) int64 each (`cell_codes.words_of`); `counts` as of `of`."""
+        distinct, sums = _collect(layout, words, counts)
+        return cls.known(layout, sums, words=distinct)
 
     @classmethod
     def of_sorted(cls, layout: Layout, codes: np.ndarray) -> Counts:
-        """The rows with these (n_rows,) codes, which do not decrease."""
+        """Return the rows with these (n_rows,) codes, which do not decrease."""
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
         return cls.known(layout, np.diff(starts, append=len(codes)), words=(codes[starts],))
 
@@ -302,17 +303,17 @@ class Counts:
         return self._bins
 
     def digits(self, column: int) -> np.ndarray:
-        """(n_cells,) int64 bin of one column for every cell: to reckon with."""
+        """Return (n_cells,) int64 bin of one column for every cell: to reckon with."""
         return self.bins[column].astype(np.int64)
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> Counts:
-        """The same rows on coarser cells: column c's bin b becomes `maps[c][b]`."""
+        """Return the same rows on coarser cells: column c's bin b becomes `maps[c][b]`."""
         if layout.sizes == self.layout.sizes and all(np.array_equal(into, np.arange(len(into))) for into in maps):
             return self._over(layout)
         return Counts.of_words(layout, words_of_mapped(layout, maps, self.bins), self.counts)
 
     def project(self, columns: Sequence[int]) -> Counts:
-        """The sub-table of some columns, in the order given."""
+        """Return the sub-table of some columns, in the order given."""
         if tuple(columns) == tuple(range(len(self.layout.sizes))):
             return self._over(self.layout)
         return Counts.of(self.layout.subset(tuple(columns)), [self.bins[column] for column in columns], self.counts)
@@ -325,27 +326,28 @@ class Counts:
         return dense_sums(codes, self.counts, sub_table.n_cells).reshape(sub_table.sizes)
 
     def dense(self) -> np.ndarray:
-        """(layout.n_cells,) the count of every cell of the domain, in order. Raises ValueError above DENSE_LIMIT cells."""
+        """Return the (layout.n_cells,) count of every cell of the domain, in order. Raises ValueError above
+        DENSE_LIMIT cells."""
         check_full_array(self.layout)
         return dense_sums(self.codes, self.counts, self.layout.n_cells)
 
     def keep(self, mask: np.ndarray) -> Counts:
-        """The rows of the cells where `mask` (n_cells,) is True."""
-        words, bins = (None if each is None else tuple(part[mask] for part in each) for each in (self._words, self._bins))
+        """Return the rows of the cells where `mask` (n_cells,) is True."""
+        words, bins = (None if arrays is None else tuple(part[mask] for part in arrays) for arrays in (self._words, self._bins))
         return Counts.known(self.layout, self.counts[mask], words=words, bins=bins)
 
     def with_counts(self, counts: np.ndarray) -> Counts:
-        """The same cells with other counts, (n_cells,) integers of at least 0; cells of 0 are left out."""
+        """Return the same cells with other counts, (n_cells,) integers of at least 0; cells of 0 are left out."""
         other = Counts.known(self.layout, np.asarray(counts, dtype=np.int64), words=self._words, bins=self._bins)
         return other if other.counts.all() else other.keep(other.counts != 0)
 
     def _over(self, layout: Layout) -> Counts:
-        """The same cells over a layout of the same shape; nothing is held twice."""
+        """Return the same cells over a layout of the same shape; nothing is held twice."""
         bins = self.bins
         return Counts.known(layout, self.counts, words=self._words, bins=bins)
 
     def find(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """(n_rows,) where a row with these bins (one array per column) stands among the cells; -1 where it is none."""
+        """Return (n_rows,) where a row with these bins (one array per column) stands among the cells; -1 where it is none."""
         return places_in(self.words, words_of(self.layout, digits))
 
     def __add__(self, other: Counts) -> Counts:
@@ -353,7 +355,7 @@ class Counts:
         return Counts.of_words(self.layout, words, np.concatenate([self.counts, other.counts]))
 
     def same_as(self, other: Counts) -> bool:
-        """Whether both have the same rows over layouts of the same shape."""
+        """Return whether both have the same rows over layouts of the same shape."""
         return self.digest() == other.digest()
 
     def digest(self) -> str:
@@ -361,17 +363,18 @@ class Counts:
 
         Cells go in as their codes, as they always did; those of layouts without codes as the bins of each column in turn.
         """
-        found = hashlib.sha256(repr((self.layout.columns, self.layout.sizes)).encode())
+        digest = hashlib.sha256(repr((self.layout.columns, self.layout.sizes)).encode())
         for array in (*(self.words if self.layout.has_codes else self.bins), self.counts):
-            found.update(array.astype("<i8").tobytes())
-        return found.hexdigest()
+            digest.update(array.astype("<i8").tobytes())
+        return digest.hexdigest()
 
     def rows(self, column: int) -> np.ndarray:
-        """(n_rows,) the bin of one column in every row, rows in the order of the cells, in the smallest unsigned type."""
+        """Return the (n_rows,) bin of one column in every row, rows in the order of the cells, in the smallest
+        unsigned type."""
         return np.repeat(self.bins[column], self.counts)
 
     def expand(self) -> np.ndarray:
-        """(n_rows, n_columns) int64 bins, one line per row, sorted."""
+        """Return (n_rows, n_columns) int64 bins, one line per row, sorted."""
         return np.repeat(np.stack(self.bins, axis=1).astype(np.int64), self.counts, axis=0)
 
 
@@ -388,15 +391,15 @@ class Tally:
             self._sums[-1] = self._sums[-1] + last
 
     def total(self) -> Counts:
-        """All that was added."""
-        found = Counts.empty(self._layout)
+        """Return all that was added."""
+        total = Counts.empty(self._layout)
         for table in reversed(self._sums):
-            found = found + table if len(found) else table
-        return found
+            total = total + table if len(total) else table
+        return total
 
 
 def has_full_array(layout: Layout) -> bool:
-    """Whether a table is held as a full array with an axis for every column: it has few enough cells, and columns."""
+    """Return whether a table is held as a full array with an axis for every column: it has few enough cells, and columns."""
     return layout.n_cells <= DENSE_LIMIT and len(layout.sizes) <= MOST_AXES
 
 
@@ -409,7 +412,8 @@ def check_full_array(layout: Layout) -> None:
 def _collect(
     layout: Layout, words: Sequence[np.ndarray], counts: np.ndarray | None
 ) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-    """The words of different rows, in order, with the sums of their counts (ones where omitted); zero sums are left out."""
+    """Return the words of different rows, in order, with the sums of their counts (ones where omitted); zero sums are
+    left out."""
     values = np.ones(len(words[0]), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
     if layout.n_cells <= DENSE_LIMIT:
         dense = dense_sums(words[0], values, layout.n_cells)

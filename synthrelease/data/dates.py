@@ -50,18 +50,18 @@ class DateFormat:
     text: str
 
     def __post_init__(self) -> None:
-        found = _DIRECTIVE.findall(self.text)
-        names = ["m" if name == "b" else name for name in found]
-        if unknown := [name for name in found if name not in _DIGITS]:
+        directives = _DIRECTIVE.findall(self.text)
+        names = ["m" if name == "b" else name for name in directives]
+        if unknown := [name for name in directives if name not in _DIGITS]:
             reason = " (two digits do not tell the century)" if unknown[0] == "y" else ""
             raise Unexpected("a date format of %Y, %m (or %b) and %d" + reason, repr(self.text))
         if "Y" not in names or ("d" in names and "m" not in names) or len(set(names)) < len(names):
             raise Unexpected("a date format with one year %Y, and at most one month and one day of it", repr(self.text))
 
     def lacks(self, part: str | None) -> bool:
-        """Whether dates in this format do not tell a part; None stands for the whole date."""
-        known = self.text.replace("%b", "%m")
-        return any(f"%{letter}" not in known for letter in _NEEDS.get(part or "", "Ymd"))
+        """Return whether dates in this format do not tell a part; None stands for the whole date."""
+        numeric = self.text.replace("%b", "%m")
+        return any(f"%{letter}" not in numeric for letter in _NEEDS.get(part or "", "Ymd"))
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -76,11 +76,11 @@ class DateFormat:
         return re.compile("".join(pieces) + _TIME, re.DOTALL)
 
     def read(self, text: str) -> date | None:
-        """The date of a text, the first of the month or year where the format says no more; None where there is none."""
-        found = self.pattern.fullmatch(text)
-        if found is None:
+        """Return the date of a text, the first of the month or year where the format says no more; None where there is none."""
+        match = self.pattern.fullmatch(text)
+        if match is None:
             return None
-        groups = {"m": "1", "d": "1"} | found.groupdict()
+        groups = {"m": "1", "d": "1"} | match.groupdict()
         try:
             month = MONTHS.index(groups["b"].lower()) + 1 if "b" in groups else int(groups["m"])
             return date(int(groups["Y"]), month, int(groups["d"]))

@@ -23,18 +23,16 @@ from synthrelease.data.plausibility import Mask, Plausibility
 
 # Which missing values of a table are gaps, and which the rules demand.
 #
-# A survey does not ask everybody everything: who does not work has no occupation, and the rules say so ("no work and
-# occupation
+# A survey does not ask everybody everything: who does not work has no occupation, and the rules say so ("no work and occupation
 # is not missing" never occurs). Such a value is not unknown, and nothing must be filled in there.
 #
-# The rules demand that a value is missing where every value of its column would break one, whatever stands in the columns
-# that
+# The rules demand that a value is missing where every value of its column would break one, whatever stands in the columns that
 # are still open. What is demanded is then as settled as what was observed, and may settle others: without work there is no
 # contract, and without a contract no hours.
 
 
 def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Plausibility) -> np.ndarray:
-    """(n_cells, n_columns) True where a value is missing that the rules do not demand to be missing.
+    """Return (n_cells, n_columns) True where a value is missing that the rules do not demand to be missing.
 
     Parameters
     ----------
@@ -63,23 +61,24 @@ def gaps_of_cells(table: Counts, missing: Sequence[int | None], plausibility: Pl
 
 
 def _possible(mask: Mask, column: int, table: Counts, cells: np.ndarray, open_: np.ndarray) -> np.ndarray:
-    """(n_cells, n_bins) whether a bin of the column is allowed with the settled columns, and some bins of the open ones."""
+    """Return (n_cells, n_bins) whether a bin of the column is allowed with the settled columns, and some bins of the
+    open ones."""
     axis = mask.columns.index(column)
-    others = [each for each in mask.columns if each != column]
-    found = np.ones((len(cells), mask.forbidden.shape[axis]), dtype=bool)
+    others = [column_ for column_ in mask.columns if column_ != column]
+    possible = np.ones((len(cells), mask.forbidden.shape[axis]), dtype=bool)
     patterns, of_cell = np.unique(open_[:, others], axis=0, return_inverse=True)
     for number, is_open in enumerate(patterns):
-        mine = np.flatnonzero(of_cell.ravel() == number)
-        wanted = [mask.columns.index(each) for each, free in zip(others, is_open, strict=True) if free]
-        allowed = np.asarray((~mask.forbidden).any(axis=tuple(wanted), keepdims=True))
-        places = tuple(
-            slice(None) if place == axis else np.zeros(len(mine), dtype=np.int64) if place in wanted
-            else table.bins[each][cells[mine]].astype(np.int64)
-            for place, each in enumerate(mask.columns)
+        of_pattern = np.flatnonzero(of_cell.ravel() == number)
+        open_axes = [mask.columns.index(column_) for column_, free in zip(others, is_open, strict=True) if free]
+        allowed = np.asarray((~mask.forbidden).any(axis=tuple(open_axes), keepdims=True))
+        index = tuple(
+            slice(None) if part == axis else np.zeros(len(of_pattern), dtype=np.int64) if part in open_axes
+            else table.bins[column_][cells[of_pattern]].astype(np.int64)
+            for part, column_ in enumerate(mask.columns)
         )  # fmt: skip
-        chosen = np.moveaxis(allowed, axis, -1)[tuple(place for place in places if not isinstance(place, slice))]
-        found[mine] = chosen
-    return found
+        chosen = np.moveaxis(allowed, axis, -1)[tuple(part for part in index if not isinstance(part, slice))]
+        possible[of_pattern] = chosen
+    return possible
 
 
 MOST_TRIES = 100
@@ -133,7 +132,7 @@ class Pattern:
 
 
 def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) -> Iterator[Pattern]:
-    """Every combination of columns that some row lacks, in order. Raises NotImputed where no row has all of them.
+    """Yield every combination of columns that some row lacks, in order. Raises NotImputed where no row has all of them.
 
     Parameters
     ----------
@@ -156,7 +155,7 @@ def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) ->
 
 
 def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: np.random.Generator) -> tuple[Completed, ...]:
-    """The copies. Observed values stay, and no completed row breaks a rule.
+    """Return the copies. Observed values stay, and no completed row breaks a rule.
 
     Raises
     ------
@@ -169,8 +168,8 @@ def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: 
         blocks = _blocks(table.counts[pattern.recipients], gaps.smallest)
         rows = np.repeat(starts[pattern.recipients[blocks.cell]] + blocks.first, blocks.size)
         rows += np.arange(len(rows)) - np.repeat(np.cumsum(blocks.size) - blocks.size, blocks.size)
-        drawn = _drawn(table, pattern, blocks.cell, gaps, plausibility, generator)
-        for copy, donors in zip(copies, drawn, strict=True):
+        donors_of_copies = _drawn(table, pattern, blocks.cell, gaps, plausibility, generator)
+        for copy, donors in zip(copies, donors_of_copies, strict=True):
             for column in pattern.columns:
                 copy[column][rows] = np.repeat(table.bins[column][donors], blocks.size)
     return tuple(Completed(bins=tuple(copy)) for copy in copies)
@@ -189,45 +188,45 @@ def _blocks(counts: np.ndarray, smallest: int) -> _Blocks:
     """floor(count / smallest) blocks for each cell, at least one, as even as can be."""
     pieces = np.maximum(1, counts // smallest)
     cell = np.repeat(np.arange(len(counts)), pieces)
-    place = np.arange(len(cell)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    least, more = (counts // pieces)[cell], (counts % pieces)[cell]
-    return _Blocks(cell=cell, first=place * least + np.minimum(place, more), size=least + (place < more))
+    position = np.arange(len(cell)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    smaller, extra = (counts // pieces)[cell], (counts % pieces)[cell]
+    return _Blocks(cell=cell, first=position * smaller + np.minimum(position, extra), size=smaller + (position < extra))
 
 
 def _drawn(
     table: Counts,
     pattern: Pattern,
-    place: np.ndarray,
+    recipient: np.ndarray,
     gaps: Gaps,
     plausibility: Plausibility,
     generator: np.random.Generator,
 ) -> np.ndarray:
-    """(n_copies, n_blocks) the cells of donors.
+    """Return the (n_copies, n_blocks) cells of donors.
 
     Parameters
     ----------
-    place : (n_blocks,) the place of each block's cell among the recipients of the pattern.
+    recipient : (n_blocks,) the place of each block's cell among the recipients of the pattern.
     """
     match = [column for column in gaps.match if column not in pattern.columns]
-    found = np.full((gaps.copies, len(place)), -1)
+    donor_cells = np.full((gaps.copies, len(recipient)), -1)
     for width in range(len(match), -1, -1):
-        copy, block = np.nonzero(found < 0)
+        copy, block = np.nonzero(donor_cells < 0)
         if not len(block):
             break
         groups = _Groups.of(table, pattern, match[:width])
-        fit = groups.rows[place[block]] >= (gaps.donors if width else 1)
+        fit = groups.rows[recipient[block]] >= (gaps.donors if width else 1)
         copy, block = copy[fit], block[fit]
         for _ in range(MOST_TRIES):
             if not len(block):
                 break
-            donors = groups.draw(place[block], generator)
-            allowed = ~_forbidden(table, pattern.columns, pattern.recipients[place[block]], donors, plausibility)
-            found[copy[allowed], block[allowed]] = donors[allowed]
+            donors = groups.draw(recipient[block], generator)
+            allowed = ~_forbidden(table, pattern.columns, pattern.recipients[recipient[block]], donors, plausibility)
+            donor_cells[copy[allowed], block[allowed]] = donors[allowed]
             copy, block = copy[~allowed], block[~allowed]
-    if (found < 0).any():
+    if (donor_cells < 0).any():
         names = ", ".join(table.layout.columns[column] for column in pattern.columns)
         raise NotImputed(f"some rows lack {names}, and the rules allow them the values of no released row that has these")
-    return found
+    return donor_cells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,12 +252,12 @@ class _Groups:
 
     @classmethod
     def of(cls, table: Counts, pattern: Pattern, columns: Sequence[int]) -> _Groups:
-        both = np.concatenate([pattern.donors, pattern.recipients])
+        cells = np.concatenate([pattern.donors, pattern.recipients])
         if columns:
             sub = table.layout.subset(tuple(columns))
-            ranks = EqualRows.of(words_of(sub, [table.bins[column][both] for column in columns])).ranks
+            ranks = EqualRows.of(words_of(sub, [table.bins[column][cells] for column in columns])).ranks
         else:
-            ranks = np.zeros(len(both), dtype=np.int64)
+            ranks = np.zeros(len(cells), dtype=np.int64)
         of_donors, group = ranks[: len(pattern.donors)], ranks[len(pattern.donors) :]
         order = np.argsort(of_donors, kind="stable")
         counts = table.counts[pattern.donors[order]]
@@ -274,7 +273,7 @@ class _Groups:
         )
 
     def draw(self, recipients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """(n,) a donor cell for each of these places among the recipients, in proportion to its rows."""
+        """Return (n,) a donor cell for each of these places among the recipients, in proportion to its rows."""
         groups = self.group[recipients]
         rows = self.below[groups] + generator.integers(0, self.size[groups])
         return self.donors[np.searchsorted(self.ends, rows, side="right")]
@@ -283,9 +282,9 @@ class _Groups:
 def _forbidden(
     table: Counts, columns: Sequence[int], recipients: np.ndarray, donors: np.ndarray, plausibility: Plausibility
 ) -> np.ndarray:
-    """(n,) whether a recipient with a donor's values is a row that the rules exclude."""
+    """Return (n,) whether a recipient with a donor's values is a row that the rules exclude."""
     bins = [(table.bins[column][donors if column in columns else recipients]) for column in range(len(table.bins))]
-    return plausibility.forbidden([one.astype(np.int64) for one in bins])
+    return plausibility.forbidden([column_bins.astype(np.int64) for column_bins in bins])
 
 
 def combined(estimates: Sequence[float], variances: Sequence[float]) -> tuple[float, float]:

@@ -40,7 +40,7 @@ class StatedRule(Protocol):
 
 
 def functions_of(rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]) -> Iterator[tuple[int, tuple[int]]]:
-    """The place of each column that follows from one other in every row, with the place of the other.
+    """Yield the place of each column that follows from one other in every row, with the place of the other.
 
     A rule counts where it is for private rows and for released ones: for a table of the other column has this one, too, only
     where it follows in the private rows, and the model knows it only where it follows in the released ones.
@@ -49,17 +49,19 @@ def functions_of(rules: Iterable[StatedRule], columns: Sequence[Sequence[Publish
     ----------
     columns : each on all bins that it may be released on. It follows from the other one on any of them.
     """
-    domains = {each[0].name: _domain(each[0]) for each in columns}
-    places = {each[0].name: place for place, each in enumerate(columns)}
+    domains = {alternatives[0].name: _domain(alternatives[0]) for alternatives in columns}
+    place_of = {alternatives[0].name: index for index, alternatives in enumerate(columns)}
     of_columns = dict[frozenset[int], list[Rule]]()
     for rule in rules:
         if _EVERY_ROW.issubset(rule.applies_to) and (read := _read(rule.never, domains)) is not None:
-            named = frozenset(places[name] for name in columns_of(read))
-            of_columns.setdefault(named, []).append(read)
-    for pair in (named for named in of_columns if len(named) == 2):
-        held = [rule for named, some in of_columns.items() if named <= pair for rule in some]
+            columns_named = frozenset(place_of[name] for name in columns_of(read))
+            of_columns.setdefault(columns_named, []).append(read)
+    for pair in (columns_named for columns_named in of_columns if len(columns_named) == 2):
+        held = [rule for columns_named, some in of_columns.items() if columns_named <= pair for rule in some]
         for upper, lower in permutations(sorted(pair)):
-            if all(_follows(held, one, other) for one, other in product(columns[upper], columns[lower])):
+            if all(
+                _follows(held, upper_bins, lower_bins) for upper_bins, lower_bins in product(columns[upper], columns[lower])
+            ):
                 yield upper, (lower,)
 
 
@@ -76,7 +78,7 @@ def _domain(column: PublishedColumn) -> Domain:
 
 
 def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColumn) -> bool:
-    """Whether the rules leave at most one bin of `upper` to each of `lower`."""
+    """Return whether the rules leave at most one bin of `upper` to each of `lower`."""
     shape = len(upper.labels), len(lower.labels)
     if shape[0] * shape[1] > MOST_CELLS:
         return False
@@ -95,7 +97,8 @@ def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColu
 
 
 def _of_bins(part: Comparison, column: PublishedColumn) -> Said:
-    """(n_bins,) where a comparison is true of all values of a bin, and where of none; neither in that of missing values."""
+    """Return (n_bins,) where a comparison is true of all values of a bin, and where of none; neither in that of
+    missing values."""
     absent = np.arange(len(column.labels)) == column.missing
     if part.operator == IS_MISSING:
         return absent, ~absent
@@ -104,9 +107,9 @@ def _of_bins(part: Comparison, column: PublishedColumn) -> Said:
         true, false = [bool(held) and all(held) for held in met], [bool(held) and not any(held) for held in met]
         return np.array(true) & ~absent, np.array(false) & ~absent
     surely, never = np.zeros(len(absent), dtype=bool), np.zeros(len(absent), dtype=bool)
-    for place, (low, high) in enumerate(zip(*column.value_limits, strict=True)):
+    for bin_, (low, high) in enumerate(zip(*column.value_limits, strict=True)):
         at_ends = [HOLDS[part.operator](value, float(part.value)) for value in (low, high)]
         if part.operator in ("==", "!=") and low < float(part.value) < high:
             continue  # true of some values, and false of others
-        surely[place], never[place] = all(at_ends), not any(at_ends)
+        surely[bin_], never[bin_] = all(at_ends), not any(at_ends)
     return surely, never

@@ -54,22 +54,23 @@ class Layout:
         return self.words_within(CODED_CELLS)
 
     def words_within(self, room: Room, columns: Iterable[int] | None = None, most: int | None = None) -> tuple[Columns, ...]:
-        """Columns that follow each other, of these or of all, as many together as have at most `room` combinations of bins; at
-        least one, and no more than `most`."""
-        found, cells = list[list[int]](), math.inf
+        """Return columns that follow each other, of these or of all, as many together as have at most `room` combinations of
+        bins; at least one, and no more than `most`."""
+        groups, cells = list[list[int]](), math.inf
         for column in range(len(self.sizes)) if columns is None else columns:
-            if cells * self.sizes[column] > room or len(found[-1]) == most:
-                found.append([])
+            if cells * self.sizes[column] > room or len(groups[-1]) == most:
+                groups.append([])
                 cells = 1
-            found[-1].append(column)
+            groups[-1].append(column)
             cells *= self.sizes[column]
-        return tuple(tuple(word) for word in found)
+        return tuple(tuple(word) for word in groups)
 
     def largest(self, columns: Iterable[int] | None = None, most: int = 3) -> str:
-        """The columns with the most bins, of these or of all, in words: what to make coarser where a table is too large."""
+        """Return the columns with the most bins, of these or of all, in words: what to make coarser where a table is
+        too large."""
         among = range(len(self.sizes)) if columns is None else columns
-        found = sorted(among, key=lambda column: -self.sizes[column])[:most]
-        return ", ".join(f"{self.columns[column]!r} ({self.sizes[column]} bins)" for column in found)
+        largest = sorted(among, key=lambda column: -self.sizes[column])[:most]
+        return ", ".join(f"{self.columns[column]!r} ({self.sizes[column]} bins)" for column in largest)
 
     def index(self, column: str) -> int:
         return self.columns.index(column)

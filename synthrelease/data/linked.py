@@ -59,9 +59,9 @@ class Linked:
         return len(self.slots)
 
     def numbers(self, bins: np.ndarray) -> np.ndarray:
-        """(n_rows,) how many members roots have, by the bins of the column with their number."""
-        found: np.ndarray = np.minimum(bins.astype(np.int64) + self.least, self.most)
-        return found
+        """Return (n_rows,) how many members roots have, by the bins of the column with their number."""
+        numbers: np.ndarray = np.minimum(bins.astype(np.int64) + self.least, self.most)
+        return numbers
 
     @cached_property
     def needed(self) -> frozenset[str]:
@@ -71,7 +71,7 @@ class Linked:
         )
 
     def between(self, names: Sequence[str], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """How many members a root in each cell of a table of the wide record has.
+        """Return how many members a root in each cell of a table of the wide record has.
 
         Parameters
         ----------
@@ -83,19 +83,19 @@ class Linked:
         """
         low, high = np.full(sizes, self.least), np.full(sizes, self.most)
         for axis, (name, size) in enumerate(zip(names, sizes, strict=True)):
-            bins = np.arange(size).reshape([-1 if each == axis else 1 for each in range(len(names))])
+            bins = np.arange(size).reshape([-1 if other_axis == axis else 1 for other_axis in range(len(names))])
             if name == self.size:
                 low, high = np.maximum(low, self.numbers(bins)), np.minimum(high, self.numbers(bins))
-            place = self.place_of(name)
-            if place is not None:
-                low = np.where(bins < size - 1, np.maximum(low, place + 1), low)
+            slot = self.place_of(name)
+            if slot is not None:
+                low = np.where(bins < size - 1, np.maximum(low, slot + 1), low)
                 if name in self.needed:
-                    high = np.where(bins == size - 1, np.minimum(high, place), high)
+                    high = np.where(bins == size - 1, np.minimum(high, slot), high)
         return low, high
 
     def place_of(self, name: str) -> int | None:
-        """The slot that a column of the wide record belongs to, from 0; None for one of roots."""
-        return next((place for place, slot in enumerate(self.slots) if name in slot), None)
+        """Return the slot that a column of the wide record belongs to, from 0; None for one of roots."""
+        return next((index for index, slot in enumerate(self.slots) if name in slot), None)
 
     def empty(self, names: Sequence[str], sizes: Sequence[int], bins: Sequence[np.ndarray]) -> None:
         """Give the slots of wide rows that no member fills their last bin, in place.
@@ -106,29 +106,29 @@ class Linked:
             bin of each row.
         """
         number = self.numbers(bins[names.index(self.size)])
-        for place, slot in enumerate(self.slots):
+        for index, slot in enumerate(self.slots):
             for column in map(names.index, slot):
-                bins[column][number <= place] = sizes[column] - 1
+                bins[column][number <= index] = sizes[column] - 1
 
-    def in_order(self, names: Sequence[str], bins: Sequence[np.ndarray], kept: Container[str]) -> list[np.ndarray]:
+    def in_order(self, names: Sequence[str], bins: Sequence[np.ndarray], ordering: Container[str]) -> list[np.ndarray]:
         """Wide rows whose members stand in the increasing order of their bins, whichever slots they had before.
 
         Parameters
         ----------
         names, bins : of the columns of the wide record: what they are called, and (n_rows,) the bin of each row.
-        kept : the columns whose bins order the members, and that are put in order; in all slots, or in none.
+        ordering : the columns whose bins order the members, and that are put in order; in all slots, or in none.
         """
-        found = list(bins)
-        columns = [tuple(map(names.index, same)) for same in zip(*self.slots, strict=True) if same[0] in kept]
+        ordered_bins = list(bins)
+        columns = [tuple(map(names.index, same)) for same in zip(*self.slots, strict=True) if same[0] in ordering]
         if not columns:
-            return found
+            return ordered_bins
         of_slots = [np.stack([bins[column] for column in same], axis=1) for same in columns]
         order = np.lexsort(of_slots[::-1])  # slots without a member have the last bins, and stay last
         for same, values in zip(columns, of_slots, strict=True):
             ordered = np.take_along_axis(values, order, axis=1)
             for slot, column in enumerate(same):
-                found[column] = ordered[:, slot]
-        return found
+                ordered_bins[column] = ordered[:, slot]
+        return ordered_bins
 
     @property
     def of_members(self) -> frozenset[str]:
@@ -136,7 +136,8 @@ class Linked:
         return frozenset(name for slot in self.slots for name in slot)
 
     def slots_of(self, name: str, known: Container[str]) -> tuple[str, ...]:
-        """The columns of the wide record that a name is about: those of all slots, where it is that of a column of members.
+        """Return the columns of the wide record that a name is about: those of all slots, where it is that of a column of
+        members.
 
         Parameters
         ----------
@@ -148,20 +149,20 @@ class Linked:
         return tuple(slot[self.names.index(plain)] for slot in self.slots)
 
     def of_roots(self, names: Iterable[str]) -> list[str]:
-        """Those of these columns that are of roots, the size among them."""
+        """Return those of these columns that are of roots, the size among them."""
         return [name for name in names if name not in self.of_members]
 
 
 def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Container[str]) -> dict[str, Stated]:
-    """What is stated of columns by name; of a column of members for each slot that nothing is stated of by itself."""
+    """Return what is stated of columns by name; of a column of members for each slot that nothing is stated of by itself."""
     if linked is None:
         return dict(stated)
-    found = {slot: value for name, value in stated.items() for slot in linked.slots_of(name, known)}
-    return found | {name: value for name, value in stated.items() if name in known}
+    in_all_slots = {slot: value for name, value in stated.items() for slot in linked.slots_of(name, known)}
+    return in_all_slots | {name: value for name, value in stated.items() if name in known}
 
 
 def in_slot(text: str, names: Container[str], place: int, other: int | None = None) -> str:
-    """A condition on columns of a member, on those of the member at this place, from 1.
+    """Return a condition on columns of a member, on those of the member at this place, from 1.
 
     Parameters
     ----------
@@ -170,7 +171,7 @@ def in_slot(text: str, names: Container[str], place: int, other: int | None = No
     places = {FIRST: 1, OTHER: other or place, "": place}
 
     def named(match: re.Match[str]) -> str:
-        prefix = next((each for each in (FIRST, OTHER) if match[0].startswith(each)), "")
+        prefix = next((start for start in (FIRST, OTHER) if match[0].startswith(start)), "")
         name, point, level = match[0].removeprefix(prefix).partition(".")
         if name not in names or is_count(match):
             return match[0]
@@ -180,15 +181,15 @@ def in_slot(text: str, names: Container[str], place: int, other: int | None = No
 
 
 def is_count(match: re.Match[str]) -> bool:
-    """Whether a name in a condition is that of counting, and of no column."""
+    """Return whether a name in a condition is that of counting, and of no column."""
     return match[0] == "count" and match.string[match.end() :].lstrip().startswith("(")
 
 
 def slot_name(name: str, place: int) -> str:
-    """The column of a wide record for a column of its member at this place, from 1."""
+    """Return the column of a wide record for a column of its member at this place, from 1."""
     return f"{name}_{place}"
 
 
 def of_member(place: int) -> str:
-    """What the description of a column of a slot ends with."""
+    """Return what the description of a column of a slot ends with."""
     return f", of member {place}"

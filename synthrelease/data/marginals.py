@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from itertools import accumulate, combinations, product
@@ -27,21 +27,21 @@ from synthrelease.data.layout import MOST_AXES, Columns, Layout, Room
 # Tables with one axis for each column: added up to some columns or to coarser bins, and spread out from these again.
 
 
-def added_up(table: np.ndarray, columns: Sequence[str], names: Sequence[str]) -> np.ndarray:
-    """The sums of a table over all columns but some.
+def added_up(table: np.ndarray, columns: Sequence[Hashable], names: Sequence[Hashable]) -> np.ndarray:
+    """Return the sums of a table over all columns but some.
 
     Parameters
     ----------
     columns : of the axes of `table`.
     names : some of them, in the order that the result has.
     """
-    kept = [name for name in columns if name in names]
+    ordered = [name for name in columns if name in names]
     others = tuple(axis for axis, name in enumerate(columns) if name not in names)
-    return np.asarray(table.sum(axis=others).transpose([kept.index(name) for name in names]))
+    return np.asarray(table.sum(axis=others).transpose([ordered.index(name) for name in names]))
 
 
 def with_merged_bins(table: np.ndarray, axis: int, into: Sequence[int] | np.ndarray, size: int) -> np.ndarray:
-    """The sums of a table over coarser bins of one axis, in the type of the table.
+    """Return the sums of a table over coarser bins of one axis, in the type of the table.
 
     Parameters
     ----------
@@ -52,19 +52,19 @@ def with_merged_bins(table: np.ndarray, axis: int, into: Sequence[int] | np.ndar
     return merged
 
 
-def spread_out(part: np.ndarray, names: Sequence[str], columns: Sequence[str], shape: Sequence[int]) -> np.ndarray:
-    """A table over some columns, with the same value in every bin of the others; a read-only view.
+def spread_out(part: np.ndarray, names: Sequence[Hashable], columns: Sequence[Hashable], shape: Sequence[int]) -> np.ndarray:
+    """Return a table over some columns, with the same value in every bin of the others; a read-only view.
 
     Parameters
     ----------
     names : the columns of `part`, some of `columns`. Axes of `part` before them are kept as they are, as the first ones.
     columns, shape : all columns of the result, and their sizes.
     """
-    before = part.ndim - len(names)
-    kept = [name for name in columns if name in names]
-    own = part.transpose([*range(before), *(before + names.index(name) for name in kept)])
-    own = np.expand_dims(own, tuple(before + axis for axis, name in enumerate(columns) if name not in names))
-    return np.broadcast_to(own, (*part.shape[:before], *shape))
+    leading = part.ndim - len(names)
+    ordered = [name for name in columns if name in names]
+    view = part.transpose([*range(leading), *(leading + names.index(name) for name in ordered)])
+    view = np.expand_dims(view, tuple(leading + axis for axis, name in enumerate(columns) if name not in names))
+    return np.broadcast_to(view, (*part.shape[:leading], *shape))
 
 
 # Which sub-tables there are of a table of many columns, and the order in which they are summed up: by its columns alone.
@@ -86,29 +86,30 @@ def column_groups(layout: Layout, together: int, wanted: Room) -> tuple[Columns,
 
 
 def are_first_with(chosen: Columns, touched: Groups) -> bool:
-    """Whether these groups are the first that hold a table with columns of the `touched` ones: it is met with others too."""
+    """Return whether these groups are the first that hold a table with columns of the `touched` ones: it is met with others
+    too."""
     missing = len(chosen) - len(touched)
     first = [number for number in range(chosen[-1] + 1) if number not in touched][:missing]
     return set(chosen) == touched | set(first)
 
 
 def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
-    """(bins of all columns, cells) 1 where a cell of a table of this shape has a bin of a column."""
+    """Return (bins of all columns, cells) 1 where a cell of a table of this shape has a bin of a column."""
     bins = np.indices(shape).reshape(len(shape), -1)
     return np.concatenate([of == np.arange(size)[:, None] for of, size in zip(bins, shape, strict=True)]).astype(float)
 
 
 def steps_down(columns: int, largest: int) -> Iterable[_Step]:
-    """Every way down to at most `largest` of so many columns, each once, depth first: how many columns were summed out, and
-    what is left."""
+    """Return every way down to at most `largest` of so many columns, each once, depth first: how many columns were summed out,
+    and what is left."""
     return _few_steps(columns, largest) if columns <= _FEW_COLUMNS else _steps(tuple(range(columns)), largest)
 
 
-def _steps(left: Columns, largest: int, kept: int = 0, depth: int = 0) -> Iterator[_Step]:
-    """Those from these columns on, of which the first `kept` stay."""
+def _steps(left: Columns, largest: int, fixed: int = 0, depth: int = 0) -> Iterator[_Step]:
+    """Yield those from these columns on, of which the first `kept` stay."""
     yield depth, left
     if len(left) > 1:
-        for out in range(kept, min(len(left) - 1, largest) + 1):
+        for out in range(fixed, min(len(left) - 1, largest) + 1):
             yield from _steps(left[:out] + left[out + 1 :], largest, out, depth + 1)
 
 
@@ -148,7 +149,7 @@ Table = np.ndarray | Sparse
 
 
 def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
-    """The table of these columns of all parts together: the layout is that of the columns."""
+    """Return the table of these columns of all parts together: the layout is that of the columns."""
     if has_full_array(layout):
         every = [part.addends.sums(codes_of(layout, [part.bins[c] for c in columns]), layout.n_cells) for part in parts]
         return reduce(np.add, every).reshape(layout.sizes)
@@ -158,14 +159,14 @@ def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
 
 
 def summed_to(layout: Layout, columns: Columns, parent: Columns, table: Table) -> Table:
-    """The sub-table of `columns` of a table with the columns `parent` of a layout, in the same order."""
+    """Return the sub-table of `columns` of a table with the columns `parent` of a layout, in the same order."""
     if not isinstance(table, Sparse):
-        return np.add.reduce(table, axis=tuple(place for place, column in enumerate(parent) if column not in columns))
+        return np.add.reduce(table, axis=tuple(axis for axis, column in enumerate(parent) if column not in columns))
     return table_of(layout.subset(columns), [parent.index(column) for column in columns], table)
 
 
 def values_of(table: Table) -> np.ndarray:
-    """The values of its cells; of a sparse table those of the cells that occur."""
+    """Return the values of its cells; of a sparse table those of the cells that occur."""
     return table.values if isinstance(table, Sparse) else table.ravel()
 
 
@@ -193,7 +194,7 @@ class Lattice:
         self.pairs: dict[Columns, np.ndarray] = {}
 
     def get(self, columns: Columns) -> np.ndarray:
-        """The full array of the sub-table of `columns` (increasing)."""
+        """Return the full array of the sub-table of `columns` (increasing)."""
         if columns in self.pairs:
             return self.pairs[columns]
         check_full_array(self.layout.subset(columns))
@@ -203,11 +204,12 @@ class Lattice:
         return table
 
     def values(self, columns: Columns) -> np.ndarray:
-        """Values of the cells of a sub-table; without a full array only those of cells that occur."""
+        """Return values of the cells of a sub-table; without a full array only those of cells that occur."""
         return values_of(self._table(columns))
 
     def joint(self, first: Columns, last: int) -> np.ndarray:
-        """The full array of a sub-table with axes (first..., last), in this order, for asking about many columns in turn.
+        """Return the full array of a sub-table with axes (first..., last), in this order, for asking about many columns in
+        turn.
 
         Of a table above DENSE_LIMIT it is counted from the cells that occur; what belongs to `first` is done once for all
         columns that are asked for one after the other.
@@ -215,16 +217,16 @@ class Lattice:
         if self.whole is not None:
             columns = tuple(sorted((*first, last)))
             return self.get(columns).transpose([columns.index(column) for column in (*first, last)])
-        wanted = self.layout.subset((*first, last))
-        check_full_array(wanted)
+        layout = self.layout.subset((*first, last))
+        check_full_array(layout)
         if self._prefix is None or self._prefix[0] != first:
             self._prefix = first, [word_of(self.layout, part.bins, first) for part in self.parts]
-        codes = (prefix * wanted.sizes[-1] + part.bins[last] for prefix, part in zip(self._prefix[1], self.parts, strict=True))
-        return self.sums(codes, wanted)
+        codes = (prefix * layout.sizes[-1] + part.bins[last] for prefix, part in zip(self._prefix[1], self.parts, strict=True))
+        return self.sums(codes, layout)
 
     def sums(self, codes: Iterable[np.ndarray], layout: Layout) -> np.ndarray:
-        """The full array of a small table, where the codes over it of the cells of every part are known."""
-        every = (part.addends.sums(known, layout.n_cells) for known, part in zip(codes, self.parts, strict=True))
+        """Return the full array of a small table, where the codes over it of the cells of every part are known."""
+        every = (part.addends.sums(of_part, layout.n_cells) for of_part, part in zip(codes, self.parts, strict=True))
         return reduce(np.add, every).reshape(layout.sizes)
 
     def _table(self, columns: Columns) -> Table:
@@ -236,27 +238,27 @@ class Lattice:
             self._kept.move_to_end(columns)
             return self._kept[columns].table
         mask = _mask(columns)
-        wider = (kept for width, tables in self._wide.items() if width > len(columns) for kept in tables.values())
-        parents = [kept for kept in wider if kept.mask & mask == mask]
-        parent = min(parents, key=lambda kept: kept.work(len(columns)), default=None)
+        wider = (candidate for width, tables in self._wide.items() if width > len(columns) for candidate in tables.values())
+        parents = [candidate for candidate in wider if candidate.mask & mask == mask]
+        parent = min(parents, key=lambda candidate: candidate.work(len(columns)), default=None)
         if parent is None or self._work(len(columns)) <= parent.work(len(columns)):
-            found = _Kept(columns, self._of_whole(columns))
+            table_kept = _Kept(columns, self._of_whole(columns))
         else:
-            found = _Kept(columns, summed_to(self.layout, columns, parent.columns, parent.table))
-        self._keep(found)
-        return found.table
+            table_kept = _Kept(columns, summed_to(self.layout, columns, parent.columns, parent.table))
+        self._keep(table_kept)
+        return table_kept.table
 
-    def _keep(self, found: _Kept) -> None:
+    def _keep(self, table: _Kept) -> None:
         """Keep a table, in place of those that were not asked for longest."""
-        self._kept[found.columns] = self._wide.setdefault(len(found.columns), {})[found.columns] = found
-        self._cells += found.cells
+        self._kept[table.columns] = self._wide.setdefault(len(table.columns), {})[table.columns] = table
+        self._cells += table.cells
         while len(self._kept) > KEPT_TABLES or (self._cells > KEPT_CELLS and len(self._kept) > 1):
             columns, gone = self._kept.popitem(last=False)
             del self._wide[len(columns)][columns]
             self._cells -= gone.cells
 
     def _work(self, n_columns: int) -> int:
-        """How many numbers must be read to sum up a sub-table of so many columns from the whole table."""
+        """Return how many numbers must be read to sum up a sub-table of so many columns from the whole table."""
         return sum(len(part.values) for part in self.parts) * (1 + n_columns) if self.whole is None else self.whole.size
 
     def _of_whole(self, columns: Columns) -> Table:
@@ -281,7 +283,7 @@ class _Kept:
         self.cells = len(table.values) * (1 + len(columns)) if isinstance(table, Sparse) else table.size
 
     def work(self, n_columns: int) -> int:
-        """How many numbers must be read to sum up a sub-table of so many columns."""
+        """Return how many numbers must be read to sum up a sub-table of so many columns."""
         return len(self.table.values) * (1 + n_columns) if isinstance(self.table, Sparse) else self.cells
 
 
@@ -290,14 +292,14 @@ def _mask(columns: Columns) -> int:
 
 
 def lattice(table: Counts) -> Lattice:
-    """The marginals of one table."""
+    """Return the marginals of one table."""
     if has_full_array(table.layout):
         return Lattice(table.layout, table.dense().reshape(table.layout.sizes))
     return Lattice(table.layout, None, Sparse(table.bins, table.counts))
 
 
 def difference(left: Counts, right: Counts) -> Lattice:
-    """The marginals of left minus right. Every cell that occurs in either is there, also where both have as many."""
+    """Return the marginals of left minus right. Every cell that occurs in either is there, also where both have as many."""
     if has_full_array(left.layout):
         return Lattice(left.layout, (left.dense() - right.dense()).reshape(left.layout.sizes))
     return Lattice(left.layout, None, Sparse(left.bins, left.counts), Sparse(right.bins, -right.counts))
@@ -307,25 +309,24 @@ def difference(left: Counts, right: Counts) -> Lattice:
 #
 # A table is summed over one column at a time, depth first: what is alive is a chain of ever smaller tables, not all of them.
 # Where the table is too large for a full array and few columns are wanted, its columns are put into groups, every few groups
-# are
-# counted at once from the cells that occur, and the sub-tables are summed from these.
+# are counted at once from the cells that occur, and the sub-tables are summed from these.
 
 
 def differences(
     left: Counts, right: Counts, largest: int, named: Sequence[Columns] = ()
 ) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Columns and values of left minus right, for every table of 1 to `largest` columns, and for those named, each once.
+    """Yield columns and values of left minus right, for every table of 1 to `largest` columns, and for those named, each once.
 
     Every cell that occurs in either is there, with 0 or a negative number where the left one has less; of tables with at most
     DENSE_LIMIT cells every cell. Tables come in no particular order. Where half of all tables of a width are named, they are
     met on the way through all of them; otherwise each is summed up by itself.
     """
     whole = difference(left, right)
-    wanted, width = set(named), len(left.layout.sizes)
-    sizes = Counter(map(len, wanted))
+    names_wanted, width = set(named), len(left.layout.sizes)
+    sizes = Counter(map(len, names_wanted))
     swept = {size for size, number in sizes.items() if 2 * number >= math.comb(width, size) and size < width}
     for columns, values in sub_tables(whole, max((largest, *swept))) if largest or swept else ():
-        if len(columns) <= largest or (len(columns) in swept and columns in wanted):
+        if len(columns) <= largest or (len(columns) in swept and columns in names_wanted):
             yield columns, values
     for columns in named:
         if largest < len(columns) not in swept:
@@ -333,15 +334,15 @@ def differences(
 
 
 def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarray]]:
-    """Columns (increasing) and values of every sub-table of 1 to `largest` columns, each once."""
+    """Yield columns (increasing) and values of every sub-table of 1 to `largest` columns, each once."""
     sizes = whole.layout.sizes
     largest = min(largest, len(sizes))
     if whole.whole is not None or largest == len(sizes):
         groups: tuple[Columns, ...] = (tuple(range(len(sizes))),)
     else:
         occur = sum(len(part.values) for part in whole.parts)
-        wanted = occur if largest == 2 else occur // 4  # summing up takes no longer than counting
-        groups = column_groups(whole.layout, largest, wanted)
+        cells_wanted = occur if largest == 2 else occur // 4  # summing up takes no longer than counting
+        groups = column_groups(whole.layout, largest, cells_wanted)
     together = min(largest, len(groups))
     cells = [math.prod(sizes[column] for column in group) for group in groups]
     words = _words(whole, groups, cells)
@@ -353,20 +354,20 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
         # large columns first: the branch that sums out the first of them is the one with the most tables below
         order = tuple(sorted(columns, key=lambda column: (-sizes[column], column)))
         group_of = {column: number for number in chosen for column in groups[number]}
-        for found, table in _below(whole.layout, _ordered(whole, chosen, groups, cells, words, order), order, largest):
-            if together == 1 or are_first_with(chosen, {group_of[one] for one in found}):
-                yield tuple(sorted(found)), values_of(table)
+        for below, table in _below(whole.layout, _ordered(whole, chosen, groups, cells, words, order), order, largest):
+            if together == 1 or are_first_with(chosen, {group_of[one] for one in below}):
+                yield tuple(sorted(below)), values_of(table)
 
 
 def with_pairs(table: Counts) -> Lattice:
-    """The marginals of a table of which nearly all pairs of columns will be asked for: these are counted at once.
+    """Return the marginals of a table of which nearly all pairs of columns will be asked for: these are counted at once.
 
     One by one, the pairs of 200 columns with 2 bins take six times as long. Pairs that need more room than is kept, and those
     of a full array, are counted when they are asked for. Of few rows there is no full array: to sum it takes as long as it has
     cells.
     """
-    sizes, few = table.layout.sizes, table.layout.n_cells > _CELLS_A_ROW * len(table)
-    whole = Lattice(table.layout, None, Sparse(table.bins, table.counts)) if few else lattice(table)
+    sizes, is_sparse = table.layout.sizes, table.layout.n_cells > _CELLS_A_ROW * len(table)
+    whole = Lattice(table.layout, None, Sparse(table.bins, table.counts)) if is_sparse else lattice(table)
     cells = (sum(sizes) ** 2 - sum(size**2 for size in sizes)) // 2
     if whole.whole is None and cells <= KEPT_CELLS:
         for columns, values in sub_tables(whole, 2):
@@ -376,14 +377,14 @@ def with_pairs(table: Counts) -> Lattice:
 
 
 def _are_doubles(whole: Lattice) -> bool:
-    """Whether no sum of some of its values is too large for a double."""
+    """Return whether no sum of some of its values is too large for a double."""
     return sum(np.abs(part.values).sum(dtype=float) for part in whole.parts) < 2.0**53
 
 
 def _pairs(
     whole: Lattice, groups: Sequence[Columns], cells: Sequence[int], words: Sequence[Sequence[np.ndarray]]
 ) -> Iterator[tuple[Columns, np.ndarray]]:
-    """The tables of one and two columns, those of columns in different groups all at once.
+    """Yield the tables of one and two columns, those of columns in different groups all at once.
 
     S_g has a line for every bin of every column of a group g, with 1 for the cells that have it. With T the table of the groups
     g and h, as a matrix, S_g T S_h' holds the tables of each column of g with each of h. Doubles are exact here: whole numbers
@@ -392,32 +393,32 @@ def _pairs(
     sizes = whole.layout.sizes
     shapes = [tuple(sizes[column] for column in group) for group in groups]
     lines = [bins_in_cells(shape) for shape in shapes]
-    places = [[slice(end - size, end) for end, size in zip(accumulate(shape), shape, strict=True)] for shape in shapes]
+    lines_of = [[slice(end - size, end) for end, size in zip(accumulate(shape), shape, strict=True)] for shape in shapes]
     for g, h in combinations(range(len(groups)), 2):
         layout = whole.layout.subset(groups[g] + groups[h])
-        both = whole.sums(_codes([words[g], words[h]], [cells[g], cells[h]]), layout).reshape(cells[g], cells[h])
+        joint = whole.sums(_codes([words[g], words[h]], [cells[g], cells[h]]), layout).reshape(cells[g], cells[h])
         for one in [g] * (h == g + 1) + [h] * (g == len(groups) - 2):
-            values = both.sum(axis=1 if one == g else 0)
-            for found, table in _below(whole.layout, values.reshape(shapes[one]), groups[one], 2):
-                yield found, values_of(table)
-        block = (lines[g] @ both.astype(float) @ lines[h].T).astype(np.int64)
+            values = joint.sum(axis=1 if one == g else 0)
+            for columns, table in _below(whole.layout, values.reshape(shapes[one]), groups[one], 2):
+                yield columns, values_of(table)
+        block = (lines[g] @ joint.astype(float) @ lines[h].T).astype(np.int64)
         for (first, rows), (second, others) in product(
-            zip(groups[g], places[g], strict=True), zip(groups[h], places[h], strict=True)
+            zip(groups[g], lines_of[g], strict=True), zip(groups[h], lines_of[h], strict=True)
         ):
             yield (first, second), block[rows, others].ravel()
 
 
 def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iterator[tuple[Columns, Table]]:
-    """All tables of at most `largest` columns that the table is summed up to, each once, along `steps_down`."""
+    """Yield all tables of at most `largest` columns that the table is summed up to, each once, along `steps_down`."""
     branch = [(columns, table)]
     for depth, left in steps_down(len(columns), largest):
-        found = tuple(columns[number] for number in left)
+        chosen = tuple(columns[number] for number in left)
         if depth:
-            before, wider = branch[depth - 1]
+            wider_columns, wider = branch[depth - 1]
             del branch[depth:]
-            branch.append((found, summed_to(layout, found, before, wider)))
+            branch.append((chosen, summed_to(layout, chosen, wider_columns, wider)))
         if len(left) <= largest:
-            yield found, branch[depth][1]
+            yield chosen, branch[depth][1]
 
 
 def _words(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> list[list[np.ndarray]]:
@@ -438,7 +439,7 @@ def _ordered(
     words: Sequence[Sequence[np.ndarray]],
     order: Columns,
 ) -> Table:
-    """The sub-table of the chosen groups of columns, which follow each other, with its axes in another order."""
+    """Return the sub-table of the chosen groups of columns, which follow each other, with its axes in another order."""
     columns = tuple(column for number in chosen for column in groups[number])
     layout = whole.layout.subset(columns)
     if whole.whole is None and (not words or not has_full_array(layout)):

@@ -16,9 +16,8 @@ from synthrelease.data.schema import Transformation
 
 # Rows on the bins of a transformation that still know their own values: those of the atomic cells they were merged from.
 #
-# A bin is as wide as a release needs it; the mean of a column is that of the rows' own values, which the bin does not tell.
-# Of a
-# column that criteria compute with, atomic cells are as narrow as its grid (`Column.step`).
+# A bin is as wide as a release needs it; the mean of a column is that of the rows' own values, which the bin does not tell. Of
+# a column that criteria compute with, atomic cells are as narrow as its grid (`Column.step`).
 
 Found = TypeVar("Found")
 
@@ -39,7 +38,7 @@ class BinnedCounts(Counts):
 
     @classmethod
     def of_atoms(cls, atoms: Counts, transformation: Transformation) -> BinnedCounts:
-        """Rows on atomic cells as rows on the bins of a transformation."""
+        """Return rows on atomic cells as rows on the bins of a transformation."""
         merged = atoms.merge(transformation.layout, transformation.maps)
         table = cls.__new__(cls)
         table.layout, table.counts, table._words, table._bins = merged.layout, merged.counts, merged._words, merged._bins
@@ -47,14 +46,15 @@ class BinnedCounts(Counts):
         return table
 
     def kept(self, key: Hashable, make: Callable[[], Found]) -> Found:
-        """What was made of these rows before under this name, or is made now: a function of the rows and of the name alone."""
+        """Return what was made of these rows before under this name, or is made now: a function of the rows and of the name
+        alone."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
 
 
 def atoms_of(table: Counts, transformation: Transformation) -> Counts:
-    """The atomic cells of the rows of a table on the bins of a transformation.
+    """Return the atomic cells of the rows of a table on the bins of a transformation.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def atoms_of(table: Counts, transformation: Transformation) -> Counts:
 def stacked(
     rows: MemberRows, table: Counts, number: np.ndarray, layout: Layout, bins: Callable[[str, Seat], np.ndarray]
 ) -> Counts:
-    """The rows of all roots of a table.
+    """Return the rows of all roots of a table.
 
     Parameters
     ----------
@@ -78,30 +78,30 @@ def stacked(
     layout : of the rows.
     bins : (n_cells,) the bin of a column in the row of a seat, whatever it is where there is none.
     """
-    there = [number >= max(seat) for seat in rows.seats]
+    filled_by_seat = [number >= max(seat) for seat in rows.seats]
     digits = [
-        np.concatenate([bins(name, seat)[filled] for seat, filled in zip(rows.seats, there, strict=True)])
+        np.concatenate([bins(name, seat)[filled] for seat, filled in zip(rows.seats, filled_by_seat, strict=True)])
         for name in rows.names
     ]
-    return Counts.of(layout, digits, np.concatenate([table.counts[filled] for filled in there]))
+    return Counts.of(layout, digits, np.concatenate([table.counts[filled] for filled in filled_by_seat]))
 
 
 def on_bins(rows: MemberRows, table: Counts, numbers: Mapping[str, Sequence[float | None]]) -> Counts:
-    """The rows of a table on released bins.
+    """Return the rows of a table on released bins.
 
     Parameters
     ----------
     numbers : for each column of the wide record what stands for its bins.
     """
-    place = {name: at for at, name in enumerate(table.layout.columns)}
+    place_of = {name: at for at, name in enumerate(table.layout.columns)}
 
     def bins(name: str, seat: Seat) -> np.ndarray:
-        made = rows.columns(name, seat)
-        digits = [table.digits(place[one]) for one in made]
-        return digits[0] if len(made) == 1 else gaps(numbers, made)[1][digits[0], digits[1]]
+        sources = rows.columns(name, seat)
+        digits = [table.digits(place_of[source]) for source in sources]
+        return digits[0] if len(sources) == 1 else gaps(numbers, sources)[1][digits[0], digits[1]]
 
     sizes = dict(zip(table.layout.columns, table.layout.sizes, strict=True))
-    number = rows.linked.numbers(table.digits(place[rows.linked.size]))
+    number = rows.linked.numbers(table.digits(place_of[rows.linked.size]))
     return stacked(rows, table, number, rows.layout(sizes, numbers), bins)
 
 
@@ -129,11 +129,11 @@ class RowsOnBins:
         return {name: binning.numbers for name, binning in zip(self.wide.schema.names, self.wide.binnings, strict=True)}
 
     def on_bins(self, table: Counts) -> Counts:
-        """The rows of a table on the bins."""
+        """Return the rows of a table on the bins."""
         return on_bins(self.rows, table, self._numbers)
 
     def with_own_values(self, table: Counts) -> Counts:
-        """The rows of a table that knows own values, which they know as well."""
+        """Return the rows of a table that knows own values, which they know as well."""
         if not self.own:
             return self.on_bins(table)
         atoms, maps = atoms_of(table, self.wide), self.wide.maps
@@ -141,14 +141,14 @@ class RowsOnBins:
         size = self.wide.layout.index(self.rows.linked.size)
 
         def bins(name: str, seat: Seat) -> np.ndarray:
-            (made,) = self.rows.columns(name, seat)
-            place = self.wide.layout.index(made)
-            digits = atoms.digits(place)
+            (source,) = self.rows.columns(name, seat)
+            column = self.wide.layout.index(source)
+            digits = atoms.digits(column)
             if name in self.own:
                 return digits
             binning = self.transformation.binning(name)
-            some = np.array([binning.of_atom.index(one) for one in range(len(binning))])
-            return some[maps[place][digits]]
+            some = np.array([binning.of_atom.index(bin_) for bin_ in range(len(binning))])
+            return some[maps[column][digits]]
 
         number = self.rows.linked.numbers(maps[size][atoms.digits(size)])
         return BinnedCounts.of_atoms(stacked(self.rows, atoms, number, layout, bins), self.transformation)

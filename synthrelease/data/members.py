@@ -47,11 +47,11 @@ class MemberRows:
     @cached_property
     def seats(self) -> tuple[Seat, ...]:
         """For every row that a root can make, whose it is."""
-        places = range(1, self.linked.most + 1)
+        slots = range(1, self.linked.most + 1)
         return {
-            "members": tuple((place, place) for place in places),
-            "others": tuple((place, 1) for place in places[1:]),
-            "pairs": tuple(permutations(places, 2)),
+            "members": tuple((slot, slot) for slot in slots),
+            "others": tuple((slot, 1) for slot in slots[1:]),
+            "pairs": tuple(permutations(slots, 2)),
         }[self.of]
 
     @property
@@ -62,70 +62,70 @@ class MemberRows:
     @property
     def known(self) -> list[str]:
         """The names that a column of these rows can have, without differences."""
-        more = {"members": "", "others": FIRST, "pairs": OTHER}[self.of]
+        prefixes = {"members": "", "others": FIRST, "pairs": OTHER}[self.of]
         roots = self.linked.of_roots(self.wide)
         names = [name for name in self.linked.names if name not in roots]
-        return [*names, *(f"{more}{name}" for name in self.linked.names if more), *roots]
+        return [*names, *(f"{prefixes}{name}" for name in self.linked.names if prefixes), *roots]
 
     def unknown(self) -> list[str]:
-        """Those of the names that no column has."""
-        return [one for name in self.names for one in parts_of(name) if self._column(one, self.seats[0]) is None]
+        """Return those of the names that no column has."""
+        return [part for name in self.names for part in parts_of(name) if self._column(part, self.seats[0]) is None]
 
     def columns(self, name: str, seat: Seat) -> list[str]:
-        """The columns of the wide record that a column is made of, one or two, in the row of a seat."""
-        return [found for one in parts_of(name) if (found := self._column(one, seat)) is not None]
+        """Return the columns of the wide record that a column is made of, one or two, in the row of a seat."""
+        return [column for part in parts_of(name) if (column := self._column(part, seat)) is not None]
 
     def _column(self, name: str, seat: Seat) -> str | None:
         if name in self.wide:
             return name
-        prefix = next((each for each in (FIRST, OTHER) if name.startswith(each)), "")
+        prefix = next((start for start in (FIRST, OTHER) if name.startswith(start)), "")
         plain, allowed = name.removeprefix(prefix), {"": True, FIRST: self.of == "others", OTHER: self.of == "pairs"}
         if plain not in self.linked.names or not allowed[prefix]:
             return None
         return slot_name(plain, seat[1] if prefix else seat[0])
 
     def layout(self, sizes: Mapping[str, int], numbers: Mapping[str, Sequence[float | None]]) -> Layout:
-        """The layout of these rows, from the numbers of bins of wide columns, and what stands for these bins."""
-        found = []
+        """Return the layout of these rows, from the numbers of bins of wide columns, and what stands for these bins."""
+        sizes_ = []
         for name in self.names:
-            made = self.columns(name, self.seats[0])
-            found.append(sizes[made[0]] if len(made) == 1 else len(gaps(numbers, made)[0]) + 1)
-        return Layout(columns=self.names, sizes=tuple(found))
+            sources = self.columns(name, self.seats[0])
+            sizes_.append(sizes[sources[0]] if len(sources) == 1 else len(gaps(numbers, sources)[0]) + 1)
+        return Layout(columns=self.names, sizes=tuple(sizes_))
 
     def published(self, columns: Iterable[PublishedColumn]) -> tuple[PublishedColumn, ...]:
-        """The columns of these rows, from those of the wide record."""
-        known = {column.name: column for column in columns}
-        numbers = {name: column.numbers for name, column in known.items()}
-        found = []
+        """Return the columns of these rows, from those of the wide record."""
+        by_name = {column.name: column for column in columns}
+        numbers = {name: column.numbers for name, column in by_name.items()}
+        columns_ = []
         for name in self.names:
-            made = self.columns(name, self.seats[0])
-            column = replace(known[made[0]], name=name)
-            if len(made) == 2:
-                labels, values, missing = labelled_gaps(gaps(numbers, made)[0])
+            sources = self.columns(name, self.seats[0])
+            column = replace(by_name[sources[0]], name=name)
+            if len(sources) == 2:
+                labels, values, missing = labelled_gaps(gaps(numbers, sources)[0])
                 column = replace(column, kind="real", labels=labels, numbers=values, missing=missing)
                 column = replace(column, ordered=True, lower=(), upper=(), categories=(), bounds=None, step=None)
-            found.append(column)
-        return tuple(found)
+            columns_.append(column)
+        return tuple(columns_)
 
 
 def parts_of(name: str) -> tuple[str, ...]:
-    """The one or two columns that are named."""
+    """Return the one or two columns that are named."""
     match = _GAP.fullmatch(name)
     return (name,) if match is None else (match[1], match[2])
 
 
-def gaps(numbers: Mapping[str, Sequence[float | None]], made: Sequence[str]) -> tuple[list[float], np.ndarray]:
-    """The different gaps of the numbers of two columns, increasing, and of each two bins the place of theirs; the next place
-    where a bin has no number."""
-    first, second = (np.array([np.nan if one is None else one for one in numbers[name]], dtype=float) for name in made)
+def gaps(numbers: Mapping[str, Sequence[float | None]], sources: Sequence[str]) -> tuple[list[float], np.ndarray]:
+    """Return the different gaps of the numbers of two columns, increasing, and of each two bins the place of theirs; the next
+    place where a bin has no number."""
+    first, second = (np.array([np.nan if value is None else value for value in numbers[name]], dtype=float) for name in sources)
     every = first[:, None] - second[None, :]
     values = np.unique(every[np.isfinite(every)])
-    places = np.where(np.isfinite(every), np.searchsorted(values, np.nan_to_num(every)), len(values))
-    return values.tolist(), places.astype(np.int64)
+    bins = np.where(np.isfinite(every), np.searchsorted(values, np.nan_to_num(every)), len(values))
+    return values.tolist(), bins.astype(np.int64)
 
 
 def labelled_gaps(values: Sequence[float]) -> tuple[tuple[str, ...], tuple[float | None, ...], int]:
-    """The labels of gaps, what stands for each, and the place of the bin without a number."""
+    """Return the labels of gaps, what stands for each, and the place of the bin without a number."""
     return (*(f"{value:.10g}" for value in values), _MISSING), (*values, None), len(values)
 
 
@@ -134,10 +134,10 @@ def rows_transformation(rows: MemberRows, wide: Transformation) -> Transformatio
     numbers = {name: binning.numbers for name, binning in zip(wide.schema.names, wide.binnings, strict=True)}
     columns, binnings = list[Column](), list[Binning]()
     for name in rows.names:
-        made = rows.columns(name, rows.seats[0])
-        column, binning = wide.schema[made[0]], wide.binning(made[0])
-        if len(made) == 2:
-            labels, values, missing = labelled_gaps(gaps(numbers, made)[0])
+        sources = rows.columns(name, rows.seats[0])
+        column, binning = wide.schema[sources[0]], wide.binning(sources[0])
+        if len(sources) == 2:
+            labels, values, missing = labelled_gaps(gaps(numbers, sources)[0])
             of_atom = tuple(range(len(labels)))
             binning = Binning(name=binning.name, labels=labels, numbers=values, of_atom=of_atom, missing=missing)
             column = replace(column, kind="real", ordered=True, edges=(), atoms=binning, alternatives={binning.name: binning})

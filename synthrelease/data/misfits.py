@@ -43,7 +43,7 @@ MEND = (
 
 
 def forbidden_kinds(column: Column) -> Iterator[int]:
-    """What must not occur in a column; the other rows without a bin are left out."""
+    """Yield what must not occur in a column; the other rows without a bin are left out."""
     if column.missing == "error":
         yield MISSING
         yield WRONG
@@ -52,26 +52,26 @@ def forbidden_kinds(column: Column) -> Iterator[int]:
 
 
 def sentences(columns: Sequence[Column], decimal: str) -> dict[tuple[int, int], str]:
-    """What to tell of each column, by its place, where some value is of each kind."""
+    """Return what to tell of each column, by its place, where some value is of each kind."""
     kinds = (MISSING, OUTSIDE, WRONG)
-    return {(place, kind): _sentence(column, kind, decimal) for place, column in enumerate(columns) for kind in kinds}
+    return {(index, kind): _sentence(column, kind, decimal) for index, column in enumerate(columns) for kind in kinds}
 
 
 def _sentence(column: Column, kind: int, decimal: str) -> str:
     if kind == MISSING:
-        expected, found = "a value in every row", "missing values"
+        expected, instead = "a value in every row", "missing values"
     elif column.kind == "category":
-        expected, found = f"one of the categories {listing(column.values)}", "something else"
+        expected, instead = f"one of the categories {listing(column.values)}", "something else"
     elif kind == OUTSIDE and column.bounds is not None:
-        expected, found = "values within the public bounds {:.15g} to {:.15g}".format(*column.bounds), "other values"
+        expected, instead = "values within the public bounds {:.15g} to {:.15g}".format(*column.bounds), "other values"
     elif column.dates is not None:
         examples = dict.fromkeys(dates.example for dates in (column.dates, column.minus_dates) if dates is not None)
-        expected, found = f"dates such as {' and '.join(examples)}", "something else"
+        expected, instead = f"dates such as {' and '.join(examples)}", "something else"
     else:
         numbers = "whole numbers such as 12" if column.kind == "integer" else f"numbers such as 1{decimal}5"
-        expected, found = numbers, "something else"
-    place = f"columns {listing(column.sources)}" if column.minus else f"column {column.source!r}"
-    return f"{place}: expected {expected}, found {found}."
+        expected, instead = numbers, "something else"
+    where = f"columns {listing(column.sources)}" if column.minus else f"column {column.source!r}"
+    return f"{where}: expected {expected}, found {instead}."
 
 
 # Which columns are read of roots and of their members: one of members once for all slots where it has the same atomic bins.
@@ -95,29 +95,29 @@ class ReadColumns:
     @classmethod
     def of(cls, schema: Schema, linked: Linked) -> ReadColumns:
         """Of the schema of a wide record."""
-        columns, known, places = list[Column](), list[Column](), list[tuple[int, ...]]()
+        columns, plain_columns, positions = list[Column](), list[Column](), list[tuple[int, ...]]()
         for slot in linked.slots:
             plain = [_but_for_names(schema[name]) for name in slot]
-            for name, one in zip(slot, plain, strict=True):
-                if one not in known:
+            for name, column in zip(slot, plain, strict=True):
+                if column not in plain_columns:
                     columns.append(schema[name])
-                    known.append(one)
-            places.append(tuple(map(known.index, plain)))
+                    plain_columns.append(column)
+            positions.append(tuple(map(plain_columns.index, plain)))
         roots = tuple(schema[name] for name in linked.of_roots(schema.names) if name != linked.size)
-        return cls(of_roots=Schema(columns=roots), of_members=Schema(columns=tuple(columns)), places=tuple(places))
+        return cls(of_roots=Schema(columns=roots), of_members=Schema(columns=tuple(columns)), places=tuple(positions))
 
 
 def dates_in(schema: Schema, source: str) -> DateFormat | None:
-    """How the dates of a column of the file are written, where the specification says so."""
+    """Return how the dates of a column of the file are written, where the specification says so."""
     dated = [column for column in schema.columns if source in column.sources and column.dates is not None]
     return next((column.dates if column.source == source else column.minus_dates for column in dated), None)
 
 
 def _but_for_names(column: Column) -> Column:
-    """All that a column is but for its names: two of slots with the same of it give every text the same bin."""
+    """Return all that a column is but for its names: two of slots with the same of it give every text the same bin."""
     return replace(column, name="", description="", alternatives={})
 
 
 def needed_columns(schema: Schema) -> list[str]:
-    """The columns of the file that a schema reads."""
+    """Return the columns of the file that a schema reads."""
     return list(dict.fromkeys(name for column in schema.columns for name in column.sources))

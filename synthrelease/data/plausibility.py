@@ -22,6 +22,7 @@ import numpy as np
 from synthrelease.data.counts import Counts, number_of_marks
 from synthrelease.data.layout import Layout, MarksCounted
 from synthrelease.data.linked import Linked
+from synthrelease.data.marginals import spread_out
 from synthrelease.data.rules import (
     Comparison,
     Count,
@@ -62,8 +63,8 @@ class AllowedCells:
 
     def __init__(self, forbidden: np.ndarray):
         self._forbidden, shape = forbidden, forbidden.shape
-        few = (axes for axes in range(forbidden.ndim) if np.prod(shape[axes:], dtype=float) <= _BLOCK)
-        self._leading = next(few, forbidden.ndim - 1)
+        leading = (axes for axes in range(forbidden.ndim) if np.prod(shape[axes:], dtype=float) <= _BLOCK)
+        self._leading = next(leading, forbidden.ndim - 1)
         free = [block.size - np.count_nonzero(block) for _, block in self._blocks()]
         self._ends = np.cumsum(free, dtype=np.int64)
 
@@ -72,19 +73,19 @@ class AllowedCells:
 
     def __getitem__(self, places: np.ndarray) -> np.ndarray:
         order = np.argsort(places, kind="stable")
-        wanted = places[order]
-        starts = np.searchsorted(wanted, np.concatenate([[0], self._ends]))
-        found = np.zeros((len(places), self._forbidden.ndim), dtype=np.int64)
+        sorted_places = places[order]
+        starts = np.searchsorted(sorted_places, np.concatenate([[0], self._ends]))
+        cells_found = np.zeros((len(places), self._forbidden.ndim), dtype=np.int64)
         for number, (leading, block) in enumerate(self._blocks()):
-            own = slice(starts[number], starts[number + 1])
-            if own.start == own.stop:
+            in_block = slice(starts[number], starts[number + 1])
+            if in_block.start == in_block.stop:
                 continue
-            before = self._ends[number - 1] if number else 0
-            cells = np.flatnonzero(~block)[wanted[own] - before]
-            found[order[own], : self._leading] = leading
+            offset = self._ends[number - 1] if number else 0
+            cells = np.flatnonzero(~block)[sorted_places[in_block] - offset]
+            cells_found[order[in_block], : self._leading] = leading
             for axis, bins in enumerate(np.unravel_index(cells, block.shape), start=self._leading):
-                found[order[own], axis] = bins
-        return found
+                cells_found[order[in_block], axis] = bins
+        return cells_found
 
     def _blocks(self) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
         """Parts of the mask in order, each with the indices of its place."""
@@ -158,14 +159,14 @@ class Plausibility:
         of_columns: dict[tuple[int, ...], Mask] = {}
         for group in joined:
             mask = _mask_of(group, columns)
-            before = of_columns.get(mask.columns)
-            forbidden = mask.forbidden if before is None else before.forbidden | mask.forbidden
+            earlier = of_columns.get(mask.columns)
+            forbidden = mask.forbidden if earlier is None else earlier.forbidden | mask.forbidden
             of_columns[mask.columns] = Mask(columns=mask.columns, forbidden=forbidden)
         records = tuple(RecordRule.of(rule, columns) for rule in alone)
         return cls(layout=layout, masks=tuple(of_columns.values()), records=records)
 
     def merge(self, transformation: Transformation) -> Plausibility:
-        """The masks over the bins of a transformation: forbidden where every atomic combination in the cell is."""
+        """Return the masks over the bins of a transformation: forbidden where every atomic combination in the cell is."""
         masks = []
         for mask in self.masks:
             allowed = ~mask.forbidden
@@ -186,7 +187,7 @@ class Plausibility:
         return Plausibility(layout=transformation.layout, masks=tuple(masks), records=records)
 
     def forbidden(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """(n,) True where the cell with these bin indices (one array per column) is implausible."""
+        """Return (n,) True where the cell with these bin indices (one array per column) is implausible."""
         bad = np.zeros(len(digits[0]), dtype=bool)
         for mask in self.masks:
             bad |= mask.forbidden[tuple(digits[column] for column in mask.columns)]
@@ -195,7 +196,7 @@ class Plausibility:
         return bad
 
     def filter(self, table: Counts) -> Counts:
-        """The rows of a table that are plausible."""
+        """Return the rows of a table that are plausible."""
         return table.keep(~self.forbidden(table.bins)) if self.masks or self.records else table
 
     def drawn_from(self) -> list[tuple[tuple[int, ...], AllowedCells | np.ndarray]]:
@@ -204,53 +205,52 @@ class Plausibility:
         `follow` makes rows of them: where rows are roots with members, these are combinations that a member who is there can
         have.
         """
-        found: list[tuple[tuple[int, ...], AllowedCells | np.ndarray]] = []
+        drawn: list[tuple[tuple[int, ...], AllowedCells | np.ndarray]] = []
         for mask in self.masks:
             needed = [self.linked is not None and self.layout.columns[column] in self.linked.needed for column in mask.columns]
-            there = tuple(slice(-1) if each else slice(None) for each in needed)  # the last bin is that of an empty slot
-            found.append((mask.columns, AllowedCells(mask.forbidden[there])))
-        tied = {column for columns, _ in found for column in columns}
+            present = tuple(
+                slice(-1) if is_needed else slice(None) for is_needed in needed
+            )  # the last bin is that of an empty slot
+            drawn.append((mask.columns, AllowedCells(mask.forbidden[present])))
+        tied = {column for columns, _ in drawn for column in columns}
         for column, (name, size) in enumerate(zip(self.layout.columns, self.layout.sizes, strict=True)):
             if column not in tied:
                 most = size - 1 if self.linked is not None and name in self.linked.needed else size
-                found.append(((column,), np.arange(most)[:, None]))
-        return found
+                drawn.append(((column,), np.arange(most)[:, None]))
+        return drawn
 
     def follow(self, digits: list[np.ndarray]) -> None:
         """Of rows that were put together from such combinations, set the bins that follow from others: slots without a member
         are empty, and numbers of marks are those of the row."""
         if self.linked is not None:
             self.linked.empty(self.layout.columns, self.layout.sizes, digits)
-        for one in self.counted:
-            digits[one.column] = number_of_marks(one, digits)
+        for counted in self.counted:
+            digits[counted.column] = number_of_marks(counted, digits)
 
     def structural_zeros(self, columns: Sequence[int]) -> np.ndarray:
-        """Boolean array over the bins of `columns` (in that order): the cells that the rules alone exclude."""
+        """Return boolean array over the bins of `columns` (in that order): the cells that the rules alone exclude."""
         shape = tuple(self.layout.sizes[column] for column in columns)
         zeros = np.zeros(shape, dtype=bool)
         for mask in self.masks:
             if set(mask.columns) <= set(columns):
-                axes = [list(columns).index(column) for column in mask.columns]
-                order = np.argsort(axes)
-                view = mask.forbidden.transpose(order)
-                zeros |= view.reshape([shape[axis] if axis in axes else 1 for axis in range(len(shape))])
+                zeros |= spread_out(mask.forbidden, mask.columns, columns, shape)
         return zeros
 
     def home_of(self, upper: int, lower: int) -> np.ndarray | None:
-        """(bins of `lower`,) the one bin of `upper` that the rules alone leave each; None where they leave a choice."""
+        """Return the (bins of `lower`,) one bin of `upper` that the rules alone leave each; None where they leave a choice."""
         possible = ~self.structural_zeros((upper, lower))
         return None if (possible.sum(axis=0) != 1).any() else possible.argmax(axis=0)
 
 
 def _has_mask(rule: Rule, columns: Sequence[Column]) -> bool:
-    """Whether a rule counts nothing, and a mask of it is not too large."""
-    named = columns_of(rule)
-    cells = math.prod(len(column.atoms) for column in columns if column.name in named)
+    """Return whether a rule counts nothing, and a mask of it is not too large."""
+    names = columns_of(rule)
+    cells = math.prod(len(column.atoms) for column in columns if column.name in names)
     return cells <= MAX_MASK_CELLS and not any(isinstance(part, Count) for part in of_records(rule))
 
 
 def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
-    """One mask of some rules, over the atomic bins of all their columns."""
+    """Return one mask of some rules, over the atomic bins of all their columns."""
     names = set[str]().union(*map(columns_of, rules))
     chosen = [i for i, column in enumerate(columns) if column.name in names]
     shape = tuple(len(columns[i].atoms) for i in chosen)
@@ -278,19 +278,19 @@ def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
 
 
 def _uneven(rule: Rule, columns: Sequence[Column]) -> set[str]:
-    """The columns of a rule in which it treats atoms of one bin differently, in some alternative."""
-    mask, found = _mask_of([rule], columns), set()
+    """Return the columns of a rule in which it treats atoms of one bin differently, in some alternative."""
+    mask, uneven = _mask_of([rule], columns), set()
     for axis, column in enumerate(mask.columns):
         by_atom = np.moveaxis(mask.forbidden, axis, 0)
         for binning in columns[column].alternatives.values():
             first = np.unique(binning.of_atom, return_index=True)[1]
             if not np.array_equal(by_atom, by_atom[first[list(binning.of_atom)]]):
-                found.add(columns[column].name)
-    return found
+                uneven.add(columns[column].name)
+    return uneven
 
 
 def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[str]]]]:
-    """Groups of rules linked by shared columns."""
+    """Return groups of rules linked by shared columns."""
     groups: list[tuple[set[str], list[tuple[Rule, set[str]]]]] = []
     for rule, names in rules:
         linked = [group for group in groups if group[0] & names]
@@ -301,8 +301,8 @@ def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[
 
 
 def _along(values: np.ndarray, axis: int, n_axes: int) -> np.ndarray:
-    """Values of the bins of one column, as an array that broadcasts to a mask."""
-    return values.reshape([-1 if each == axis else 1 for each in range(n_axes)])
+    """Return values of the bins of one column, as an array that broadcasts to a mask."""
+    return values.reshape([-1 if other == axis else 1 for other in range(n_axes)])
 
 
 # Plausible rows that are no record of anybody: what a table is filled up with that has too few.
@@ -329,7 +329,7 @@ class FillerRows:
                 raise RuleError("rules that leave some row possible", f"none among {_TRIED:,} rows of a public sequence")
 
     def first(self, size: int) -> Counts:
-        """The first rows of the sequence, as counts."""
+        """Return the first rows of the sequence, as counts."""
         places = np.arange(size)
         return Counts.of(self.layout, self._digits(places if self._kept is None else self._kept[places % len(self._kept)]))
 

@@ -53,8 +53,8 @@ class QuestionWords:
     @property
     def columns(self) -> tuple[str, ...]:
         """Those that it names outside of conditions."""
-        named = ("" if self.kind == "share" else self.head, self.by, *(name.strip() for name in self.on.split(",")))
-        return tuple(name for name in named if name)
+        columns = ("" if self.kind == "share" else self.head, self.by, *(name.strip() for name in self.on.split(",")))
+        return tuple(name for name in columns if name)
 
 
 def split_question(text: str) -> QuestionWords:
@@ -76,13 +76,14 @@ def split_question(text: str) -> QuestionWords:
 
 
 def is_question(text: str) -> bool:
-    """Whether a text is a question in these words, and not a condition on a column that is called like one of them."""
+    """Return whether a text is a question in these words, and not a condition on a column that is called like one of them."""
     word, _, rest = text.strip().partition(" ")
     return word.lower().removesuffix("s") in get_args(Kind) and not _COMPARED.match(rest)
 
 
 def _two_groups(parts: dict[str, str], text: str) -> tuple[str, str]:
-    """The groups before and after "against"; the second one may leave out the column of the first one, or be the rest."""
+    """Return the groups before and after "against"; the second one may leave out the column of the first one, or be
+    the rest."""
     if list(parts)[:2] != [":", "against"] or "by" in parts:
         raise InputError(
             f"{cut(text, 200)!r}: expected two groups as in 'share CONDITION: CONDITION against CONDITION [where CONDITION]' "
@@ -95,8 +96,8 @@ def _two_groups(parts: dict[str, str], text: str) -> tuple[str, str]:
         return first, second
     tokens = _TOKEN.findall(first)
     if not _COMPARED.match("".join(tokens[1:])) or {"and", "or", "not"} & set(tokens):
-        found = f"{cut(second, 60)!r} after {cut(first, 60)!r}, which is no single comparison"
-        raise InputError(f"{cut(text, 200)!r}: expected a column after 'against', found {found}.")
+        instead = f"{cut(second, 60)!r} after {cut(first, 60)!r}, which is no single comparison"
+        raise InputError(f"{cut(text, 200)!r}: expected a column after 'against', found {instead}.")
     return first, f"{tokens[0]} {second}"
 
 
@@ -113,18 +114,18 @@ def _kind(word: str, text: str) -> Kind:
 
 
 def _parts(rest: str, words: tuple[str, ...], text: str) -> tuple[str, dict[str, str]]:
-    """What stands before the words, and after each of them; quoted text is left whole."""
-    found: dict[str, str] = {}
+    """Return what stands before the words, and after each of them; quoted text is left whole."""
+    parts: dict[str, str] = {}
     at, word = "", ""
     for token in _TOKEN.findall(rest):
         if token not in words:
             at += token
             continue
-        found[word], word, at = at.strip(), token, ""
-        if word in found:
+        parts[word], word, at = at.strip(), token, ""
+        if word in parts:
             raise InputError(f"{cut(text, 200)!r}: expected {word!r} once, found it twice.")
-    found[word] = at.strip()
-    empty = [name for name, part in found.items() if name and not part]
+    parts[word] = at.strip()
+    empty = [name for name, part in parts.items() if name and not part]
     if empty:
         raise InputError(f"{cut(text, 200)!r}: expected something after {empty[0]!r}, found nothing.")
-    return found.pop(""), found
+    return parts.pop(""), parts

@@ -22,7 +22,8 @@ from __future__ import annotations
 import math
 import operator as op
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,9 +32,10 @@ import numpy as np
 from synthrelease.data.schema import Column, Transformation
 from synthrelease.errors import Unexpected, closest, cut, listing
 
-HOLDS: Mapping[str, Callable[[float, float], bool]] = {
+HOLDS: Mapping[str, Callable[[typing.Any, typing.Any], typing.Any]] = {
     "<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge, "==": op.eq, "!=": op.ne,
 }  # fmt: skip
+"""Of numbers, and of arrays cell by cell."""
 OPERATORS = tuple(HOLDS)
 MAX_DEPTH = 100
 LARGEST = 1e15
@@ -146,8 +148,8 @@ class _Parser:
             match = _TOKEN.match(text, position)
             if not match:
                 rest = text[position:].strip()
-                shown = rest if len(rest) <= 20 else rest[:17] + "..."
-                raise RuleError("a column, an operator or a value", repr(shown))
+                excerpt = rest if len(rest) <= 20 else rest[:17] + "..."
+                raise RuleError("a column, an operator or a value", repr(excerpt))
             symbol, number, single, double, word, sign = match.groups()
             quoted = single if single is not None else double
             kind = "symbol" if symbol or sign else "number" if number else "text" if quoted is not None else "word"
@@ -166,17 +168,17 @@ class _Parser:
         return self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
 
     def _found(self) -> str:
-        """The next token for a message."""
+        """Return the next token for a message."""
         kind, text = self._peek()
         text = cut(text, 60)
         return "the end of the rule" if kind == "end" else f"the text {text!r}" if kind == "text" else repr(text)
 
     def _take(self, expected: str, kind: str | None = None, text: str | None = None) -> str:
-        found = self._peek()
-        if (kind and found[0] != kind) or (text and found[1] != text) or found[0] == "end":
+        token = self._peek()
+        if (kind and token[0] != kind) or (text and token[1] != text) or token[0] == "end":
             raise RuleError(expected, self._found())
         self.at += 1
-        return found[1]
+        return token[1]
 
     def _accept(self, text: str) -> bool:
         if self._peek() in (("word", text), ("symbol", text)):
@@ -184,17 +186,19 @@ class _Parser:
             return True
         return False
 
+    def _separated(self, by: str, part: Callable[[], Rule]) -> tuple[Rule, ...]:
+        parts = [part()]
+        while self._accept(by):
+            parts.append(part())
+        return tuple(parts)
+
     def _any(self) -> Rule:
-        parts = [self._all()]
-        while self._accept("or"):
-            parts.append(self._all())
-        return parts[0] if len(parts) == 1 else Any(tuple(parts))
+        parts = self._separated("or", self._all)
+        return parts[0] if len(parts) == 1 else Any(parts)
 
     def _all(self) -> Rule:
-        parts = [self._not()]
-        while self._accept("and"):
-            parts.append(self._not())
-        return parts[0] if len(parts) == 1 else All(tuple(parts))
+        parts = self._separated("and", self._not)
+        return parts[0] if len(parts) == 1 else All(parts)
 
     def _not(self) -> Rule:
         self.depth += 1
@@ -219,11 +223,9 @@ class _Parser:
             raise RuleError(f"a column ({listing(self.columns)})", repr(cut(name, 60)), closest(name, self.columns))
         if self._accept("in"):
             self._take("'['", "symbol", "[")
-            parts = [self._compare(name, "==", written="in")]
-            while self._accept(","):
-                parts.append(self._compare(name, "==", written="in"))
+            parts = self._separated(",", lambda: self._compare(name, "==", as_written="in"))
             self._take("']'", "symbol", "]")
-            return Any(tuple(parts))
+            return Any(parts)
         if self._accept("is"):
             return self._is_missing(name)
         operator = self._peek()[1]
@@ -235,21 +237,19 @@ class _Parser:
             self._check_whole(name)
             other, more = self._sum()
             return self._decides(Gap(name, operator, other, more), self._bounds(name))
-        return self._compare(name, operator, written=operator)
+        return self._compare(name, operator, as_written=operator)
 
     def _count(self) -> Rule:
-        parts = [self._any()]
-        while self._accept(","):
-            parts.append(self._any())
+        parts = self._separated(",", self._any)
         self._take("')' or ',' in count(...)", "symbol", ")")
         operator = self._take(f"one of {' '.join(OPERATORS)} after count(...)", "symbol")
         if operator not in OPERATORS:
             raise RuleError(f"one of {' '.join(OPERATORS)} after count(...)", repr(operator))
         other, more = self._sum() if self._peek()[0] == "word" else (None, float(self._take("a number or a column", "number")))
-        return self._decides(Count(tuple(parts), operator, other, more), (0, len(parts)))
+        return self._decides(Count(parts, operator, other, more), (0, len(parts)))
 
     def _sum(self) -> tuple[str, float]:
-        """A column, and what is added to it."""
+        """Return a column, and what is added to it."""
         name = self._take("a column name", "word")
         if name == "count" and self._peek() == ("symbol", "("):
             raise RuleError("count(...) before the comparison, not behind it", "'count('")
@@ -274,13 +274,13 @@ class _Parser:
         return self.columns[name].bounds or (0, 0)
 
     def _decides(self, part: Gap | Count, bounds: tuple[float, float]) -> Rule:
-        """The part, where some values of its columns meet it and others do not."""
-        least, most = (0.0, 0.0) if part.other is None else self._bounds(part.other)
-        low, high = bounds[0] - most - part.more, bounds[1] - least - part.more
+        """Return the part, where some values of its columns meet it and others do not."""
+        lowest, highest = (0.0, 0.0) if part.other is None else self._bounds(part.other)
+        low, high = bounds[0] - highest - part.more, bounds[1] - lowest - part.more
         signs = [sign for sign, occurs in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if occurs]
         if len({HOLDS[part.operator](sign, 0) for sign in signs}) < 2:
-            found = f"'{part.operator} {'' if part.other is None else f'{part.other} + '}{part.more:.15g}'"
-            raise RuleError("a comparison that some values within the bounds meet and others do not", found)
+            instead = f"'{part.operator} {'' if part.other is None else f'{part.other} + '}{part.more:.15g}'"
+            raise RuleError("a comparison that some values within the bounds meet and others do not", instead)
         return part
 
     def _is_missing(self, name: str) -> Rule:
@@ -288,21 +288,23 @@ class _Parser:
         self._take("'missing' after 'is'", "word", "missing")
         if not self.columns[name].missing:
             raise RuleError("a column with missing = 'bin' before 'is missing'", repr(name))
-        found = Comparison(name, IS_MISSING, "")
-        return Not(found) if negated else found
+        comparison = Comparison(name, IS_MISSING, "")
+        return Not(comparison) if negated else comparison
 
-    def _compare(self, name: str, operator: str, written: str) -> Comparison:
+    def _compare(self, name: str, operator: str, as_written: str) -> Comparison:
         domain = self.columns[name]
         if domain.kind == "category":
             if operator not in ("==", "!="):
-                raise RuleError(f"== or != or in for the categories of {name!r}", repr(written))
+                raise RuleError(f"== or != or in for the categories of {name!r}", repr(as_written))
             label = self._take(f"a category of {name!r} in quotes", "text")
-            known = domain.categories
-            if known and label not in domain.labels:
-                raise RuleError(f"a category of {name!r} ({listing(known)})", repr(cut(label, 60)), closest(label, known))
+            categories = domain.categories
+            if categories and label not in domain.labels:
+                raise RuleError(
+                    f"a category of {name!r} ({listing(categories)})", repr(cut(label, 60)), closest(label, categories)
+                )
             return Comparison(name, operator, label)
         if domain.kind == "real" and operator not in ("<", ">="):
-            raise RuleError(f"< or >= for the real numbers of {name!r}", repr(written))
+            raise RuleError(f"< or >= for the real numbers of {name!r}", repr(as_written))
         text = self._take(f"a number to compare {name!r} with", "number")
         number = float(text)
         if not abs(number) <= LARGEST:
@@ -317,37 +319,38 @@ class _Parser:
         return comparison
 
 
-def comparisons(rule: Rule) -> Iterable[Comparison]:
-    """All comparisons of a column with a value in a rule."""
-    if isinstance(rule, Comparison):
-        yield rule
-    elif not isinstance(rule, Gap):
+def walk(rule: Rule, *, into_counts: bool = True) -> Iterator[Rule]:
+    """Yield a rule and all its parts; those of counts where these are gone into."""
+    yield rule
+    if not isinstance(rule, Comparison | Gap | Count) or (into_counts and isinstance(rule, Count)):
         for part in (rule.part,) if isinstance(rule, Not) else rule.parts:
-            yield from comparisons(part)
+            yield from walk(part, into_counts=into_counts)
 
 
-def of_records(rule: Rule) -> Iterable[Gap | Count]:
-    """What in a rule compares a column with another one, or counts."""
-    if isinstance(rule, Gap | Count):
-        yield rule
-    if not isinstance(rule, Gap | Comparison):
-        for part in (rule.part,) if isinstance(rule, Not) else rule.parts:
-            yield from of_records(part)
+def comparisons(rule: Rule) -> Iterator[Comparison]:
+    """Yield all comparisons of a column with a value in a rule."""
+    return (part for part in walk(rule) if isinstance(part, Comparison))
+
+
+def of_records(rule: Rule) -> Iterator[Gap | Count]:
+    """Yield what in a rule compares a column with another one, or counts."""
+    return (part for part in walk(rule) if isinstance(part, Gap | Count))
 
 
 def by_number(rule: Rule) -> set[str]:
-    """The columns of which a rule looks at every whole number."""
-    found = {part.other for part in of_records(rule) if part.other is not None}
-    return found | {part.column for part in of_records(rule) if isinstance(part, Gap)}
+    """Return the columns of which a rule looks at every whole number."""
+    compared_with = {part.other for part in of_records(rule) if part.other is not None}
+    return compared_with | {part.column for part in of_records(rule) if isinstance(part, Gap)}
 
 
 def columns_of(rule: Rule) -> set[str]:
-    """The columns that a rule names."""
+    """Return the columns that a rule names."""
     return {part.column for part in comparisons(rule)} | by_number(rule)
 
 
 def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers: bool) -> set[float]:
-    """Inner edges that the atomic bins of a numeric column need so that every bin is wholly inside or outside the rule."""
+    """Return inner edges that the atomic bins of a numeric column need so that every bin is wholly inside or outside
+    the rule."""
     if column in by_number(rule):
         return set(map(float, range(math.ceil(bounds[0]) + 1, math.floor(bounds[1]) + 1)))
     return {
@@ -360,12 +363,12 @@ def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers
 
 
 def _divides(part: Comparison, bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
-    """Whether the comparison is true for some of the values within the bounds and false for others."""
+    """Return whether the comparison is true for some of the values within the bounds and false for others."""
     return any(bounds[0] < edge <= bounds[1] for edge in _edges(part, whole_numbers))
 
 
 def _edges(part: Comparison, whole_numbers: bool) -> set[float]:
-    """Where the comparison changes between true and false."""
+    """Return where the comparison changes between true and false."""
     if isinstance(part.value, str):
         return set()
     if not whole_numbers:
@@ -378,36 +381,35 @@ def _edges(part: Comparison, whole_numbers: bool) -> set[float]:
 
 # What a rule says of bins and of whole records: true, false, or, where a value is missing, neither.
 #
-# Of atomic bins each comparison is decided. On coarser ones it is true where it is for all that a bin holds, false where it
-# is
+# Of atomic bins each comparison is decided. On coarser ones it is true where it is for all that a bin holds, false where it is
 # for none, and else unknown. So what is true of a coarse record is true of every record in it; the converse need not be.
 
 Said = tuple[np.ndarray, np.ndarray]
 """Where a rule is true, and where it is false; elsewhere it is unknown."""
+Bins = Mapping[int, np.ndarray] | Sequence[np.ndarray]
+"""The bins of records, by the places of columns."""
 Range = tuple[np.ndarray, np.ndarray]
 """The lowest and the highest number; NaN where there is none."""
-_OPERATORS = {
-    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
-}  # fmt: skip
+_NOTHING: Range = (np.zeros(()), np.zeros(()))
 
 
 def said(rule: Rule, leaf: Callable[[Comparison | Gap | Count], Said]) -> Said:
-    """What a rule says, from what its parts without `and`, `or` and `not` say."""
+    """Return what a rule says, from what its parts without `and`, `or` and `not` say."""
     if isinstance(rule, Not):
         true, false = said(rule.part, leaf)
         return false, true
     if isinstance(rule, All | Any):
-        parts = [said(part, leaf) for part in rule.parts]
-        true_parts = np.broadcast_arrays(*[true for true, _ in parts])
-        false_parts = np.broadcast_arrays(*[false for _, false in parts])
-        if isinstance(rule, All):
-            return np.logical_and.reduce(true_parts), np.logical_or.reduce(false_parts)
-        return np.logical_or.reduce(true_parts), np.logical_and.reduce(false_parts)
+        of_true, of_false = (np.logical_and, np.logical_or) if isinstance(rule, All) else (np.logical_or, np.logical_and)
+        true, false = said(rule.parts[0], leaf)
+        for part in rule.parts[1:]:  # one at a time, so that memory does not grow with their number
+            true_part, false_part = said(part, leaf)
+            true, false = of_true(true, true_part), of_false(false, false_part)
+        return true, false
     return leaf(rule)
 
 
 def of_atoms(part: Comparison, column: Column) -> Said:
-    """(n_atoms,) what a comparison says of each atomic bin."""
+    """Return (n_atoms,) what a comparison says of each atomic bin."""
     present = np.arange(len(column.atoms)) < column.atoms.present
     if part.operator == IS_MISSING:
         return ~present, present
@@ -417,34 +419,35 @@ def of_atoms(part: Comparison, column: Column) -> Said:
 
 
 def _met(rule: Comparison, column: Column) -> np.ndarray:
-    """(n_present,) whether a comparison is true for the values of each atomic bin, the missing one apart."""
+    """Return (n_present,) whether a comparison is true for the values of each atomic bin, the missing one apart."""
     if isinstance(rule.value, str):
         same = np.zeros(column.atoms.present, dtype=bool)
-        place = column.atoms.places.get(rule.value, len(same))
-        same[place : place + 1] = True  # none of them where it is no label, or that of the missing bin
+        atom = column.atoms.places.get(rule.value, len(same))
+        same[atom : atom + 1] = True  # none of them where it is no label, or that of the missing bin
         return same if rule.operator == "==" else ~same
     # every limit is an edge, so an atomic bin satisfies the comparison just when its lowest value does
     lowest = (column.bounds or (-math.inf, math.inf))[0]
-    return _OPERATORS[rule.operator](np.array([lowest, *column.edges]), rule.value)
+    return np.asarray(HOLDS[rule.operator](np.array([lowest, *column.edges]), rule.value))
 
 
 def numbers_of(column: Column) -> np.ndarray:
-    """(n_atoms,) the whole number that each atomic bin of a column stands for that a rule compares with another one; NaN for
-    the bin of missing values."""
+    """Return the (n_atoms,) whole number that each atomic bin of a column stands for that a rule compares with another one; NaN
+    for the bin of missing values."""
     lowest = (column.bounds or (-math.inf, math.inf))[0]
-    found = np.full(len(column.atoms), np.nan)
-    found[: column.atoms.present] = [lowest, *column.edges]
-    return found
+    numbers = np.full(len(column.atoms), np.nan)
+    numbers[: column.atoms.present] = [lowest, *column.edges]
+    return numbers
 
 
 def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Said:
-    """What `difference operator 0` says of differences between a lowest and a highest one; NaN is neither true nor false."""
+    """Return what `difference operator 0` says of differences between a lowest and a highest one; NaN is neither true nor
+    false."""
     if operator in ("==", "!="):
         same, other = (low == 0) & (high == 0), (low > 0) | (high < 0)
         return (same, other) if operator == "==" else (other, same)
     strict, weak = (high, low) if operator in ("<", "<=") else (low, high)
     against = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}[operator]
-    return _OPERATORS[operator](strict, 0), _OPERATORS[against](weak, 0)
+    return HOLDS[operator](strict, 0), HOLDS[against](weak, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -465,29 +468,29 @@ class RecordRule:
 
     @classmethod
     def of(cls, rule: Rule, columns: Sequence[Column]) -> RecordRule:
-        """A rule on atomic bins."""
-        known, places = {column.name: column for column in columns}, {column.name: at for at, column in enumerate(columns)}
-        named = columns_of(rule)
+        """Return a rule on atomic bins."""
+        by_name, place_of = {column.name: column for column in columns}, {column.name: at for at, column in enumerate(columns)}
+        names = columns_of(rule)
         return cls(
             rule=rule,
-            places={name: places[name] for name in named},
-            of_bins={part: of_atoms(part, known[part.column]) for part in comparisons(rule)},
-            ranges={name: (numbers_of(known[name]),) * 2 for name in named if known[name].kind == "integer"},
+            places={name: place_of[name] for name in names},
+            of_bins={part: of_atoms(part, by_name[part.column]) for part in comparisons(rule)},
+            ranges={name: (numbers_of(by_name[name]),) * 2 for name in names if by_name[name].kind == "integer"},
         )
 
     def merge(self, transformation: Transformation) -> RecordRule:
-        """The rule on the bins of a transformation."""
+        """Return the rule on the bins of a transformation."""
 
-        def every(met: np.ndarray, place: int) -> np.ndarray:
-            found = np.ones(transformation.layout.sizes[place], dtype=bool)
-            np.logical_and.at(found, transformation.maps[place], met)
+        def every(met: np.ndarray, column: int) -> np.ndarray:
+            found = np.ones(transformation.layout.sizes[column], dtype=bool)
+            np.logical_and.at(found, transformation.maps[column], met)
             return found
 
-        def ends(numbers: Range, place: int) -> Range:
-            size, into = transformation.layout.sizes[place], transformation.maps[place]
-            low, high, known = np.full(size, np.inf), np.full(size, -np.inf), ~np.isnan(numbers[0])
-            np.minimum.at(low, into[known], numbers[0][known])
-            np.maximum.at(high, into[known], numbers[1][known])
+        def ends(numbers: Range, column: int) -> Range:
+            size, into = transformation.layout.sizes[column], transformation.maps[column]
+            low, high, has_number = np.full(size, np.inf), np.full(size, -np.inf), ~np.isnan(numbers[0])
+            np.minimum.at(low, into[has_number], numbers[0][has_number])
+            np.maximum.at(high, into[has_number], numbers[1][has_number])
             none = low > high  # a bin of missing values holds nothing else
             return np.where(none, np.nan, low), np.where(none, np.nan, high)
 
@@ -503,23 +506,33 @@ class RecordRule:
         )
 
     def forbidden(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """(n,) where the rule is true of the records with these bins, one array for each column of the layout."""
-        shape = np.shape(digits[0])
+        """Return (n,) where the rule is true of the records with these bins, one array for each column of the layout."""
 
         def leaf(part: Comparison | Gap | Count) -> Said:
-            if isinstance(part, Comparison):
-                true, false = self.of_bins[part]
-                bins = digits[self.places[part.column]]
-                return true[bins], false[bins]
-            if isinstance(part, Gap):
-                low, high = (ends[digits[self.places[part.column]]] for ends in self.ranges[part.column])
-            else:
-                counted = [said(each, leaf) for each in part.parts]
-                low = np.sum([true for true, _ in counted], axis=0)
-                high = np.sum([~false for _, false in counted], axis=0)
-            least, most = (np.zeros(shape),) * 2
-            if part.other is not None:
-                least, most = (ends[digits[self.places[part.other]]] for ends in self.ranges[part.other])
-            return compared(low - most - part.more, high - least - part.more, part.operator)
+            if not isinstance(part, Count):
+                return self.of_part(part, digits)
+            counted = [said(rule, leaf) for rule in part.parts]
+            low = np.sum([true for true, _ in counted], axis=0)
+            high = np.sum([~false for _, false in counted], axis=0)
+            return self.of_part(part, digits, (low, high))
 
         return said(self.rule, leaf)[0]
+
+    def of_part(self, part: Comparison | Gap | Count, digits: Bins, counted: Range = _NOTHING) -> Said:
+        """Return what a comparison or count says of records with these bins, by the place of each column.
+
+        Parameters
+        ----------
+        counted : of a count, how many of its parts are certainly true, and how many may be.
+        """
+        if isinstance(part, Comparison):
+            true, false = self.of_bins[part]
+            bins = digits[self.places[part.column]]
+            return true[bins], false[bins]
+        low, high = counted if isinstance(part, Count) else self._range(part.column, digits)
+        lowest, highest = _NOTHING if part.other is None else self._range(part.other, digits)
+        return compared(low - highest - part.more, high - lowest - part.more, part.operator)
+
+    def _range(self, name: str, digits: Bins) -> Range:
+        low, high = (ends[digits[self.places[name]]] for ends in self.ranges[name])
+        return low, high

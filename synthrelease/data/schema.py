@@ -21,8 +21,8 @@ from synthrelease.errors import Unexpected
 
 # Bins as people write them: "<18", "18-19", "18..44", "1500-4499 by 100", ">44".
 #
-# All bins are left-closed intervals on public numbers. For whole numbers "18-19" is [18, 20); for real numbers intervals
-# are written "500 to 1000" (500 is in, 1000 is not), "<500" and ">=1000".
+# All bins are left-closed intervals on public numbers. For whole numbers "18-19" is [18, 20); for real numbers intervals are
+# written "500 to 1000" (500 is in, 1000 is not), "<500" and ">=1000".
 
 MAX_BINS = 20_000
 """Bins of one column: more than any table of counts could hold beside other columns."""
@@ -180,7 +180,7 @@ class Binning:
     @cached_property
     def places(self) -> Mapping[str, int]:
         """The bin of every label."""
-        return {label: place for place, label in enumerate(self.labels)}
+        return {label: bin_ for bin_, label in enumerate(self.labels)}
 
     @property
     def known_numbers(self) -> np.ndarray:
@@ -188,7 +188,7 @@ class Binning:
         return np.array([np.nan if number is None else number for number in self.numbers], dtype=float)
 
     def with_missing(self, label: str) -> Binning:
-        """The same bins and, after them, one of missing values, for one more atomic bin."""
+        """Return the same bins and, after them, one of missing values, for one more atomic bin."""
         return replace(
             self,
             labels=(*self.labels, label),
@@ -203,12 +203,12 @@ class Binning:
         return len(self) - (self.missing is not None)
 
     def refines(self, coarser: Binning) -> bool:
-        """Whether every bin lies inside one bin of `coarser`."""
+        """Return whether every bin lies inside one bin of `coarser`."""
         pairs = set(zip(self.of_atom, coarser.of_atom, strict=True))
-        return len(pairs) == len({mine for mine, _ in pairs})
+        return len(pairs) == len({own_bin for own_bin, _ in pairs})
 
     def map_to(self, coarser: Binning) -> np.ndarray:
-        """(n_bins,) index of the coarser bin that holds each bin. Raises ValueError unless self refines it."""
+        """Return (n_bins,) index of the coarser bin that holds each bin. Raises ValueError unless self refines it."""
         if not self.refines(coarser):
             raise ValueError(f"the binning {self.name!r} does not refine {coarser.name!r}")
         into = np.zeros(len(self), dtype=np.int64)
@@ -311,12 +311,12 @@ class Schema:
     @cached_property
     def counted(self) -> tuple[MarksCounted, ...]:
         """The columns that count marks in a row, on atomic bins."""
-        places = {name: place for place, name in enumerate(self.names)}
+        place_of = {name: index for index, name in enumerate(self.names)}
         return tuple(
             MarksCounted(
-                column=places[column.name],
+                column=place_of[column.name],
                 marks={
-                    places[name]: np.isin(np.arange(len(self[name].atoms)), list(marks))
+                    place_of[name]: np.isin(np.arange(len(self[name].atoms)), list(marks))
                     for name, marks in column.counts.items()
                 },
                 bins=np.searchsorted(np.array(column.edges), np.arange(len(column.counts) + 1), side="right"),
@@ -358,17 +358,16 @@ class Transformation:
         )
 
     def numbers(self, column: str) -> np.ndarray:
-        """(n_bins,) the number that stands for each bin; NaN for missing values and where the specification gives none."""
+        """Return the (n_bins,) number that stands for each bin; NaN for missing values and where the specification
+        gives none."""
         return self.binning(column).known_numbers
 
 
-# The public grid on which the own values of a numeric column are counted: each value counts as the nearest multiple of a
-# step.
+# The public grid on which the own values of a numeric column are counted: each value counts as the nearest multiple of a step.
 #
-# A thousandth of the range is near enough for every mean that a release can state, and keeps the cells of a large register
-# few.
-# The numbers that stand for bins are put on a finer grid (`in_steps`), where limits of whole sums of them are asked for.
-# Where noisy sums of own values are asked for, a row adds an `OwnValue`, or a product of several, in steps of its own.
+# A thousandth of the range is near enough for every mean that a release can state, and keeps the cells of a large register few.
+# The numbers that stand for bins are put on a finer grid (`in_steps`), where limits of whole sums of them are asked for. Where
+# noisy sums of own values are asked for, a row adds an `OwnValue`, or a product of several, in steps of its own.
 
 VALUES = 1000
 """Steps between the bounds of a column, at most, where the specification states none."""
@@ -391,12 +390,12 @@ class ValueGrid:
     edges: tuple[float, ...]
 
     def nearest(self, value: float) -> float:
-        """The multiple that a value counts as."""
+        """Return the multiple that a value counts as."""
         return round(value / self.step) * self.step
 
 
 def value_grid(bounds: tuple[float, float], *, whole: bool, step: float | None = None) -> ValueGrid:
-    """The grid of a column.
+    """Return the grid of a column.
 
     Parameters
     ----------
@@ -414,9 +413,9 @@ def value_grid(bounds: tuple[float, float], *, whole: bool, step: float | None =
     if step is None:
         step = max(_round_step((high - low) / VALUES), 1.0 if whole else 0.0)
     first, last = math.floor(low / step), math.ceil(high / step)
-    between = ((each + 0.5) * step for each in range(first, last + 1))
-    found = {float(math.ceil(edge)) if whole else edge for edge in between}
-    return ValueGrid(step=float(step), edges=tuple(sorted(edge for edge in found if low < edge <= high)))
+    between = ((multiple + 0.5) * step for multiple in range(first, last + 1))
+    edges = {float(math.ceil(edge)) if whole else edge for edge in between}
+    return ValueGrid(step=float(step), edges=tuple(sorted(edge for edge in edges if low < edge <= high)))
 
 
 def _round_step(least: float) -> float:
@@ -431,7 +430,11 @@ def value_limits(
     upper: Sequence[float],
     bounds: tuple[float, float] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(n_bins,) the lowest and the highest value of the rows of each bin that holds values; NaN where there is no number.
+    """Return the (n_bins,) lowest and the highest value of the rows of each bin that holds values; NaN where there is no
+    number.
+
+    Whole numbers of a bin end one below its upper edge. An open bin ends at the public bound of the column: values beyond it
+    are not kept, or count as the bound. A category has no value but the number that stands for it.
 
     Parameters
     ----------
@@ -451,7 +454,8 @@ FINEST = 2**12
 
 
 def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, middle: float) -> tuple[np.ndarray, float]:
-    """(n_bins,) clipped numbers less the middle in whole steps, 0 where there is none; and how far that moves them at most."""
+    """Return (n_bins,) clipped numbers less the middle in whole steps, 0 where there is none; and how far that moves them at
+    most."""
     step = (highest - lowest) / FINEST
     exact = np.array([0.0 if number is None else min(max(number, lowest), highest) - middle for number in numbers])
     steps = np.rint(exact / step)
@@ -472,7 +476,7 @@ class OwnValue:
     centre: float
 
     def of(self, numbers: np.ndarray) -> np.ndarray:
-        """(n,) what values, or the numbers of bins, add; NaN stands for no value."""
+        """Return (n,) what values, or the numbers of bins, add; NaN stands for no value."""
         return np.clip(np.where(np.isfinite(numbers), numbers, self.centre), self.low, self.high) - self.centre
 
     @property
@@ -482,8 +486,8 @@ class OwnValue:
 
     @property
     def text(self) -> str:
-        less = f" - {self.centre:g}" if self.centre else ""
-        return f"{self.column}({self.low:g}..{self.high:g}{less})"
+        centred = f" - {self.centre:g}" if self.centre else ""
+        return f"{self.column}({self.low:g}..{self.high:g}{centred})"
 
 
 # A column of a released table, on the released bins.
@@ -526,7 +530,7 @@ class PublishedColumn:
 
     @classmethod
     def of(cls, column: Column, binning: Binning) -> PublishedColumn:
-        """A column of the schema, were it released on these bins."""
+        """Return a column of the schema, were it released on these bins."""
         held: list[list[str]] = [[] for _ in binning.labels]
         for atom, into in zip(column.atoms.labels, binning.of_atom, strict=True):
             held[into] += [] if into == binning.missing else [atom]

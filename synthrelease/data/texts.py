@@ -27,18 +27,19 @@ _HIDDEN = re.compile(
 
 
 def visible(text: str) -> str:
-    r"""The text with its hidden characters as codes; line ends and tabs stay.
+    r"""Return the text with its hidden characters as codes; line ends and tabs stay.
 
     Examples
     --------
     >>> visible("na\u202eme")
     'na\\u202eme'
     """
-    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    return _HIDDEN.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def with_codes(text: str) -> str:
-    r"""The text with codes, as TOML writes them, in place of hidden characters and of accents that are stored by themselves.
+    r"""Return the text with codes, as TOML writes them, in place of hidden characters and of accents that are stored by
+    themselves.
 
     Examples
     --------
@@ -52,16 +53,17 @@ def with_codes(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """The text without its hidden characters, with composed letters: the same for texts that look the same."""
+    """Return the text without its hidden characters, with composed letters: the same for texts that look the same."""
     return unicodedata.normalize("NFC", _HIDDEN.sub("", text)).strip()
 
 
 def alike(texts: Iterable[str]) -> list[tuple[str, ...]]:
-    """Those of these different texts that look the same: letters composed or not, hidden characters, spaces at the ends."""
-    found = defaultdict[str, list[str]](list)
+    """Return those of these different texts that look the same: letters composed or not, hidden characters, spaces at
+    the ends."""
+    groups = defaultdict[str, list[str]](list)
     for text in texts:
-        found[bare(text)].append(text)
-    return [tuple(group) for group in found.values() if len(group) > 1]
+        groups[bare(text)].append(text)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
 # Texts that a spreadsheet would execute when it opens a CSV file.
@@ -70,10 +72,10 @@ def alike(texts: Iterable[str]) -> list[tuple[str, ...]]:
 # characters. Which text starts a cell depends on the delimiter that the reader's country uses, so a text is looked at after
 # every comma, semicolon, tab, bar, quote and line break (OWASP, "CSV Injection").
 #
-# A negative number such as -1 or -2.5 is a number and nothing else in every spreadsheet, so it is no formula here. A single
-# "-" or "+1" would do no harm either, but the one is the start of a formula that somebody types on, and the other loses its
-# sign when the file is saved again: both are refused, and the text in the private file may be anything all the same
-# (`categories = { none = ["-"] }`).
+# A negative number such as -1 or -2.5 is a number and nothing else in every spreadsheet, so it is no formula here. A single "-"
+# or "+1" would do no harm either, but the one is the start of a formula that somebody types on, and the other loses its sign
+# when the file is saved again: both are refused, and the text in the private file may be anything all the same (`categories = {
+# none = ["-"] }`).
 
 _SEPARATORS = re.compile("[,;|\"'\t\r\n\v\f\x85\u2028\u2029]")
 _INVISIBLE = " \u00a0\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u3000\ufeff"
@@ -82,7 +84,7 @@ _NEGATIVE = re.compile(r"-[0-9]+(\.[0-9]+)?")
 
 
 def is_executable(text: str) -> bool:
-    """Whether a spreadsheet might take the text, or a part of it that it takes for a cell, for a formula."""
+    """Return whether a spreadsheet might take the text, or a part of it that it takes for a cell, for a formula."""
     cells = [cell.strip(_INVISIBLE) for cell in _SEPARATORS.split(text)]
     if text[:1] in ("\t", "\r"):
         return True  # some take these for the start of a formula
@@ -99,7 +101,7 @@ _QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")
 
 
 def quoted(word: str | Path, *, powershell: bool = os.name == "nt") -> str:
-    """A word that the shell hands on as it is: PowerShell on Windows, a POSIX shell elsewhere."""
+    """Return a word that the shell hands on as it is: PowerShell on Windows, a POSIX shell elsewhere."""
     text = str(word)
     if powershell:
         return text if _PLAIN.fullmatch(text) else "'" + _QUOTES.sub(r"\1\1", text) + "'"
@@ -107,13 +109,13 @@ def quoted(word: str | Path, *, powershell: bool = os.name == "nt") -> str:
 
 
 def quoted_path(path: str | Path, *, powershell: bool = os.name == "nt") -> str:
-    """A path that the shell hands on as it is, and that no command takes for an option."""
+    """Return a path that the shell hands on as it is, and that no command takes for an option."""
     text = str(path)
     return quoted(f".{os.sep}{text}" if text.startswith("-") else text, powershell=powershell)
 
 
 def program(*, powershell: bool = os.name == "nt") -> str:
-    """What starts this program once more, from the same folder."""
+    """Return what starts this program once more, from the same folder."""
     started = Path(sys.argv[0])
     if started.parts[-2:] == ("synthrelease", "__main__.py"):
         words = [sys.executable, "-m", "synthrelease"]
@@ -126,8 +128,8 @@ def program(*, powershell: bool = os.name == "nt") -> str:
 
 
 def _on_path(started: Path) -> bool:
-    found = shutil.which("synthrelease")
-    return found is not None and Path(found).with_suffix("").absolute() == started.with_suffix("").absolute()
+    installed = shutil.which("synthrelease")
+    return installed is not None and Path(installed).with_suffix("").absolute() == started.with_suffix("").absolute()
 
 
 _ENTRY = re.compile(r"(\w+(?:, \w+)*) : (.+)")

@@ -23,6 +23,7 @@ from itertools import combinations
 import numpy as np
 
 from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import added_up, with_merged_bins
 from synthrelease.data.schema import Transformation
 
 # Published totals of groups of persons, which the rows of a released table are weighted to (docs/weights.md).
@@ -66,14 +67,14 @@ class Margin:
         return math.fsum(self.totals)
 
     def cell_name(self, cell: int) -> str:
-        """A cell in words: "age 65+, sex F"."""
-        places = np.unravel_index(cell, self.shape)
+        """Return a cell in words: "age 65+, sex F"."""
+        groups = np.unravel_index(cell, self.shape)
         return ", ".join(
-            f"{column} {labels[place]}" for column, labels, place in zip(self.columns, self.labels, places, strict=True)
+            f"{column} {labels[group]}" for column, labels, group in zip(self.columns, self.labels, groups, strict=True)
         )
 
     def on(self, transformation: Transformation) -> Margin:
-        """The same margin on the bins of a transformation, each of which lies in one group of every column."""
+        """Return the same margin on the bins of a transformation, each of which lies in one group of every column."""
         into = []
         for column, groups in zip(self.columns, self.into, strict=True):
             of_bin = np.zeros(len(transformation.binning(column)), dtype=np.int64)
@@ -82,12 +83,12 @@ class Margin:
         return replace(self, into=tuple(into))
 
     def cells(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
-        """(n,) the cell of every row or cell of a table, from the bins of its columns (n,)."""
+        """Return the (n,) cell of every row or cell of a table, from the bins of its columns (n,)."""
         groups = [np.asarray(into)[columns[column]] for column, into in zip(self.columns, self.into, strict=True)]
         return np.ravel_multi_index(groups, self.shape)
 
     def joined(self, axis: int, first: int) -> Margin:
-        """The margin with two neighbouring groups of a column, `first` and the next one, made one."""
+        """Return the margin with two neighbouring groups of a column, `first` and the next one, made one."""
         labels = list(self.labels[axis])
         labels[first : first + 2] = [f"{labels[first]} or {labels[first + 1]}"]
         into = tuple(group - (group > first) for group in self.into[axis])
@@ -124,7 +125,7 @@ class Calibration:
     fewest_rows: int = 10
 
     def on(self, transformation: Transformation) -> Calibration:
-        """The same on the bins of a transformation."""
+        """Return the same on the bins of a transformation."""
         return replace(self, margins=tuple(margin.on(transformation) for margin in self.margins))
 
 
@@ -145,28 +146,24 @@ def disagreements(margins: Sequence[Margin], tolerance: float) -> list[Disagreem
     Both say something about all combinations of the columns that they share, in the finest groups that are made up of whole
     groups of either; without a shared column, about the number of all persons.
     """
-    found = []
+    disagreeing = []
     for left, right in combinations(margins, 2):
         shared = [column for column in left.columns if column in right.columns]
-        mine, theirs, labels = _common(left, right, shared)
-        larger = np.maximum(mine, theirs)
-        share = np.abs(mine - theirs) / np.where(larger > 0, larger, 1)
+        of_left, of_right, labels = _common(left, right, shared)
+        larger = np.maximum(of_left, of_right)
+        share = np.abs(of_left - of_right) / np.where(larger > 0, larger, 1)
         cell = int(share.argmax())
         if not share.flat[cell] <= tolerance:
-            places = np.unravel_index(cell, mine.shape)
-            name = ", ".join(f"{column} {labels[axis][places[axis]]}" for axis, column in enumerate(shared))
-            pair = float(mine.flat[cell]), float(theirs.flat[cell])
-            found.append(Disagreement(left=left, right=right, cell=name, left_total=pair[0], right_total=pair[1]))
-    return found
+            groups = np.unravel_index(cell, of_left.shape)
+            name = ", ".join(f"{column} {labels[axis][groups[axis]]}" for axis, column in enumerate(shared))
+            pair = float(of_left.flat[cell]), float(of_right.flat[cell])
+            disagreeing.append(Disagreement(left=left, right=right, cell=name, left_total=pair[0], right_total=pair[1]))
+    return disagreeing
 
 
 def _common(left: Margin, right: Margin, shared: Sequence[str]) -> tuple[np.ndarray, np.ndarray, list[list[str]]]:
-    """What two margins say about the columns that they share, on common groups, and the labels of these."""
-    tables = []
-    for margin in (left, right):
-        others = tuple(axis for axis, column in enumerate(margin.columns) if column not in shared)
-        kept = [column for column in margin.columns if column in shared]
-        tables.append(margin.table.sum(axis=others).transpose([kept.index(column) for column in shared]))
+    """Return what two margins say about the columns that they share, on common groups, and the labels of these."""
+    tables = [added_up(margin.table, margin.columns, shared) for margin in (left, right)]
     labels = []
     for axis, column in enumerate(shared):
         sides = [margin.columns.index(column) for margin in (left, right)]
@@ -174,14 +171,12 @@ def _common(left: Margin, right: Margin, shared: Sequence[str]) -> tuple[np.ndar
         common = _finest_common(*groups)
         names: list[str] = [""] * (max(common) + 1)
         for label, group in zip(left.labels[sides[0]], _first_bins(groups[0]), strict=True):
-            place = common[group]
-            names[place] = f"{names[place]} or {label}" if names[place] else label
+            group_ = common[group]
+            names[group_] = f"{names[group_]} or {label}" if names[group_] else label
         labels.append(names)
         for number, of_bin in enumerate(groups):
             into = [common[group] for group in _first_bins(of_bin)]
-            summed = np.zeros((len(names), *np.moveaxis(tables[number], axis, 0).shape[1:]))
-            np.add.at(summed, into, np.moveaxis(tables[number], axis, 0))
-            tables[number] = np.moveaxis(summed, 0, axis)
+            tables[number] = with_merged_bins(tables[number], axis, into, len(names))
     return tables[0], tables[1], labels
 
 
@@ -191,7 +186,7 @@ def _first_bins(into: Sequence[int]) -> list[int]:
 
 
 def _finest_common(left: Sequence[int], right: Sequence[int]) -> list[int]:
-    """(n_bins,) the finest grouping of which each group is made up of whole groups of both."""
+    """Return the (n_bins,) finest grouping of which each group is made up of whole groups of both."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -199,8 +194,8 @@ def _finest_common(left: Sequence[int], right: Sequence[int]) -> list[int]:
     shared = coo_array((np.ones(len(left)), (left, np.add(right, n_left))), shape=(n_left + n_right, n_left + n_right))
     _, component = connected_components(shared, directed=False)
     into = component[list(left)].tolist()
-    places = {group: place for place, group in enumerate(dict.fromkeys(into))}
-    return [places[group] for group in into]
+    new_group = {group: index for index, group in enumerate(dict.fromkeys(into))}
+    return [new_group[group] for group in into]
 
 
 MOST_CYCLES = 2000
@@ -249,7 +244,7 @@ class NotCalibrated(Exception):
 
 
 def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> Weights:
-    """The weights of a released table.
+    """Return the weights of a released table.
 
     Parameters
     ----------
@@ -285,9 +280,9 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
         deviation=float(max(_deviations(rows, weights, cells, fitted))),
         joined=tuple(
             Joined(margin=number, column=column, labels=labels)
-            for number, (before, after) in enumerate(zip(calibration.margins, fitted, strict=True))
-            for axis, column in enumerate(before.columns)
-            for labels in _joined_labels(before, after, axis)
+            for number, (stated, fitted_margin) in enumerate(zip(calibration.margins, fitted, strict=True))
+            for axis, column in enumerate(stated.columns)
+            for labels in _joined_labels(stated, fitted_margin, axis)
         ),
     )
 
@@ -300,9 +295,10 @@ def _rake(
     tolerance: float,
     limits: tuple[float, float],
 ) -> tuple[np.ndarray, int]:
-    """(n_kinds,) weights of the kinds of rows, and the number of cycles. What is in a cell with a total of 0 weighs 0."""
+    """Return (n_kinds,) weights of the kinds of rows, and the number of cycles. What is in a cell with a total of 0
+    weighs 0."""
     totals = [margin.table.ravel() for margin in margins]
-    counted = np.all([wanted[cell] > 0 for cell, wanted in zip(cells, totals, strict=True)], axis=0)
+    counted = np.all([aims[cell] > 0 for cell, aims in zip(cells, totals, strict=True)], axis=0)
     raw = begin * (margins[0].total / math.fsum(rows * begin))
 
     def cut_off() -> np.ndarray:
@@ -311,13 +307,13 @@ def _rake(
     worst = math.inf
     for cycle in range(1, MOST_CYCLES + 1):
         with np.errstate(all="ignore"):
-            for cell, wanted in zip(cells, totals, strict=True):
-                sums = np.bincount(cell, weights=rows * cut_off(), minlength=len(wanted))
-                raw = raw * np.where((sums > 0) & (wanted > 0), wanted / sums, 1.0)[cell]
+            for cell, aims in zip(cells, totals, strict=True):
+                sums = np.bincount(cell, weights=rows * cut_off(), minlength=len(aims))
+                raw = raw * np.where((sums > 0) & (aims > 0), aims / sums, 1.0)[cell]
         weights = cut_off()
         deviations = _deviations(rows, weights, cells, margins)
-        before, worst = worst, max(deviations)
-        if worst <= CLOSE or (worst <= tolerance / 2 and worst > 0.99 * before):
+        previous, worst = worst, max(deviations)
+        if worst <= CLOSE or (worst <= tolerance / 2 and worst > 0.99 * previous):
             return weights, cycle
     if worst <= tolerance / 2:
         return weights, MOST_CYCLES
@@ -329,14 +325,14 @@ def _rake(
 
 
 def _deviations(rows: np.ndarray, weights: np.ndarray, cells: Sequence[np.ndarray], margins: Sequence[Margin]) -> list[float]:
-    """Per margin, the largest difference between a weighted count and its total, as a share of it."""
-    found = []
+    """Return per margin, the largest difference between a weighted count and its total, as a share of it."""
+    deviations = []
     for cell, margin in zip(cells, margins, strict=True):
-        wanted = margin.table.ravel()
-        sums = np.bincount(cell, weights=rows * weights, minlength=len(wanted))
-        shares = np.abs(sums - wanted) / np.where(wanted > 0, wanted, 1.0)
-        found.append(float(shares.max()) if np.isfinite(shares).all() else float("inf"))
-    return found
+        totals = margin.table.ravel()
+        sums = np.bincount(cell, weights=rows * weights, minlength=len(totals))
+        shares = np.abs(sums - totals) / np.where(totals > 0, totals, 1.0)
+        deviations.append(float(shares.max()) if np.isfinite(shares).all() else float("inf"))
+    return deviations
 
 
 def _with_enough_rows(
@@ -346,7 +342,8 @@ def _with_enough_rows(
     calibration: Calibration,
     limits: tuple[float, float],
 ) -> Margin:
-    """The margin with neighbouring groups joined until every cell has rows enough, and can reach its total within the limits.
+    """Return the margin with neighbouring groups joined until every cell has rows enough, and can reach its total within the
+    limits.
 
     The first such cell is joined along the first column of `collapse` that has more than one group left, with the neighbour
     that has fewer rows; as whole groups, so that what is left is a product of groups.
@@ -356,12 +353,12 @@ def _with_enough_rows(
     NotCalibrated : for a cell that cannot reach its total, with no column left to join along.
     """
     while True:
-        wanted = margin.table.ravel()
-        rows = np.bincount(margin.cells(bins), weights=counts, minlength=len(wanted))
-        slack = calibration.tolerance * wanted
-        short = (wanted > 0) & ((rows == 0) | (rows * limits[1] < wanted - slack))
-        long = (wanted > 0) & (rows * limits[0] > wanted + slack)
-        sparse = (wanted > 0) & (rows < calibration.fewest_rows)
+        totals = margin.table.ravel()
+        rows = np.bincount(margin.cells(bins), weights=counts, minlength=len(totals))
+        slack = calibration.tolerance * totals
+        short = (totals > 0) & ((rows == 0) | (rows * limits[1] < totals - slack))
+        long = (totals > 0) & (rows * limits[0] > totals + slack)
+        sparse = (totals > 0) & (rows < calibration.fewest_rows)
         axes = [margin.columns.index(name) for name in calibration.collapse if name in margin.columns]
         axis = next((axis for axis in axes if margin.shape[axis] > 1), None)
         faulty = np.flatnonzero(short | long | sparse)
@@ -370,12 +367,12 @@ def _with_enough_rows(
             margin = margin.joined(axis, _neighbour(rows.reshape(margin.shape), axis, group))
             continue
         if short.any() or long.any():
-            raise NotCalibrated(_why(margin, int(np.flatnonzero(short | long)[0]), rows, wanted, limits))
+            raise NotCalibrated(_why(margin, int(np.flatnonzero(short | long)[0]), rows, totals, limits))
         return margin
 
 
 def _neighbour(rows: np.ndarray, axis: int, group: int) -> int:
-    """The lower of the two groups to join: the group with the one beside it that has fewer rows."""
+    """Return the lower of the two groups to join: the group with the one beside it that has fewer rows."""
     sizes = rows.sum(axis=tuple(other for other in range(rows.ndim) if other != axis))
     if group == 0:
         return 0
@@ -384,25 +381,26 @@ def _neighbour(rows: np.ndarray, axis: int, group: int) -> int:
     return group
 
 
-def _why(margin: Margin, cell: int, rows: np.ndarray, wanted: np.ndarray, limits: tuple[float, float]) -> str:
+def _why(margin: Margin, cell: int, rows: np.ndarray, totals: np.ndarray, limits: tuple[float, float]) -> str:
     """Why a cell cannot reach its total."""
-    place, number = margin.cell_name(cell), int(rows[cell])
+    name, number = margin.cell_name(cell), int(rows[cell])
     if not number:
-        return f"no released row is in {place}, which has a total of {wanted[cell]:.9g} in the margin {margin.name}"
-    below = rows[cell] * limits[1] < wanted[cell]
+        return f"no released row is in {name}, which has a total of {totals[cell]:.9g} in the margin {margin.name}"
+    below = rows[cell] * limits[1] < totals[cell]
     reach = f"at most {number * limits[1]:.9g}, by the cap" if below else f"at least {number * limits[0]:.9g}, by the floor"
-    rest = f"its total in the margin {margin.name} is {wanted[cell]:.9g}"
-    return f"the {number} released rows in {place} can stand for {reach}; {rest}"
+    rest = f"its total in the margin {margin.name} is {totals[cell]:.9g}"
+    return f"the {number} released rows in {name} can stand for {reach}; {rest}"
 
 
-def _joined_labels(before: Margin, after: Margin, axis: int) -> list[tuple[str, ...]]:
-    """The groups of a column that were taken together, in order."""
+def _joined_labels(stated: Margin, fitted: Margin, axis: int) -> list[tuple[str, ...]]:
+    """Return the groups of a column that were taken together, in order."""
     members: dict[int, list[str]] = {}
-    for group, label in enumerate(before.labels[axis]):
-        members.setdefault(after.into[axis][before.into[axis].index(group)], []).append(label)
+    for group, label in enumerate(stated.labels[axis]):
+        members.setdefault(fitted.into[axis][stated.into[axis].index(group)], []).append(label)
     return [tuple(labels) for labels in members.values() if len(labels) > 1]
 
 
 def _scaled(margin: Margin, total: float) -> Margin:
-    """The margin with its totals scaled to another sum: published totals that agree may do so up to the tolerance alone."""
+    """Return the margin with its totals scaled to another sum: published totals that agree may do so up to the
+    tolerance alone."""
     return replace(margin, totals=tuple((margin.table.ravel() * (total / margin.total)).tolist()))

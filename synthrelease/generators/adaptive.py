@@ -382,7 +382,7 @@ class AdaptiveModel:
     learned: Learned
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """n rows by systematic rounding of the model's expected counts; inside groups by noisy counts of their bins."""
+        """Return n rows by systematic rounding of the model's expected counts; inside groups by noisy counts of their bins."""
         groups = self.network.sample(n, generator)
         if groups.layout == self.layout:
             return groups
@@ -446,14 +446,14 @@ class AdaptiveGenerator(Generator):
         return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
     def weights(self, layout: Layout) -> dict[Columns, int]:
-        """Every table of at least two columns with its weight as a whole number; 0 for those that are not measured."""
-        found: dict[Columns, Fraction] = {}
+        """Return every table of at least two columns with its weight as a whole number; 0 for those that are not measured."""
+        weights: dict[Columns, Fraction] = {}
         for term in self.terms:
             for columns, weight in term.weighted(layout):
                 if len(columns) > 1:
-                    found[columns] = found.get(columns, Fraction(0)) + weight
-        whole = math.lcm(*(weight.denominator for weight in found.values()))
-        scaled = {columns: int(weight * whole) for columns, weight in found.items()}
+                    weights[columns] = weights.get(columns, Fraction(0)) + weight
+        whole = math.lcm(*(weight.denominator for weight in weights.values()))
+        scaled = {columns: int(weight * whole) for columns, weight in weights.items()}
         divisor = math.gcd(*scaled.values()) or 1
         return {columns: weight // divisor for columns, weight in scaled.items()}
 
@@ -461,8 +461,8 @@ class AdaptiveGenerator(Generator):
         unknown = list(unknown_columns(self.terms, layout))
         yield from unknown
         if not unknown:
-            kept = [columns for columns, weight in self.weights(layout).items() if not weight]
-            cells = JunctionTree.of(layout.sizes, kept).largest
+            unmeasured = [columns for columns, weight in self.weights(layout).items() if not weight]
+            cells = JunctionTree.of(layout.sizes, unmeasured).largest
             if cells > DENSE_LIMIT:
                 expected = f"tables of weight 0 that tie at most {DENSE_LIMIT} cells together"
                 yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
@@ -473,7 +473,7 @@ class AdaptiveGenerator(Generator):
         return super().ties(layout) if every else Ties(chosen=tuple(self.weights(layout)))
 
     def plan(self, layout: Layout) -> RoundsPlan:
-        """How a budget is spent. Public."""
+        """Return how a budget is spent. Public."""
         return RoundsPlan(
             tables=self.weights(layout),
             first=self.first,

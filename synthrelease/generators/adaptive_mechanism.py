@@ -33,7 +33,24 @@ def score_of(table: CompetingTable, exact: np.ndarray) -> int:
     return table.weight * (int(np.abs(exact - table.expected).sum()) - table.handicap)
 
 
-class PrivateTables:
+class Budgeted:
+    """What private counts are closed behind: every answer takes its part of a budget, and none is left when that is spent.
+
+    Attributes
+    ----------
+    left : the budget that no answer has taken yet.
+    """
+
+    def __init__(self, budget: Fraction, entropy: SystemEntropy):
+        self.left, self._entropy = budget, entropy
+
+    def _take(self, part: Fraction) -> None:
+        if not 0 < part <= self.left:
+            raise BudgetError("more was asked of the private table than its budget allows")
+        self.left -= part
+
+
+class PrivateTables(Budgeted):
     """The tables of a private one, closed behind a budget. A failure inside is opaque, as in `Door.spend`.
 
     Privacy
@@ -43,14 +60,10 @@ class PrivateTables:
     its own guarantee for any question that depends on the answers before it, and the parts never add up to more than the
     budget, which is fixed (theory 12.10, a budget that answers share out; Feldman & Zrnic 2021; theory 9.16, a Gaussian budget
     that answers share out).
-
-    Attributes
-    ----------
-    left : the budget that no answer has taken yet.
     """
 
     def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy):
-        self.left, self._entropy = budget, entropy
+        super().__init__(budget, entropy)
         self._bins = self._exact = lattice(counts)
         self._counts = counts
         self._held = dict[Columns, np.ndarray]()
@@ -103,30 +116,26 @@ class PrivateTables:
     def _exact_of(self, columns: Columns) -> np.ndarray:
         return self._held[columns] if columns in self._held else self._exact.get(columns)
 
-    def _take(self, part: Fraction) -> None:
-        if not 0 < part <= self.left:
-            raise BudgetError("more was asked of the private table than its budget allows")
-        self.left -= part
-
     def _noisy(self, values: np.ndarray, part: Fraction) -> np.ndarray:
         return self.noisy(values, sensitivity=TABLE_CHANGE, part=part, entropy=self._entropy)
 
     @staticmethod
     def noisy(values: np.ndarray, *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> np.ndarray:
-        """(k,) int64 counts with noise, for a part of a budget. A replaced record moves `sensitivity` of them at most, each by
-        1: that is their l1 distance, and the squared l2 one.
+        """Return (k,) int64 counts with noise, for a part of a budget. A replaced record moves `sensitivity` of them at most,
+        each by 1: that is their l1 distance, and the squared l2 one.
         """
         raise NotImplementedError
 
     @classmethod
     def chosen(cls, scores: Sequence[int], *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> int:
-        """Index of a high score, each of which moves by at most `sensitivity`, for a part of a budget."""
+        """Return index of a high score, each of which moves by at most `sensitivity`, for a part of a budget."""
         epsilon = cls.epsilon_of_choice(part)
         return choose(scores, sensitivity=sensitivity, epsilon=epsilon, mechanism=cls.selector, entropy=entropy)
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """The epsilon of a choice that costs this part of a budget: an epsilon itself, unless the class says otherwise."""
+        """Return the epsilon of a choice that costs this part of a budget: an epsilon itself, unless the class
+        says otherwise."""
         return part
 
     @classmethod
@@ -168,7 +177,8 @@ class ExactlyGaussian(Gaussian):
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """An exponential mechanism whose Gaussian price is the part, rounded down (theory 9.15, Gaussian price of a choice)."""
+        """Return an exponential mechanism whose Gaussian price is the part, rounded down (theory 9.15, Gaussian price of a
+        choice)."""
         return choice_epsilon(part)
 
 

@@ -1,7 +1,7 @@
 """The private half of the networks: noisy frequencies of bins, and the gradient of a critic over the rows of the table.
 
-Private: the counts of the table; the gradient of each of its rows, and their exact sum. Out: networks that were trained with
-noisy sums, and noisy frequencies, public. `patectgan` takes its frequencies from here.
+Private: the counts of the table; the gradient of each of its rows, and their exact sum. Out: noisy sums of gradients, and noisy
+frequencies, public. `patectgan` takes its frequencies from here.
 
 Guarantee: rho zero-concentrated, rho_1 for the frequencies and an equal part of the rest for each gradient; neighbours replace
 one record. That moves two counts of a column by 1, and replaces one clipped gradient: 2 clip in l2 norm, and what rounding adds
@@ -16,49 +16,44 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 
 from synthrelease.data.counts import Counts
-from synthrelease.generators.adaptive_mechanism import Gaussian
-from synthrelease.generators.gan_networks import CHUNK, LEAK, Conditions, Frequencies, Game, Network, Wanted, Weights, on_one
+from synthrelease.enclave.door import opaque
+from synthrelease.generators.adaptive_mechanism import Budgeted, Gaussian
+from synthrelease.generators.gan_networks import CHUNK, LEAK, Frequencies, Network, Wanted, Weights
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import SystemEntropy, rounded_gaussian
 
 
-def trained(counts: Counts, game: Game, steps: int, clip: float, part: Fraction, entropy: SystemEntropy) -> None:
-    """Train both networks of DPGAN, each step for this part of rho."""
-    for _ in range(steps):
-        train_once(counts, game, clip, part, entropy)
-    game.finish()
+class NoisyGradients(Budgeted):
+    """The rows of a private table, closed behind a budget rho: gradients of a critic over them come out with noise.
 
-
-def trained_on_conditions(
-    counts: Counts,
-    game: Game,
-    steps: int,
-    clip: float,
-    first: Fraction,
-    part: Fraction,
-    oversampling: float,
-    entropy: SystemEntropy,
-    public: np.random.Generator,
-) -> Frequencies:
-    """Measure the frequencies for `first`, then train both networks of DPCTGAN, each step for this part; the frequencies.
-
-    The weights of a step are a function of the noisy frequencies.
+    Privacy
+    -------
+    rho-zero-concentrated, neighbours replace one record, whatever is asked: every gradient costs its part (`noisy_gradient`),
+    and the parts never add up to more than the budget (theory 12.10, a budget that answers share out).
     """
-    found = noisy_frequencies(counts, first, entropy)
-    game.start(found.columns)
-    for step in range(steps):
-        column = step % len(counts.layout.sizes)
-        wanted = found.by_logarithm(column, counts.total, oversampling)
-        weights = Wanted(column=column, weights=wanted / found.columns[column])
-        conditions = on_one(column, wanted, game.settings.batch, public)
-        train_once(counts, game, clip, part, entropy, conditions, weights)
-    game.finish()
-    return found
+
+    def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy):
+        super().__init__(budget, entropy)
+        self._counts = counts
+
+    def frequencies(self, part: Fraction) -> Frequencies:
+        """Return the frequencies of the bins of all columns, measured for this part of the budget."""
+        self._take(part)
+        return opaque(lambda: noisy_frequencies(self._counts, part, self._entropy))
+
+    def gradient(self, critic: Network, clip: float, part: Fraction, wanted: Wanted | None = None) -> Weights:
+        """Return a noisy gradient over all rows, each weighted as is wanted, for this part of the budget."""
+        self._take(part)
+        return opaque(lambda: noisy_gradient(critic, self._counts, clip, part, self._entropy, wanted))
+
+
+def closed_rows(counts: Counts, budget: Fraction, entropy: SystemEntropy) -> NoisyGradients:
+    """Close private counts behind a budget: the charge covers every answer, and nothing else comes out."""
+    return NoisyGradients(counts, budget, entropy)
 
 
 def noisy_frequencies(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> Frequencies:
@@ -74,22 +69,6 @@ def noisy_frequencies(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> 
     return Frequencies(columns=tuple(table / table.sum() for table in tables))
 
 
-def train_once(
-    counts: Counts,
-    game: Game,
-    clip: float,
-    rho: Fraction,
-    entropy: SystemEntropy,
-    conditions: Conditions | None = None,
-    wanted: Wanted | None = None,
-) -> None:
-    """Train both networks once. Spends rho on one noisy gradient, with the row weights `wanted`; all else is generated rows."""
-    towards = noisy_gradient(game.critic, counts, clip, rho, entropy, wanted)
-    generated = game.generated(conditions).rows
-    away = game.critic.sum_of_rows(generated, partial(clipped_shares, clip=clip))
-    game.step([b / len(generated) - a / counts.total for a, b in zip(towards, away, strict=True)], conditions)
-
-
 def noisy_gradient(
     critic: Network,
     counts: Counts,
@@ -98,7 +77,7 @@ def noisy_gradient(
     entropy: SystemEntropy,
     wanted: Wanted | None = None,
 ) -> Weights:
-    """The gradient of the critic's score, summed over all rows of a table, each weighted, then clipped, with noise.
+    """Return the gradient of the critic's score, summed over all rows of a table, each weighted, then clipped, with noise.
 
     Parameters
     ----------
@@ -118,7 +97,7 @@ def noisy_gradient(
         chunk = slice(start, start + CHUNK)
         weights = None if wanted is None else wanted.weights[counts.bins[wanted.column][chunk]]
         sums = clipped_sum_of_cells(critic, places(counts, chunk), counts.counts[chunk], clip, weights)
-        exact += np.concatenate([one.ravel() for one in sums])
+        exact += np.concatenate([layer_sum.ravel() for layer_sum in sums])
     slack = (step + 2.0**-37 * counts.total * clip) * math.sqrt(len(exact))
     steps = math.ceil((2 * clip + slack) / step) + 1
     grid = np.rint(exact / step).astype(np.int64)
@@ -161,11 +140,11 @@ def clipped_sum_of_cells(
 
 
 def clipped_shares(norms: np.ndarray, clip: float) -> np.ndarray:
-    """What to multiply gradients of these norms with; a part in 10^12 is left for the rounding of the norm."""
+    """Return what to multiply gradients of these norms with; a part in 10^12 is left for the rounding of the norm."""
     return np.minimum(1.0, clip * (1 - 1e-12) / norms)  # the gradient by the last bias is 1, so no norm is 0
 
 
 def places(counts: Counts, chunk: slice) -> np.ndarray:
-    """(cells of the chunk, columns) where each cell's bins are among those of all columns, one after the other."""
+    """Return (cells of the chunk, columns) where each cell's bins are among those of all columns, one after the other."""
     starts = np.cumsum([0, *counts.layout.sizes])[:-1]
     return np.stack([start + digits[chunk] for start, digits in zip(starts, counts.bins, strict=True)], axis=1)

@@ -110,7 +110,7 @@ class Association:
 
 
 def in_rows(value: float | None) -> str:
-    """A mean number of rows as it is shown; empty where it is not known."""
+    """Return a mean number of rows as it is shown; empty where it is not known."""
     return "" if value is None else f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
@@ -153,8 +153,8 @@ class Associations:
     apart: frozenset[int] = frozenset()
 
     def of(self, *names: str) -> Association:
-        """The association of two or three columns. The name of a column of members stands for it in the same member, or in the
-        member that another name says.
+        """Return the association of two or three columns. The name of a column of members stands for it in the same member, or
+        in the member that another name says.
 
         Raises
         ------
@@ -168,14 +168,14 @@ class Associations:
 
         Columns of members that were measured together in some members alone, such as the first two, are carried "in part".
         """
-        found = [self._measured(columns) for columns in self._in_slots(names)]
-        said = {None if one is None else one.carried for one in found}
-        if len(said) == 1:
-            return said.pop()
-        return "not known" if "not known" in said else "in part" if "yes" in said else None
+        of_slots = [self._measured(columns) for columns in self._in_slots(names)]
+        answers = {None if association is None else association.carried for association in of_slots}
+        if len(answers) == 1:
+            return answers.pop()
+        return "not known" if "not known" in answers else "in part" if "yes" in answers else None
 
     def differ(self, first: str, second: str) -> bool:
-        """Whether two names are of two columns: not that of a column of members, and the same of one member."""
+        """Return whether two names are of two columns: not that of a column of members, and the same of one member."""
         return set(self._places(first)).isdisjoint(self._places(second))
 
     @cached_property
@@ -193,34 +193,35 @@ class Associations:
         """Of every three columns whose association the rows carry."""
         shown = {name: self._plain(name) for name in self.layout.columns}
         among = {
-            tuple(sorted({shown[self.layout.columns[place]] for place in triple}, key=self.names.index))
+            tuple(sorted({shown[self.layout.columns[column]] for column in triple}, key=self.names.index))
             for columns in self._known
             for triple in combinations(columns, 3)
         }
-        found = (self.of(*triple) for triple in sorted(among, key=self._order) if len(triple) == 3)
-        return tuple(one for one in found if one)
+        associations = (self.of(*triple) for triple in sorted(among, key=self._order) if len(triple) == 3)
+        return tuple(association for association in associations if association)
 
     def _order(self, names: Sequence[str]) -> list[int]:
         return [self.names.index(name) for name in names]
 
     def _plain(self, name: str) -> str:
-        place = None if self.linked is None else self.linked.place_of(name)
-        return name if self.linked is None or place is None else self.linked.names[self.linked.slots[place].index(name)]
+        slot = None if self.linked is None else self.linked.place_of(name)
+        return name if self.linked is None or slot is None else self.linked.names[self.linked.slots[slot].index(name)]
 
     def _in_slots(self, names: Sequence[str]) -> list[Columns]:
-        """The columns by their places; where they are of members, once for each that a root can have, or for a named one."""
-        places = [self._places(name) for name in names]
-        slots = range(max(map(len, places)))
+        """Return the columns by their places; where they are of members, once for each that a root can have, or for a named
+        one."""
+        choices = [self._places(name) for name in names]
+        slots = range(max(map(len, choices)))
         if self.linked is not None and len(slots) > 1:
-            named = {slot for name in names if (slot := self.linked.place_of(name)) is not None}
-            if len(named) > 1:
+            slots_named = {slot for name in names if (slot := self.linked.place_of(name)) is not None}
+            if len(slots_named) > 1:
                 expected = f"the member of each column where members differ, as in {slot_name(self.linked.names[0], 2)!r}"
                 raise Unexpected(expected, listing(names))
-            slots = range(min(named), min(named) + 1) if named else slots
-        found = [tuple(each[slot % len(each)] for each in places) for slot in slots]
-        if any(len(set(columns)) < len(columns) for columns in found):
+            slots = range(min(slots_named), min(slots_named) + 1) if slots_named else slots
+        by_slot = [tuple(each[slot % len(each)] for each in choices) for slot in slots]
+        if any(len(set(columns)) < len(columns) for columns in by_slot):
             raise Unexpected("different columns", f"{listing(names)}, two of which are the same")
-        return found
+        return by_slot
 
     def _places(self, name: str) -> tuple[int, ...]:
         """Of a column of members in every slot."""
@@ -232,20 +233,20 @@ class Associations:
         return (self.layout.index(name),)
 
     def _of(self, columns: Columns) -> Association:
-        if (found := self._measured(columns)) is not None:
-            return found
-        names = tuple(self.layout.columns[place] for place in columns)
+        if (association := self._measured(columns)) is not None:
+            return association
+        names = tuple(self.layout.columns[column] for column in columns)
         return self._of_two(names, columns) if len(columns) == 2 else self._of_three(names, columns)
 
     def _measured(self, columns: Columns) -> Association | None:
-        names, wanted = tuple(self.layout.columns[place] for place in columns), frozenset(columns)
+        names, wanted = tuple(self.layout.columns[column] for column in columns), frozenset(columns)
         if wanted in self._following:
             how: How = "measured together" if wanted in self._together else "follows from a measured table"
             noise, pull = self._noises.get(wanted, (None, None))
             cell = None if self.rows is None else self.rows / self._cells(wanted)
             repeats = None if not pull or self.rows is None else 1 / (1 + pull / self.rows**2)
             noisy = (noise or 0) > (cell or math.inf) or (1 if repeats is None else repeats) < LEAST_REPEATED
-            apart = tuple(self.layout.columns[place] for place in columns if place in self.apart)
+            apart = tuple(self.layout.columns[column] for column in columns if column in self.apart)
             return Association(
                 columns=names,
                 carried="mostly noise" if noisy else "yes",
@@ -269,14 +270,14 @@ class Associations:
             ("public table", self._public),
             ("plausibility rules", self.ruled),
         )
-        said = (reason for reason, sets in reasons if any(set(columns).issubset(each) for each in sets))
-        named = tuple(self.layout.columns[place] for place in through)
-        return Association(columns=names, carried="in part", how=next(said, "through other columns"), through=named)
+        reasons_met = (reason for reason, sets in reasons if any(set(columns).issubset(columns_tied) for columns_tied in sets))
+        separating = tuple(self.layout.columns[column] for column in through)
+        return Association(columns=names, carried="in part", how=next(reasons_met, "through other columns"), through=separating)
 
     def _of_three(self, names: tuple[str, ...], columns: Columns) -> Association:
         """Without a table of all three: what their pairs say."""
         pairs = {pair: self._of(pair).carried for pair in combinations(columns, 2)}
-        if any(all(said == "no" for pair, said in pairs.items() if column in pair) for column in columns):
+        if any(all(carried == "no" for pair, carried in pairs.items() if column in pair) for column in columns):
             return Association(columns=names, carried="no", how="independent")
         if "not known" in pairs.values():
             return Association(columns=names, carried="not known", how="chosen privately")
@@ -288,11 +289,11 @@ class Associations:
         return tuple(dict.fromkeys(self._with_functions(table) for table in self.ties.measured))
 
     def _with_functions(self, columns: Iterable[int]) -> Columns:
-        known, before = set(columns), set[int]()
-        while known != before:
-            before = set(known)
-            known |= {column for column, others in self.functions if known.issuperset(others)}
-        return tuple(sorted(known))
+        closed, previous = set(columns), set[int]()
+        while closed != previous:
+            previous = set(closed)
+            closed |= {column for column, others in self.functions if closed.issuperset(others)}
+        return tuple(sorted(closed))
 
     def _cells(self, columns: Iterable[int]) -> int:
         """Of their table: a column that is a function of the others makes no cells of its own."""
@@ -310,18 +311,18 @@ class Associations:
         A cell of these columns is a sum of cells of the table. The sum of many noises is nearly normal, and of a normal number
         the mean size is sqrt(2 / pi) standard deviations.
         """
-        found = dict[frozenset[int], tuple[float, float]]()
+        noises = dict[frozenset[int], tuple[float, float]]()
         for table in self.ties.measured:
             if (noise := self.noise.get(table)) is None:
                 continue
             cells = self._cells(table)
-            for wanted in _small_sets([self._with_functions(table)]):
-                own = self._cells(wanted)
-                variance = max(1, cells / own) * noise.law.variance_above
-                size = noise.law.mean_size if cells <= own else math.sqrt(2 / math.pi * variance)
-                before = found.get(wanted, (math.inf, math.inf))
-                found[wanted] = min(size, before[0]), min(noise.prior * variance * own, before[1])
-        return found
+            for subset in _small_sets([self._with_functions(table)]):
+                own_cells = self._cells(subset)
+                variance = max(1, cells / own_cells) * noise.law.variance_above
+                size = noise.law.mean_size if cells <= own_cells else math.sqrt(2 / math.pi * variance)
+                earlier = noises.get(subset, (math.inf, math.inf))
+                noises[subset] = min(size, earlier[0]), min(noise.prior * variance * own_cells, earlier[1])
+        return noises
 
     @cached_property
     def _together(self) -> frozenset[frozenset[int]]:
@@ -334,7 +335,7 @@ class Associations:
         return _small_sets(self._known)
 
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
-        """Whether a factor of the model ties the two, and the columns that separate them otherwise.
+        """Return whether a factor of the model ties the two, and the columns that separate them otherwise.
 
         The neighbours of a column through which another one is reached separate the two. Of the sets on both sides the smaller
         one is named.
@@ -348,21 +349,21 @@ class Associations:
         return tied, min(sides, key=lambda side: (len(side), side))
 
     def _graph(self, first: int, second: int) -> TiedColumns:
-        """What ties columns when the two are looked at alone: of the columns that are drawn after all others, those on which
-        one of the two depends, with all that they are drawn from tied together (the moral graph of the ancestors)."""
+        """Return what ties columns when the two are looked at alone: of the columns that are drawn after all others, those on
+        which one of the two depends, with all that they are drawn from tied together (the moral graph of the ancestors)."""
         after = dict(self.ties.drawn_after)
         if not after and frozenset() in self._graphs:
             return self._graphs[frozenset()]
-        ruled = [each for each in self.ruled if not self._within_a_draw(each)]
-        needed = {first, second}.union(*(each for each in ruled if not after.keys().isdisjoint(each)))
+        ruled = [factor for factor in self.ruled if not self._within_a_draw(factor)]
+        needed = {first, second}.union(*(factor for factor in ruled if not after.keys().isdisjoint(factor)))
         for column, others in reversed(self.ties.drawn_after):
             needed |= set(others) if column in needed else set()
         drawn = frozenset(needed & after.keys())
         if drawn not in self._graphs:
             sets = [*self.ties.measured, *self.ties.sums, *self.ties.chosen, *self._public]
-            kept = [tuple(column for column in each if column not in after) for each in sets] + ruled
-            kept += [(column, *others) for column, others in self.ties.drawn_after if column in drawn]
-            self._graphs[drawn] = TiedColumns.of(len(self.layout.sizes), kept)
+            factors = [tuple(column for column in factor if column not in after) for factor in sets] + ruled
+            factors += [(column, *others) for column, others in self.ties.drawn_after if column in drawn]
+            self._graphs[drawn] = TiedColumns.of(len(self.layout.sizes), factors)
         return self._graphs[drawn]
 
     @cached_property
@@ -376,12 +377,12 @@ class Associations:
         return {}
 
     def _within_a_draw(self, columns: Columns) -> bool:
-        """Whether a rule is about what a column is drawn from, as the rule that puts areas into larger ones."""
+        """Return whether a rule is about what a column is drawn from, as the rule that puts areas into larger ones."""
         return any(column in columns and {column, *others}.issuperset(columns) for column, others in self.ties.drawn_after)
 
 
 def _small_sets(tables: Iterable[Columns]) -> frozenset[frozenset[int]]:
-    return frozenset(frozenset(some) for table in tables for many in (2, 3) for some in combinations(table, many))
+    return frozenset(frozenset(some) for table in tables for width in (2, 3) for some in combinations(table, width))
 
 
 class TiedColumns:
@@ -401,60 +402,61 @@ class TiedColumns:
         return cls({column: frozenset(others - {column}) for column, others in near.items()})
 
     def without(self, first: int, second: int) -> TiedColumns:
-        """The graph in which these two are no neighbours."""
+        """Return the graph in which these two are no neighbours."""
         return TiedColumns(self.near | {first: self.near[first] - {second}, second: self.near[second] - {first}})
 
     def borders(self, first: int) -> dict[int, Columns]:
         """For each column that is no neighbour of `first`, the neighbours of `first` on paths to it."""
         if first not in self._borders:
-            border, found = self.near[first], dict[int, Columns]()
+            border, borders = self.near[first], dict[int, Columns]()
             for start in self.near:
-                if start in found or start in border or start == first:
+                if start in borders or start in border or start == first:
                     continue
                 reached, met, left = {start}, set[int](), [start]
                 while left:
-                    others = self.near[left.pop()]
-                    met |= others & border
-                    left += (new := others - border - reached)
+                    neighbours = self.near[left.pop()]
+                    met |= neighbours & border
+                    left += (new := neighbours - border - reached)
                     reached |= new
-                found |= dict.fromkeys(reached, tuple(sorted(met)))
-            self._borders[first] = found
+                borders |= dict.fromkeys(reached, tuple(sorted(met)))
+            self._borders[first] = borders
         return self._borders[first]
 
 
-def _of_members(names: Sequence[str], found: Sequence[Association]) -> Association:
-    """One answer of those for every slot that a member can have."""
-    said = {one.carried for one in found}
-    first = found[0]
-    if len(said) == 1:
-        if len(found) == 1:
+def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Association:
+    """Return one answer of those for every slot that a member can have."""
+    answers = {association.carried for association in of_slots}
+    first = of_slots[0]
+    if len(answers) == 1:
+        if len(of_slots) == 1:
             return replace(first, columns=tuple(names))
-        most = max(found, key=lambda one: one.noise or 0)
-        apart = tuple(name for name, other in zip(names, first.columns, strict=True) if other in first.apart)
-        return replace(most, columns=tuple(names), how=first.how, through=(), apart=apart)
-    carried: Carried = "not known" if "not known" in said else "in part"
+        noisiest = max(of_slots, key=lambda association: association.noise or 0)
+        apart = tuple(name for name, plain in zip(names, first.columns, strict=True) if plain in first.apart)
+        return replace(noisiest, columns=tuple(names), how=first.how, through=(), apart=apart)
+    carried: Carried = "not known" if "not known" in answers else "in part"
     how: How = "chosen privately" if carried == "not known" else "some members"
     return Association(columns=tuple(names), carried=carried, how=how)
 
 
 def all_functions(
-    stated: Iterable[tuple[str, tuple[str, ...]]], rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]
+    by_options: Iterable[tuple[str, tuple[str, ...]]], rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]
 ) -> tuple[Function, ...]:
-    """Columns that are functions of others: those that options state by their names, and those that rules leave no choice.
+    """Return columns that are functions of others: those that options state by their names, and those that rules leave no
+    choice.
 
     Parameters
     ----------
     columns : each on all bins that it may be released on.
     """
-    places = {each[0].name: place for place, each in enumerate(columns)}
-    named = [(places[name], tuple(places[other] for other in others)) for name, others in stated]
-    return tuple(dict.fromkeys([*named, *functions_of(rules, columns)]))
+    place_of = {alternatives[0].name: index for index, alternatives in enumerate(columns)}
+    of_options = [(place_of[name], tuple(place_of[source] for source in others)) for name, others in by_options]
+    return tuple(dict.fromkeys([*of_options, *functions_of(rules, columns)]))
 
 
-def weakest_of(found: Sequence[Association]) -> Association:
+def weakest_of(associations: Sequence[Association]) -> Association:
     """Of several models, any of which may be drawn: the answer that carries least."""
     order: tuple[Carried, ...] = ("no", "mostly noise", "in part", "not known", "yes")
-    return min(found, key=lambda one: order.index(one.carried))
+    return min(associations, key=lambda association: order.index(association.carried))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -499,22 +501,22 @@ class CarriedPairs:
     columns: tuple[PartnersOfColumn, ...]
 
     @classmethod
-    def of(cls, found: Sequence[Associations]) -> CarriedPairs:
+    def of(cls, models: Sequence[Associations]) -> CarriedPairs:
         """Of one model; of several, any of which may be drawn, what all of them carry."""
-        names = found[0].names
-        said = {pair: {one.measured(*pair) for one in found} for pair in combinations(names, 2)}
-        carried = {pair for pair, words in said.items() if words == {"yes"}}
-        partial = {pair for pair, words in said.items() if "in part" in words and words <= {"in part", "yes"}}
-        triples = [one.columns for one in found[0].triples if all(other.of(*one.columns) for other in found[1:])]
+        names = models[0].names
+        answers = {pair: {model.measured(*pair) for model in models} for pair in combinations(names, 2)}
+        carried = {pair for pair, words in answers.items() if words == {"yes"}}
+        partial = {pair for pair, words in answers.items() if "in part" in words and words <= {"in part", "yes"}}
+        triples = [model.columns for model in models[0].triples if all(model_.of(*model.columns) for model_ in models[1:])]
         return cls(
-            pairs=len(said),
+            pairs=len(answers),
             triples=math.comb(len(names), 3),
             carried=len(carried),
-            unknown=sum("not known" in words and words <= {"not known", "yes"} for words in said.values()),
-            noisy=sum("mostly noise" in words and words <= {"mostly noise", "yes"} for words in said.values()),
+            unknown=sum("not known" in words and words <= {"not known", "yes"} for words in answers.values()),
+            noisy=sum("mostly noise" in words and words <= {"mostly noise", "yes"} for words in answers.values()),
             partial=len(partial),
             carried_triples=tuple(triples),
-            others=tuple(pair for pair in said if pair not in carried),
+            others=tuple(pair for pair in answers if pair not in carried),
             columns=tuple(_partners(names, carried, partial)),
         )
 
@@ -523,8 +525,8 @@ def _partners(
     names: Sequence[str], carried: Container[tuple[str, str]], partial: Container[tuple[str, str]]
 ) -> Iterator[PartnersOfColumn]:
     """Yield the partners of each column that lacks one."""
-    for place, name in enumerate(names):
-        pairs = {other: (other, name) if at < place else (name, other) for at, other in enumerate(names) if at != place}
+    for index, name in enumerate(names):
+        pairs = {other: (other, name) if at < index else (name, other) for at, other in enumerate(names) if at != index}
         full = [other for other, pair in pairs.items() if pair in carried]
         part = [other for other, pair in pairs.items() if pair in partial]
         lost = [other for other in pairs if other not in full and other not in part]

@@ -121,7 +121,7 @@ class Generator(SpecTable):
         """
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
-        """What is wrong with these hyperparameters.
+        """Return what is wrong with these hyperparameters.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class Generator(SpecTable):
         return ()
 
     def charge(self, epsilon: Fraction) -> Charge:
-        """What one fit costs when it is given this budget: epsilon, or rho where the guarantee is zCDP."""
+        """Return what one fit costs when it is given this budget: epsilon, or rho where the guarantee is zCDP."""
         raise NotImplementedError
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:
@@ -144,16 +144,17 @@ class Generator(SpecTable):
         raise NotImplementedError
 
     def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Columns, by increasing index, of the tables that every fit measures; none where a fit chooses its tables itself."""
+        """Return columns, by increasing index, of the tables that every fit measures; none where a fit chooses its tables
+        itself."""
         return ()
 
     def fixed_questions(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """The same of all that every fit measures, sums among it."""
+        """Return the same of all that every fit measures, sums among it."""
         return self.fixed_tables(layout)
 
     def stated(self, layout: Layout) -> Sequence[tuple[int, ...]]:
-        """Columns, by increasing index, of every table and sum of the model, where the settings state all that ties columns;
-        otherwise none.
+        """Return columns, by increasing index, of every table and sum of the model, where the settings state all that ties
+        columns; otherwise none.
 
         Raises
         ------
@@ -162,48 +163,50 @@ class Generator(SpecTable):
         return ()
 
     def ties(self, layout: Layout) -> Ties:
-        """What ties columns in the rows of its models; where its class says nothing, a fit chooses its tables privately."""
+        """Return what ties columns in the rows of its models; where its class says nothing, a fit chooses its
+        tables privately."""
         return Ties(chosen=(tuple(range(len(layout.sizes))),))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
-        """The noise of the tables that a fit at this charge measures; none where they are chosen privately."""
+        """Return the noise of the tables that a fit at this charge measures; none where they are chosen privately."""
         return {}
 
     def bins_apart(self, layout: Layout) -> frozenset[int]:
-        """Columns with bins whose rows are in no table."""
+        """Return columns with bins whose rows are in no table."""
         return frozenset()
 
     def unmeasured(self, layout: Layout, tied: Sequence[set[int]]) -> set[int]:
-        """Columns of which a fit of fixed tables, without a public one, knows nothing, not even by columns that a rule ties."""
-        known = {place for columns in self.fixed_questions(layout) for place in columns}
-        if not known or self.prior_file is not None:
+        """Return columns of which a fit of fixed tables, without a public one, knows nothing, not even by columns that a rule
+        ties."""
+        measured = {column for columns in self.fixed_questions(layout) for column in columns}
+        if not measured or self.prior_file is not None:
             return set()
         for _ in tied:
-            known = known.union(*(columns for columns in tied if columns & known))
-        return set(range(len(layout.sizes))) - known
+            measured = measured.union(*(columns for columns in tied if columns & measured))
+        return set(range(len(layout.sizes))) - measured
 
     def effort(self, layout: Layout) -> float:
-        """How much work a fit is, in no particular unit: compares hyperparameters of one family on one layout."""
+        """Return how much work a fit is, in no particular unit: compares hyperparameters of one family on one layout."""
         return float(self.peak_cells(layout))
 
     seconds_per_effort: ClassVar[float] = 1e-8
     """Seconds of one unit of `effort`, as measured (docs/appendix/benchmarks.md); rough, and different on every machine."""
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """An estimate of how long a fit takes on one core, for a table of so many rows."""
+        """Return an estimate of how long a fit takes on one core, for a table of so many rows."""
         return self.effort(layout) * self.seconds_per_effort
 
     def grows(self, layout: Layout) -> str:
-        """What the time and memory of an attempt grow with, in words."""
+        """Return what the time and memory of an attempt grow with, in words."""
         few = layout.n_cells <= DENSE_LIMIT
         return "with the product of all bins" if few else "with rows and columns, not with the product of all bins"
 
     def megabytes(self, layout: Layout) -> int:
-        """What a fit or a sample adds to the memory of a process, at its peak."""
+        """Return what a fit or a sample adds to the memory of a process, at its peak."""
         return self.library_megabytes + self.peak_cells(layout) * _BYTES_OF_A_NUMBER // 2**20
 
     def peak_cells(self, layout: Layout) -> int:
-        """Largest number of cells that the fit or the sample holds at once, for the memory estimate."""
+        """Return largest number of cells that the fit or the sample holds at once, for the memory estimate."""
         raise NotImplementedError
 
 
@@ -219,7 +222,7 @@ class MeasuringGenerator(Generator):
         return ""
 
     def part(self, charge: Charge) -> Fraction:
-        """What the tables and sums share out of a charge: its epsilon, or its rho where their noise is Gaussian."""
+        """Return what the tables and sums share out of a charge: its epsilon, or its rho where their noise is Gaussian."""
         return pure_epsilon(charge) if self.noise.cost == "epsilon" else charge.curve().rho
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
@@ -227,7 +230,7 @@ class MeasuringGenerator(Generator):
         raise NotImplementedError
 
     def measured_tables(self, layout: Layout, part: Fraction) -> Mapping[tuple[int, ...], Fraction]:
-        """Columns, by increasing index, of every table that is measured with this `part`, and what each costs."""
+        """Return columns, by increasing index, of every table that is measured with this `part`, and what each costs."""
         raise NotImplementedError
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
@@ -238,14 +241,14 @@ class MeasuringGenerator(Generator):
         return self.measured_tables(layout, Fraction(1))
 
     def fixed_questions(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        return [*self.fixed_tables(layout), *(one.columns for one in self.measured_sums(layout, Fraction(1)))]
+        return [*self.fixed_tables(layout), *(noisy_sum.columns for noisy_sum in self.measured_sums(layout, Fraction(1)))]
 
     def measured_sums(self, layout: Layout, part: Fraction) -> tuple[NoisySum, ...]:
-        """Every sum that is measured with this `part`, with value 0 in place of what it comes to."""
+        """Return every sum that is measured with this `part`, with value 0 in place of what it comes to."""
         return ()
 
     def model(self, measured: NoisyMarginals, background: Background) -> KeptModel:
-        """The model of measurements over the background's layout: a function of these, without any randomness.
+        """Return the model of measurements over the background's layout: a function of these, without any randomness.
 
         Raises
         ------
@@ -257,5 +260,5 @@ class MeasuringGenerator(Generator):
         return self.model(self.measure(private, charge), background)
 
     def same_measurements(self, other: Generator) -> bool:
-        """Whether the other one would measure the same, so that both can share measurements."""
+        """Return whether the other one would measure the same, so that both can share measurements."""
         raise NotImplementedError

@@ -20,6 +20,7 @@ import numpy as np
 
 from synthrelease.data.counts import DENSE_LIMIT, Counts, words_of
 from synthrelease.data.layout import Layout
+from synthrelease.data.marginals import added_up, spread_out
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.synthetic_table import rare_first
 from synthrelease.errors import RejectedRound
@@ -69,17 +70,18 @@ class BayesianNetwork:
 
     @classmethod
     def most_cells(cls, n_columns: int) -> int:
-        """Cells that sampling so many columns holds at once."""
+        """Return cells that sampling so many columns holds at once."""
         return max(1, cls.frontier_limit * cls.frontier_columns // max(cls.frontier_columns, n_columns))
 
     @classmethod
     def peak_cells(cls, layout: Layout) -> int:
-        """Numbers that sampling holds at once, at its peak: six for every cell."""
+        """Return numbers that sampling holds at once, at its peak: six for every cell."""
         return 6 * min(layout.n_cells, cls.most_cells(len(layout.sizes))) + cls.divided_cells(layout)
 
     @classmethod
     def divided_cells(cls, layout: Layout) -> int:
-        """Numbers that are held while whole rows are divided among the bins of a further column: six for each cell and bin."""
+        """Return numbers that are held while whole rows are divided among the bins of a further column: six for each cell and
+        bin."""
         return 6 * min(layout.n_cells, max(_CELLS_AT_ONCE, *layout.sizes))
 
     @property
@@ -88,7 +90,7 @@ class BayesianNetwork:
         return sum(family.conditional.size for family in self.families)
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """n rows by ancestral sampling on expected counts."""
+        """Return n rows by ancestral sampling on expected counts."""
         frontier = self.rows(n, generator)
         words = words_of(self.layout, [frontier.digits[column] for column in range(len(self.layout.sizes))])
         counts = frontier.expected.astype(np.int64)
@@ -96,7 +98,7 @@ class BayesianNetwork:
         return Counts.of_words(self.layout, words, counts)
 
     def rows(self, n: int, generator: np.random.Generator) -> Frontier:
-        """n whole rows as distinct cells, for any number of columns, also where no code would fit into 64 bits."""
+        """Return n whole rows as distinct cells, for any number of columns, also where no code would fit into 64 bits."""
         cells = self.most_cells(len(self.families))
         frontier = Frontier(sizes=self.layout.sizes, n=n, cells=cells, generator=generator, evenly=self.evenly)
         frontier.extend(self.families)
@@ -154,41 +156,41 @@ class Frontier:
         )
 
     def _split(self, family: Family, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The rows of cells of several, by the bins of a further column: the cell of each part, its bin, its rows.
+        """Return the rows of cells of several, by the bins of a further column: the cell of each part, its bin, its rows.
 
         Some cells at a time, since a number for every cell and bin would be as many as both numbers multiplied.
         """
         nothing = np.zeros(0, dtype=np.int64)
-        found = [(nothing, nothing, nothing)]
+        blocks = [(nothing, nothing, nothing)]
         at_once = max(1, _CELLS_AT_ONCE // self.sizes[family.column])
         for start in range(0, len(cells), at_once):
             block = cells[start : start + at_once]
             counts = round_within_rows(self._shares_of(family, block), self.expected[block].astype(np.int64), self._generator)
-            places, values = np.nonzero(counts)
-            found.append((block[places], values, counts[places, values]))
-        cells, values, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            rows_of_block, values = np.nonzero(counts)
+            blocks.append((block[rows_of_block], values, counts[rows_of_block, values]))
+        cells, values, counts = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
         return cells, values, counts
 
     def _extend_evenly(self, family: Family) -> None:
         """As above, with bins that the rows of the same parents share out among themselves."""
 
         totals = self.expected.astype(np.int64)
-        places, values, rows = even_bins(
+        cells, values, rows = even_bins(
             family.conditional, [self.digits[parent] for parent in family.parents], totals, self._generator
         )
-        if len(places) == len(totals):  # no cell is divided
-            self.digits[family.column] = values[np.argsort(places)].astype(np.min_scalar_type(self.sizes[family.column] - 1))
+        if len(cells) == len(totals):  # no cell is divided
+            self.digits[family.column] = values[np.argsort(cells)].astype(np.min_scalar_type(self.sizes[family.column] - 1))
             return
-        self._take(places, family.column, values, rows.astype(float))
+        self._take(cells, family.column, values, rows.astype(float))
 
     def _shares_of(self, family: Family, cells: np.ndarray) -> np.ndarray:
-        """(cells, bins) the shares of the bins of a family's column in each of these cells."""
+        """Return the (cells, bins) shares of the bins of a family's column in each of these cells."""
         rows = family.conditional[tuple(self.digits[parent][cells] for parent in family.parents)]
         return np.broadcast_to(rows, (len(cells), self.sizes[family.column]))
 
     def _take(self, cells: np.ndarray, column: int, values: np.ndarray, expected: np.ndarray) -> None:
         """The cells that take the place of the present ones: those they come from, the bins of a further column, counts."""
-        self.digits = {other: known[cells] for other, known in self.digits.items()}
+        self.digits = {other: bins[cells] for other, bins in self.digits.items()}
         self.digits[column] = values.astype(np.min_scalar_type(self.sizes[column] - 1))
         self.expected = expected
 
@@ -199,23 +201,23 @@ class Frontier:
         bins = [self.digits[column] for column in sorted(self.digits)]
         order = rare_first(bins, self.expected, self._n) if bins else np.arange(1)
         counts = systematic_rounding(self.expected[order], self._n, self._generator)
-        kept = np.flatnonzero(counts)
-        self.expected = counts[kept].astype(float)
-        self.digits = {column: known[order][kept] for column, known in self.digits.items()}
+        occurring = np.flatnonzero(counts)
+        self.expected = counts[occurring].astype(float)
+        self.digits = {column: bins_of_column[order][occurring] for column, bins_of_column in self.digits.items()}
         self._whole = True
 
     def shares(self, columns: tuple[int, ...]) -> np.ndarray:
-        """The share of every combination of some of its columns, as an array with their axes."""
+        """Return the share of every combination of some of its columns, as an array with their axes."""
         shape = tuple(self.sizes[column] for column in columns)
         codes = np.zeros(len(self.expected), dtype=np.int64)
         for column, size in zip(columns, shape, strict=True):
             codes = codes * size + self.digits[column]
-        found = np.bincount(codes, weights=self.expected, minlength=math.prod(shape))
-        return found.reshape(shape) / found.sum()
+        sums = np.bincount(codes, weights=self.expected, minlength=math.prod(shape))
+        return sums.reshape(shape) / sums.sum()
 
 
 def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Generator) -> np.ndarray:
-    """Integers that sum to n, each the floor or ceiling of its expected count, each right on average.
+    """Return integers that sum to n, each the floor or ceiling of its expected count, each right on average.
 
     Systematic sampling (Madow 1949): a comb of n equally spaced teeth with one random offset is laid over the line of
     cells. Sums over runs of neighbouring cells are off by less than 1.
@@ -242,7 +244,7 @@ def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.rand
 def build_network(
     tables: Sequence[NoisyTable], n: int, layout: Layout, plausibility: Plausibility, generator: np.random.Generator
 ) -> BayesianNetwork:
-    """The network for measured tables in sampling order (each table's parents come before it).
+    """Return the network for measured tables in sampling order (each table's parents come before it).
 
     Parameters
     ----------
@@ -275,8 +277,8 @@ def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> l
     values = [np.where(mask, table.values, 0.0) for table, mask in zip(tables, free, strict=True)]
     for shared in shared_sets([table.columns for table in tables]):
         users = [i for i, table in enumerate(tables) if set(shared) <= set(table.columns)]
-        margins = [margin_of(values[i], tables[i].columns, shared) for i in users]
-        cells = [margin_of(free[i].astype(float), tables[i].columns, shared) for i in users]
+        margins = [added_up(values[i], tables[i].columns, shared) for i in users]
+        cells = [added_up(free[i].astype(float), tables[i].columns, shared) for i in users]
         if shared:
             # each margin cell is a sum of `cells` independent draws: precision 1 / cells; no free cell means exactly 0
             weights = [np.divide(1.0, c, out=np.full_like(c, 1e12), where=c > 0) for c in cells]
@@ -285,36 +287,21 @@ def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> l
             target = np.asarray(float(n))
         for i, margin, count in zip(users, margins, cells, strict=True):
             shift = np.divide(target - margin, count, out=np.zeros_like(count), where=count > 0)
-            values[i] = values[i] + np.where(free[i], _spread(shift, shared, tables[i].columns), 0.0)
+            values[i] = values[i] + np.where(free[i], spread_out(shift, shared, tables[i].columns, values[i].shape), 0.0)
     return [NoisyTable(columns=table.columns, values=value) for table, value in zip(tables, values, strict=True)]
 
 
 def shared_sets(column_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """All intersections of two or more tables' columns, the empty set first, small sets before large ones."""
+    """Return all intersections of two or more tables' columns, the empty set first, small sets before large ones."""
     closure: set[frozenset[int]] = set()
     for columns in column_sets:  # every intersection of the tables so far, with and without one more
-        closure |= {known & set(columns) for known in closure} | {frozenset(columns)}
+        closure |= {intersection & set(columns) for intersection in closure} | {frozenset(columns)}
     shared = {s for s in closure if sum(s <= set(columns) for columns in column_sets) > 1} | {frozenset[int]()}
     return sorted((tuple(sorted(s)) for s in shared), key=lambda s: (len(s), s))
 
 
-def margin_of(values: np.ndarray, columns: tuple[int, ...], onto: tuple[int, ...]) -> np.ndarray:
-    """Sum out all axes but those of `onto`; the result's axes are in the order of `onto`."""
-    kept = [column for column in columns if column in onto]
-    summed = values.sum(axis=tuple(i for i, column in enumerate(columns) if column not in onto))
-    return np.asarray(summed).transpose([kept.index(column) for column in onto])
-
-
-def _spread(values: np.ndarray, columns: tuple[int, ...], over: tuple[int, ...]) -> np.ndarray:
-    """View of a margin over `columns` that broadcasts over a table with the axes `over`."""
-    inside = [column for column in over if column in columns]
-    ordered = values.transpose([columns.index(column) for column in inside])
-    sizes = iter(ordered.shape)
-    return ordered.reshape([next(sizes) if column in columns else 1 for column in over])
-
-
 def nearest_on_simplex(values: np.ndarray, total: float, allowed: np.ndarray) -> np.ndarray:
-    """The non-negative vector with this sum that is nearest to `values`, zero where not allowed."""
+    """Return the non-negative vector with this sum that is nearest to `values`, zero where not allowed."""
     return _simplex_rows(values[None, :], np.array([total]), allowed[None, :])[0]
 
 
@@ -330,7 +317,7 @@ def _simplex_rows(values: np.ndarray, totals: np.ndarray, allowed: np.ndarray) -
 def nearest_with_margins(
     values: np.ndarray, row_totals: np.ndarray, column_totals: np.ndarray, allowed: np.ndarray
 ) -> np.ndarray:
-    """The non-negative table nearest to `values` with given row and column sums (Dykstra's alternating projections)."""
+    """Return the non-negative table nearest to `values` with given row and column sums (Dykstra's alternating projections)."""
     table, row_part, column_part = values, np.zeros_like(values), np.zeros_like(values)
     for _ in range(_DYKSTRA_STEPS):
         by_column = _simplex_rows((table + column_part).T, column_totals, allowed.T).T
@@ -341,7 +328,7 @@ def nearest_with_margins(
 
 
 def _conditional(table: np.ndarray, column_totals: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Rows normalised to probabilities; a row without mass takes the column's marginal over its allowed cells."""
+    """Return rows normalised to probabilities; a row without mass takes the column's marginal over its allowed cells."""
     fallback = np.where(allowed, column_totals + 1e-9, 0.0)
     sums = table.sum(axis=1, keepdims=True)
     filled = np.where(sums > 0, table, fallback)
@@ -379,7 +366,7 @@ _PARTS = 2**8
 
 
 def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, generator: np.random.Generator) -> np.ndarray:
-    """(n,) a bin for each of n rows, drawn by the shares that its parents' bins have; a bin of share 0 is never drawn.
+    """Return (n,) a bin for each of n rows, drawn by the shares that its parents' bins have; a bin of share 0 is never drawn.
 
     A bin never falls while the number that is drawn grows. So most of equal parts of [0, 1) have one bin from end to end, which
     is known before anything is drawn (Chen & Asmussen's guide table); only in the others is it searched for.
@@ -426,35 +413,36 @@ class _Drawing:
         self._guide = np.where(first == last, first, self._unknown).astype(self.kind)
 
     def bins(self, rows: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-        """(n,) the bins of these laws for these numbers."""
-        found: np.ndarray = self._guide.take(rows * self._parts + (drawn * self._parts).astype(np.int64))
-        left = np.flatnonzero(found == self._unknown)
-        found[left] = self._searched(rows.take(left), drawn.take(left))
-        return found
+        """Return the (n,) bins of these laws for these numbers."""
+        bins: np.ndarray = self._guide.take(rows * self._parts + (drawn * self._parts).astype(np.int64))
+        left = np.flatnonzero(bins == self._unknown)
+        bins[left] = self._searched(rows.take(left), drawn.take(left))
+        return bins
 
     def _searched(self, rows: np.ndarray, drawn: np.ndarray) -> np.ndarray:
         aims, first = drawn * self._totals.take(rows), rows << self._halvings
-        places = first.copy()
+        ends = first.copy()
         for step in (1 << halving for halving in reversed(range(self._halvings))):
             # how many ends lie at or below the aim, by halves
-            places += np.multiply(aims >= self._inner.take(places + (step - 1)), step, dtype=np.int64)
-        return np.minimum(places - first, self._last.take(rows))  # a product rounded up to the end leads to no bin of 0
+            ends += np.multiply(aims >= self._inner.take(ends + (step - 1)), step, dtype=np.int64)
+        return np.minimum(ends - first, self._last.take(rows))  # a product rounded up to the end leads to no bin of 0
 
 
 # Whole rows get the bins of a further column evenly: a function of the model and of random numbers, no private data.
 #
 # A draw for every row by itself adds to the noise of the model's tables what another sample of so many rows would. That is
-# needless: the rows with the same parents' bins can share out the bins among themselves. A comb of equally spaced teeth with
-# a random offset is laid over the line of rows, each as long as its chance of the bin (systematic sampling, Madow 1949);
-# those that hold a tooth get it. On the line the rows with the same parents' bins are neighbours, in a random order, so each
-# gets the bin with its own chance, and which of them get it tells nothing of their other columns. One bin after another is
-# given out like this, the last one first.
+# needless: the rows with the same parents' bins can share out the bins among themselves. A comb of equally spaced teeth with a
+# random offset is laid over the line of rows, each as long as its chance of the bin (systematic sampling, Madow 1949); those
+# that hold a tooth get it. On the line the rows with the same parents' bins are neighbours, in a random order, so each gets the
+# bin with its own chance, and which of them get it tells nothing of their other columns. One bin after another is given out
+# like this, the last one first.
 
 
 def even_bins(
     conditional: np.ndarray, parents: Sequence[np.ndarray], totals: np.ndarray, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The bins of cells with whole numbers of rows: (m,) places of the cells, (m,) bins, and (m,) how many rows get them.
+    """Return the bins of cells with whole numbers of rows: (m,) places of the cells, (m,) bins, and (m,) how many rows get
+    them.
 
     Of the rows that are not given a later bin, every stretch of the line gets a bin as often as its chances say, up to less
     than one row; a bin of share 0 is never given.
@@ -472,16 +460,16 @@ def even_bins(
     groups = np.ravel_multi_index(tuple(parents), conditional.shape[:-1]) if parents else np.zeros(len(totals), dtype=np.int64)
     line = generator.permutation(len(totals))
     line = line[np.argsort(generator.permutation(len(shares))[groups[line]], kind="stable")]
-    places, bins, counts = [], [], []
+    cells, bins, counts = [], [], []
     waiting = totals[line]
     for bin_ in range(shares.shape[1] - 1, -1, -1):
         chances = given[groups[line], bin_]
         teeth = np.floor(np.cumsum(chances * waiting) + generator.random()).astype(np.int64)
         rows = np.where(chances < 1, np.minimum(np.diff(teeth, prepend=0), waiting), waiting)  # sums are rounded
-        some = rows > 0
-        places.append(line[some])
-        counts.append(rows[some])
-        bins.append(np.full(int(some.sum()), bin_))
+        given_out = rows > 0
+        cells.append(line[given_out])
+        counts.append(rows[given_out])
+        bins.append(np.full(int(given_out.sum()), bin_))
         rest = waiting > rows
         line, waiting = line[rest], (waiting - rows)[rest]
-    return np.concatenate(places), np.concatenate(bins), np.concatenate(counts)
+    return np.concatenate(cells), np.concatenate(bins), np.concatenate(counts)

@@ -20,7 +20,8 @@ _REST = 0.4
 
 
 def split_masks(masks: Sequence[Mask]) -> list[Mask]:
-    """The rules as masks of two columns, as few as needed, where such say it all; rules that share a column come joined."""
+    """Return the rules as masks of two columns, as few as needed, where such say it all; rules that share a column
+    come joined."""
     return [part for mask in masks for part in _pairs_of(mask)]
 
 
@@ -50,7 +51,7 @@ def _all_of(shadows: dict[tuple[int, int], np.ndarray], shape: tuple[int, ...]) 
 
 
 def rule_classes(column: int, size: int, masks: Sequence[Mask]) -> list[int]:
-    """A number for every bin of a column: the same for bins that all rules treat alike."""
+    """Return a number for every bin of a column: the same for bins that all rules treat alike."""
     signs: list[tuple[bytes, ...]] = [()] * size
     for mask in masks:
         if column in mask.columns:
@@ -61,7 +62,8 @@ def rule_classes(column: int, size: int, masks: Sequence[Mask]) -> list[int]:
 
 
 def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: float, least_ordered: float) -> np.ndarray:
-    """(n_bins,) the group of every bin, numbered from 0 in the order of their first bins: as many groups as bins are the bins.
+    """Return the (n_bins,) group of every bin, numbered from 0 in the order of their first bins: as many groups as bins are the
+    bins.
 
     Parameters
     ----------
@@ -86,7 +88,7 @@ def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: f
 
 
 def _runs(classes: Sequence[int]) -> list[tuple[int, int]]:
-    """Start and end of every run of equal numbers."""
+    """Return start and end of every run of equal numbers."""
     starts = [b for b in range(len(classes)) if b == 0 or classes[b] != classes[b - 1]]
     return list(zip(starts, [*starts[1:], len(classes)], strict=True)) if starts else []
 
@@ -108,19 +110,20 @@ def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, s
 
 
 def grouped_rules(masks: Sequence[Mask], maps: Sequence[np.ndarray], layout: Layout) -> Plausibility:
-    """The masks over groups: those of any bin of each."""
+    """Return the masks over groups: those of any bin of each."""
     first = [np.unique(into, return_index=True)[1] for into in maps]
-    found = []
+    grouped = []
     for mask in masks:
         forbidden = mask.forbidden
         for axis, column in enumerate(mask.columns):
             forbidden = forbidden.take(first[column], axis=axis)
-        found.append(Mask(columns=mask.columns, forbidden=forbidden))
-    return Plausibility(layout=layout, masks=tuple(found))
+        grouped.append(Mask(columns=mask.columns, forbidden=forbidden))
+    return Plausibility(layout=layout, masks=tuple(grouped))
 
 
 def divided(groups: np.ndarray, into: np.ndarray, counts: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """(n_rows,) a bin inside its group for every row: in proportion to the nearest non-negative counts, systematically rounded.
+    """Return (n_rows,) a bin inside its group for every row: in proportion to the nearest non-negative counts, systematically
+    rounded.
 
     Parameters
     ----------

@@ -22,10 +22,9 @@ from synthrelease.privacy.charges import Charge
 # Models of shared measurements are fitted once: what a round has fitted, later rounds take as it is.
 #
 # With shared measurements the model of a configuration is a function of these, of the configuration and of public tables, the
-# same in every round. Keeping it is post-processing and changes nothing about the law of any output (theory 5.1, measure
-# once,
-# select many); rows are drawn afresh in every round. Which rounds found a kept model shows in times alone, which
-# are not published.
+# same in every round. Keeping it is post-processing and changes nothing about the law of any output (theory 5.1, measure once,
+# select many); rows are drawn afresh in every round. Which rounds found a kept model shows in times alone, which are not
+# published.
 
 _MOST_NUMBERS = 2**22
 """Of all kept models together: 32 MB. What does not fit is fitted again in every round."""
@@ -39,7 +38,7 @@ class KeptModels:
     _models: dict[str, KeptModel | str] = field(default_factory=dict)
 
     def get(self, key: str, fit: Callable[[], KeptModel]) -> KeptModel:
-        """The model of this key, fitted if it was not.
+        """Return the model of this key, fitted if it was not.
 
         Raises
         ------
@@ -55,16 +54,15 @@ class KeptModels:
                 return model
             self.numbers += model.numbers
             self._models[key] = model
-        found = self._models[key]
-        if isinstance(found, str):
-            raise RejectedRound(found)
-        return found
+        kept_model = self._models[key]
+        if isinstance(kept_model, str):
+            raise RejectedRound(kept_model)
+        return kept_model
 
 
 # Rows beside the noisy tables that they were made from: a model that did not follow its own tables gives no release.
 #
-# Criteria ask what the steward thought of. A column that none asks about can be wrong by any amount, where a prior weighs
-# more
+# Criteria ask what the steward thought of. A column that none asks about can be wrong by any amount, where a prior weighs more
 # than the tables or a model did not converge, and then rows and published tables of one release contradict each other. The
 # comparison costs nothing: both sides are what the round has paid for.
 
@@ -75,7 +73,7 @@ RISK = 1e-6
 
 
 def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility: Plausibility) -> bool:
-    """Whether a bin of a single column has another share in the rows than in a table that holds the column, by far.
+    """Return whether a bin of a single column has another share in the rows than in a table that holds the column, by far.
 
     Rows in a bin that is counted apart are in no table, so they are left aside. Cells that the rules exclude are no part of the
     comparison: released rows have none of them, whatever the tables say.
@@ -86,7 +84,7 @@ def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility:
     """
     from synthrelease.generators.marginals_mechanism import without
 
-    rows = without(rows, [each.of for each in measured.rare_bins])
+    rows = without(rows, [rare_bin.of for rare_bin in measured.rare_bins])
     shares = cache(lambda column: rows.marginal((column,)) / rows.total)  # many tables have the same column
     for table in measured.tables:
         allowed = ~plausibility.structural_zeros(table.columns)
@@ -95,7 +93,7 @@ def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility:
         if total <= limit * math.sqrt(cells.sum()):
             continue  # no row is told from noise
         for axis, column in enumerate(table.columns):
-            beside = tuple(place for place in range(len(table.columns)) if place != axis)
+            beside = tuple(other_axis for other_axis in range(len(table.columns)) if other_axis != axis)
             share, noise = values.sum(axis=beside) / total, limit * np.sqrt(cells.sum(axis=beside)) / total
             if (np.abs(shares(column) - share) > FAR + noise).any():
                 return True
@@ -131,7 +129,7 @@ def make_candidate(
     background: Background,
     charge: Charge,
     shared: NoisyMarginals | None = None,
-    kept: KeptModels | None = None,
+    kept_models: KeptModels | None = None,
     rows: int | None = None,
 ) -> Candidate:
     """Fit the generator, sample n plausible rows, project them.
@@ -142,7 +140,7 @@ def make_candidate(
     background : rules and prior over the same bins.
     charge : the planned charge of one fit.
     shared : measurements over the configuration's bins, made once for all rounds; then nothing is spent here.
-    kept : models of these shared measurements that were fitted before.
+    kept_models : models of these shared measurements that were fitted before.
     rows : how many rows to sample, public; as many as the private table has when omitted.
 
     Raises
@@ -159,7 +157,7 @@ def make_candidate(
         if measured is None:
             measured = chosen.measure(private, charge)
         fit = partial(chosen.model, measured, background)
-        model: Model = fit() if shared is None or kept is None else kept.get(configuration.model_key, fit)
+        model: Model = fit() if shared is None or kept_models is None else kept_models.get(configuration.model_key, fit)
     else:
         model = chosen.fit(private, charge, background)
     entropy = private.entropy.generator()
@@ -171,7 +169,7 @@ def make_candidate(
 
 
 def sample_plausible(model: Model, n: int, plausibility: Plausibility, entropy: np.random.Generator) -> Counts:
-    """n plausible rows by rejection: draw, drop implausible rows, draw the missing ones again."""
+    """Return n plausible rows by rejection: draw, drop implausible rows, draw the missing ones again."""
     table = plausibility.filter(model.sample(n, entropy))
     for _ in range(MAX_RESAMPLES):
         missing = n - table.total

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from synthrelease.data.layout import Columns
-from synthrelease.generators.bayesian_network import margin_of
+from synthrelease.data.marginals import added_up
 from synthrelease.generators.junction_tree import JunctionTree
 
 _CARRIED = 2**22
@@ -44,19 +44,19 @@ class Edge:
 
 
 def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> dict[Columns, np.ndarray]:
-    """The share of every cell of every table of two columns, by increasing columns.
+    """Return the share of every cell of every table of two columns, by increasing columns.
 
     The joint tables of columns with a separator are carried along the tree, those of many columns as the rows of one matrix.
     """
     walk = _Walk(tree, shares)
-    found: dict[Columns, np.ndarray] = {}
+    shares_of_pairs: dict[Columns, np.ndarray] = {}
     for number, clique in enumerate(tree.cliques):
         for pair in combinations(clique, 2):
-            if pair not in found:
-                found[pair] = walk.margin(number, pair)
+            if pair not in shares_of_pairs:
+                shares_of_pairs[pair] = walk.margin(number, pair)
     for columns in walk.batches():
-        found |= walk.pairs(columns)
-    return found
+        shares_of_pairs |= walk.pairs(columns)
+    return shares_of_pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,20 +85,20 @@ class _Walk:
         self._edges = [*up, *(Edge(start=edge.stop, stop=edge.start, separator=edge.separator) for edge in reversed(up))]
 
     def batches(self) -> Iterator[Sequence[int]]:
-        """All columns, so many at a time that what is carried stays below `_CARRIED` numbers."""
-        each = sum(math.prod(self._tree.sizes[column] for column in edge.separator) for edge in self._edges)
+        """Yield all columns, so many at a time that what is carried stays below `_CARRIED` numbers."""
+        cells = sum(math.prod(self._tree.sizes[column] for column in edge.separator) for edge in self._edges)
         batch, bins = list[int](), 0
         for column, size in enumerate(self._tree.sizes):
-            if batch and (bins + size) * each > _CARRIED:
+            if batch and (bins + size) * cells > _CARRIED:
                 yield batch
                 batch, bins = [], 0
             batch, bins = [*batch, column], bins + size
         yield batch
 
     def margin(self, clique: int, columns: Columns) -> np.ndarray:
-        """A table inside a clique; its axes are in the order of `columns`."""
+        """Return a table inside a clique; its axes are in the order of `columns`."""
         if (clique, columns) not in self._margins:
-            self._margins[clique, columns] = margin_of(self._shares[clique], self._tree.cliques[clique], columns)
+            self._margins[clique, columns] = added_up(self._shares[clique], self._tree.cliques[clique], columns)
         return self._margins[clique, columns]
 
     def pairs(self, first: Sequence[int]) -> dict[Columns, np.ndarray]:
@@ -106,64 +106,70 @@ class _Walk:
 
         Such a pair has one edge by which the way from one column enters the first clique that holds the other.
         """
-        found: dict[Columns, np.ndarray] = {}
+        tables_of_pairs: dict[Columns, np.ndarray] = {}
         carried: dict[tuple[int, int], _Carried] = {}
         for edge in self._edges:
-            came = [(start, each) for (start, stop), each in carried.items() if stop == edge.start and start != edge.stop]
-            carried[edge.start, edge.stop] = here = self._carry(edge, first, came)
-            if not len(here.columns):
+            came = [
+                (start, carried_there)
+                for (start, stop), carried_there in carried.items()
+                if stop == edge.start and start != edge.stop
+            ]
+            carried[edge.start, edge.stop] = arrived = self._carry(edge, first, came)
+            if not len(arrived.columns):
                 continue
-            given = self._given(edge.stop, edge.separator, here.table)
+            given = self._given(edge.stop, edge.separator, arrived.table)
             for other in self._tree.cliques[edge.stop]:
-                rows = here.columns < other
+                rows = arrived.columns < other
                 if other in edge.separator or not rows.any():
                     continue
                 beside = self.margin(edge.stop, (*edge.separator, other)).reshape(-1, self._tree.sizes[other])
                 tables = given[rows] @ beside
-                names, starts = np.unique(here.columns[rows], return_index=True)
+                names, starts = np.unique(arrived.columns[rows], return_index=True)
                 for name, start in zip(names.tolist(), starts.tolist(), strict=True):
-                    found[name, other] = tables[start : start + self._tree.sizes[name]]
-        return found
+                    tables_of_pairs[name, other] = tables[start : start + self._tree.sizes[name]]
+        return tables_of_pairs
 
     def _carry(self, edge: Edge, first: Sequence[int], came: Sequence[tuple[int, _Carried]]) -> _Carried:
-        """The columns that begin here, and those that came to the start of the edge and go on through its clique."""
+        """Return the columns that begin here, and those that came to the start of the edge and go on through its clique."""
         cells = math.prod(self._tree.sizes[column] for column in edge.separator)
         columns, tables = [np.zeros(0, dtype=np.int64)], [np.zeros((0, cells))]
         for column in self._tree.cliques[edge.start]:
             if column in first and column not in edge.separator:
                 columns.append(np.full(self._tree.sizes[column], column))
                 tables.append(self.margin(edge.start, (column, *edge.separator)).reshape(-1, cells))
-        for start, each in came:
-            if len(each.columns):
-                columns.append(each.columns)
-                tables.append(self._through(edge, self._between(start, edge.start), each.table))
+        for start, carried in came:
+            if len(carried.columns):
+                columns.append(carried.columns)
+                tables.append(self._through(edge, self._between(start, edge.start), carried.table))
         return _Carried(columns=np.concatenate(columns), table=np.concatenate(tables))
 
-    def _between(self, one: int, other: int) -> Columns:
-        return self._separators[one if self._tree.parents[one] == other else other]
+    def _between(self, clique: int, neighbour: int) -> Columns:
+        return self._separators[clique if self._tree.parents[clique] == neighbour else neighbour]
 
     def _given(self, clique: int, separator: Columns, table: np.ndarray) -> np.ndarray:
-        """The shares of the rows of a joint table in every cell of a separator; 0 where that is empty."""
+        """Return the shares of the rows of a joint table in every cell of a separator; 0 where that is empty."""
         cells = self.margin(clique, separator).ravel()
         return np.divide(table, cells, out=np.zeros_like(table), where=np.broadcast_to(cells > 0, table.shape))
 
     def _through(self, edge: Edge, entered: Columns, table: np.ndarray) -> np.ndarray:
         """Joint tables with the separator by which a clique was entered, as those with the separator of an edge out of it."""
-        sizes, left = self._tree.sizes, edge.separator
-        both = tuple(column for column in entered if column in left)
-        before, after = (tuple(column for column in columns if column not in both) for columns in (entered, left))
-        shape = [math.prod(sizes[column] for column in columns) for columns in (both, before, after)]
-        inside = self.margin(edge.start, (*both, *before, *after)).reshape(shape)
+        sizes, separator = self._tree.sizes, edge.separator
+        shared = tuple(column for column in entered if column in separator)
+        old_only, new_only = (tuple(column for column in columns if column not in shared) for columns in (entered, separator))
+        shape = [math.prod(sizes[column] for column in columns) for columns in (shared, old_only, new_only)]
+        inside = self.margin(edge.start, (*shared, *old_only, *new_only)).reshape(shape)
         given = self._given(edge.start, entered, table).reshape(len(table), *(sizes[column] for column in entered))
-        order = [1 + entered.index(column) for column in (*both, *before)]
-        rows = given.transpose([*order[: len(both)], 0, *order[len(both) :]]).reshape(shape[0], len(table), shape[1])
-        out = (rows @ inside).reshape(*(sizes[column] for column in both), len(table), *(sizes[column] for column in after))
-        axes = [(*both, -1, *after).index(column) for column in (-1, *left)]
+        order = [1 + entered.index(column) for column in (*shared, *old_only)]
+        rows = given.transpose([*order[: len(shared)], 0, *order[len(shared) :]]).reshape(shape[0], len(table), shape[1])
+        out = (rows @ inside).reshape(
+            *(sizes[column] for column in shared), len(table), *(sizes[column] for column in new_only)
+        )
+        axes = [(*shared, -1, *new_only).index(column) for column in (-1, *separator)]
         return np.asarray(out.transpose(axes).reshape(len(table), -1))
 
 
 def edges_from(tree: JunctionTree, start: int) -> Iterator[Edge]:
-    """Every edge once, led away from a clique, those nearer to it first."""
+    """Yield every edge once, led away from a clique, those nearer to it first."""
     beside: list[list[Edge]] = [[] for _ in tree.cliques]
     for child, parent in enumerate(tree.parents):
         if parent >= 0:
@@ -194,22 +200,22 @@ def joinings(tree: JunctionTree) -> dict[Columns, Joining]:
     separators that follow each other. With these sets the cliques stay those of a chordal graph: a junction tree of them has
     no larger clique. The smaller of the two directions is taken; pairs inside a clique need nothing.
     """
-    found: dict[Columns, Joining] = {}
+    ways: dict[Columns, Joining] = {}
     for column in range(len(tree.sizes)):
         way: dict[int, tuple[Columns, Joining]] = {}  # clique -> separator before it, the sets on the way
         for edge in edges_from(tree, tree.home((column,))):
             if column in edge.separator:
                 continue
-            before, so_far = way.get(edge.start, ((), Joining(sets=(), cells=1)))
-            here = _joining(tree, so_far, {column, *before, *edge.separator})
-            way[edge.stop] = edge.separator, here
+            entered, so_far = way.get(edge.start, ((), Joining(sets=(), cells=1)))
+            way_here = _joining(tree, so_far, {column, *entered, *edge.separator})
+            way[edge.stop] = edge.separator, way_here
             for other in tree.cliques[edge.stop]:
                 pair = (min(column, other), max(column, other))
-                joined = _joining(tree, here, {column, other, *edge.separator})
-                if pair not in found or joined.cells < found[pair].cells:
-                    found[pair] = joined
-    inside = {(a, b) for clique in tree.cliques for place, a in enumerate(clique) for b in clique[place + 1 :]}
-    return found | dict.fromkeys(inside, Joining(sets=(), cells=1))
+                joined = _joining(tree, way_here, {column, other, *edge.separator})
+                if pair not in ways or joined.cells < ways[pair].cells:
+                    ways[pair] = joined
+    inside = {(a, b) for clique in tree.cliques for position, a in enumerate(clique) for b in clique[position + 1 :]}
+    return ways | dict.fromkeys(inside, Joining(sets=(), cells=1))
 
 
 def _joining(tree: JunctionTree, before: Joining, columns: set[int]) -> Joining:

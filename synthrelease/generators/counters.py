@@ -19,7 +19,7 @@ import numpy as np
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.plausibility import Mask, Plausibility
-from synthrelease.data.rules import Any, Comparison, Count, Gap, Not, RecordRule, Rule, Said, columns_of, compared, said
+from synthrelease.data.rules import Any, Comparison, Count, Gap, Not, RecordRule, Rule, Said, columns_of, said, walk
 from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.junction_tree import largest_clique
 
@@ -50,9 +50,9 @@ class CountSoFar:
     @property
     def mask(self) -> Mask:
         """Every other count is impossible."""
-        places = (*self.columns, *(() if self.before is None else (self.before,)), self.column)
+        axes_of = (*self.columns, *(() if self.before is None else (self.before,)), self.column)
         into = self.into if self.before is None else np.moveaxis(self.into, 0, -1)
-        return Mask(columns=places, forbidden=into[..., None] != np.arange(self.size))
+        return Mask(columns=axes_of, forbidden=into[..., None] != np.arange(self.size))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,8 @@ class Counters:
 
     @classmethod
     def of(cls, plausibility: Plausibility, cells: int, structure: Iterable[Columns] = ()) -> Counters:
-        """Those of all rules that count, as long as no more than so many cells are tied together; the others are left out.
+        """Return those of all rules that count, as long as no more than so many cells are tied together; the others are left
+        out.
 
         Parameters
         ----------
@@ -82,14 +83,14 @@ class Counters:
         >>> Counters.of(Plausibility(layout=layout, masks=()), 1000).wide == layout
         True
         """
-        found, tied = cls(layout=plausibility.layout), [*structure, *(mask.columns for mask in plausibility.masks)]
+        counters, tied = cls(layout=plausibility.layout), [*structure, *(mask.columns for mask in plausibility.masks)]
         for rule in _joined(plausibility.records):
-            more = _with(found, rule, plausibility, cells)
-            if more is None:
+            extended = _with(counters, rule, plausibility, cells)
+            if extended is None:
                 continue
-            sets = [*tied, *(mask.columns for mask in more.masks)]
-            found = more if largest_clique(more.wide.sizes, sets) <= cells else found
-        return found
+            sets = [*tied, *(mask.columns for mask in extended.masks)]
+            counters = extended if largest_clique(extended.wide.sizes, sets) <= cells else counters
+        return counters
 
     @property
     def wide(self) -> Layout:
@@ -105,16 +106,16 @@ class Counters:
         return [*(step.mask for step in self.steps), *self.ends]
 
     def added(self, table: Counts) -> Counts:
-        """The rows of a table with their counts; those that break a rule are left out."""
-        bins, kept = list(table.bins), np.ones(len(table), dtype=bool)
+        """Return the rows of a table with their counts; those that break a rule are left out."""
+        bins, follows = list(table.bins), np.ones(len(table), dtype=bool)
         for step in self.steps:
-            places = (*(() if step.before is None else (step.before,)), *step.columns)
-            count = step.into[tuple(bins[place] for place in places)]
-            kept &= count >= 0
+            columns = (*(() if step.before is None else (step.before,)), *step.columns)
+            count = step.into[tuple(bins[column] for column in columns)]
+            follows &= count >= 0
             bins.append(np.maximum(count, 0))
         for mask in self.ends:
-            kept &= ~mask.forbidden[tuple(bins[place] for place in mask.columns)]
-        return Counts.of(self.wide, [each[kept] for each in bins], table.counts[kept])
+            follows &= ~mask.forbidden[tuple(bins[column] for column in mask.columns)]
+        return Counts.of(self.wide, [column_bins[follows] for column_bins in bins], table.counts[follows])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,40 +136,40 @@ class Counting:
         return self.network.numbers
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """n rows, none of which breaks a rule that is counted."""
+        """Return n rows, none of which breaks a rule that is counted."""
         drawn = self.network.sample(n, generator)
         return Counts.of(self.layout, list(drawn.bins[: len(self.layout.sizes)]), drawn.counts)
 
 
 def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
     """Rules that count the same as one rule, which needs one count."""
-    found: dict[frozenset[tuple[Rule, ...]], RecordRule] = {}
+    by_count: dict[frozenset[tuple[Rule, ...]], RecordRule] = {}
     for rule in rules:
         counted = frozenset(count.parts for count in _counts_of(rule.rule))
-        before = found.get(counted)
-        found[counted] = (
+        earlier = by_count.get(counted)
+        by_count[counted] = (
             rule
-            if before is None
+            if earlier is None
             else RecordRule(
-                rule=Any((before.rule, rule.rule)),
-                places={**before.places, **rule.places},
-                of_bins={**before.of_bins, **rule.of_bins},
-                ranges={**before.ranges, **rule.ranges},
+                rule=Any((earlier.rule, rule.rule)),
+                places={**earlier.places, **rule.places},
+                of_bins={**earlier.of_bins, **rule.of_bins},
+                ranges={**earlier.ranges, **rule.ranges},
             )
         )
-    return list(found.values())
+    return list(by_count.values())
 
 
-def _with(found: Counters, rule: RecordRule, plausibility: Plausibility, cells: int) -> Counters | None:
-    """One rule more; None where it counts nothing, or what it counts depends on too many columns at once."""
+def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cells: int) -> Counters | None:
+    """Return one rule more; None where it counts nothing, or what it counts depends on too many columns at once."""
     counts = list(_counts_of(rule.rule))
     parts = list(dict.fromkeys(count.parts for count in counts))
     if not parts:
         return None
-    steps, chains = list(found.steps), list[tuple[tuple[Rule, ...], int, list[State]]]()
+    steps, chains = list(counters.steps), list[tuple[tuple[Rule, ...], int, list[State]]]()
     for counted in parts:
         alike = [count for count in counts if count.parts == counted]
-        whole = any(isinstance(each, Not) for each in _around(rule.rule))
+        whole = any(isinstance(part_, Not) for part_ in walk(rule.rule, into_counts=False))
         low = whole or any(count.operator not in _DOWNWARDS for count in alike)
         high = whole or any(count.operator not in _UPWARDS for count in alike)
         cap = max(_enough(count, rule) for count in alike)
@@ -181,61 +182,62 @@ def _with(found: Counters, rule: RecordRule, plausibility: Plausibility, cells: 
                 continue
             more = product(states, sorted({(int(a), int(b)) for a, b in zip(sure.ravel(), maybe.ravel(), strict=True)}))
             after = sorted({(min(s[0] + a, cap), min(s[1] + b, cap)) for s, (a, b) in more})
-            place = {state: number for number, state in enumerate(after)}
+            bin_of = {state: number for number, state in enumerate(after)}
             into = np.empty((len(states), *sure.shape), dtype=np.int64)
             for number, state in enumerate(states):
                 for cell in np.ndindex(sure.shape):
-                    into[(number, *cell)] = place[min(state[0] + int(sure[cell]), cap), min(state[1] + int(maybe[cell]), cap)]
-            column = len(found.layout.sizes) + len(steps)
+                    into[(number, *cell)] = bin_of[min(state[0] + int(sure[cell]), cap), min(state[1] + int(maybe[cell]), cap)]
+            column = len(counters.layout.sizes) + len(steps)
             into = into[0] if last is None else into
             steps.append(CountSoFar(column=column, before=last, columns=columns, into=into, size=len(after)))
             states, last = after, column
         if last is None:
             return None
         chains.append((counted, last, states))
-    end = _end(rule, chains, found.layout)
+    end = _end(rule, chains, counters.layout)
     if len(chains) == 1:
-        own, end = _without_ends(steps[len(found.steps) :], end)
-        steps = [*found.steps, *own]
-    ends = [*found.ends, end] if end.forbidden.any() else list(found.ends)
-    return Counters(layout=found.layout, steps=tuple(steps), ends=tuple(ends))
+        shortened, end = _without_ends(steps[len(counters.steps) :], end)
+        steps = [*counters.steps, *shortened]
+    ends = [*counters.ends, end] if end.forbidden.any() else list(counters.ends)
+    return Counters(layout=counters.layout, steps=tuple(steps), ends=tuple(ends))
 
 
 def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoFar], Mask]:
-    """The same counts without those after which the rule is broken whatever follows: of "at most one" 0 and 1 are left.
+    """Return the same counts without those after which the rule is broken whatever follows: of "at most one" 0 and 1 are left.
 
     Counts after which everything that follows is the same are one: where a column has "3 or more", from 3 on they are.
     """
     last = np.moveaxis(end.forbidden, -1, 0).reshape(end.forbidden.shape[-1], -1)
     if last.all():
         return list(steps), end
-    number, kept = _alike(last, np.asarray(last.all(axis=1)))
-    end, found = Mask(columns=end.columns, forbidden=end.forbidden[..., kept]), list[CountSoFar]()
+    number, distinct = _alike(last, np.asarray(last.all(axis=1)))
+    end, shortened = Mask(columns=end.columns, forbidden=end.forbidden[..., distinct]), list[CountSoFar]()
     for step in reversed(steps):
-        into, size = number[step.into], len(kept)
+        into, size = number[step.into], len(distinct)
         if step.before is not None:
             after = into.reshape(len(into), -1)
-            number, kept = _alike(after, np.asarray((after < 0).all(axis=1)))
-            into = into[kept]
-        found.append(CountSoFar(column=step.column, before=step.before, columns=step.columns, into=into, size=size))
-    return found[::-1], end
+            number, distinct = _alike(after, np.asarray((after < 0).all(axis=1)))
+            into = into[distinct]
+        shortened.append(CountSoFar(column=step.column, before=step.before, columns=step.columns, into=into, size=size))
+    return shortened[::-1], end
 
 
 def _alike(rows: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) the place of each row among the different ones, -1 for `ends`; and the first of each of these, in their order."""
-    number, kept, places = np.full(len(rows), -1), list[int](), dict[bytes, int]()
+    """Return the (n,) place of each row among the different ones, -1 for `ends`; and the first of each of these, in their
+    order."""
+    number, first_rows, known_rows = np.full(len(rows), -1), list[int](), dict[bytes, int]()
     for row in np.flatnonzero(~ends).tolist():
         text = rows[row].tobytes()
-        if text not in places:
-            places[text] = len(kept)
-            kept.append(row)
-        number[row] = places[text]
-    return number, np.array(kept, dtype=np.int64)
+        if text not in known_rows:
+            known_rows[text] = len(first_rows)
+            first_rows.append(row)
+        number[row] = known_rows[text]
+    return number, np.array(first_rows, dtype=np.int64)
 
 
 def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[State]]], layout: Layout) -> Mask:
-    """What the rule says of its last counts and of the columns that it names outside of them."""
-    outside = sorted({rule.places[name] for part in _around(rule.rule) for name in _named(part)})
+    """Return what the rule says of its last counts and of the columns that it names outside of them."""
+    outside = sorted({rule.places[name] for part in walk(rule.rule, into_counts=False) for name in _named(part)})
     shape = (*(layout.sizes[column] for column in outside), *(len(states) for _, _, states in chains))
     axes = np.indices(shape)
     digits = dict(zip(outside, axes, strict=False))
@@ -245,17 +247,9 @@ def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[St
     }
 
     def leaf(part: Comparison | Gap | Count) -> Said:
-        if isinstance(part, Comparison):
-            bins = digits[rule.places[part.column]]
-            return rule.of_bins[part][0][bins], rule.of_bins[part][1][bins]
-        if isinstance(part, Gap):
-            low, high = (ends[digits[rule.places[part.column]]] for ends in rule.ranges[part.column])
-        else:
-            low, high = numbers[part.parts][..., 0], numbers[part.parts][..., 1]
-        least, most = (np.zeros(shape),) * 2
-        if part.other is not None:
-            least, most = (ends[digits[rule.places[part.other]]] for ends in rule.ranges[part.other])
-        return compared(low - most - part.more, high - least - part.more, part.operator)
+        if not isinstance(part, Count):
+            return rule.of_part(part, digits)
+        return rule.of_part(part, digits, (numbers[part.parts][..., 0], numbers[part.parts][..., 1]))
 
     forbidden = np.broadcast_to(said(rule.rule, leaf)[0], shape)
     return Mask(columns=(*outside, *(last for _, last, _ in chains)), forbidden=np.array(forbidden))
@@ -264,7 +258,8 @@ def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[St
 def _part(
     part: Rule, rule: RecordRule, plausibility: Plausibility, low: bool, high: bool, cells: int
 ) -> tuple[Columns, np.ndarray, np.ndarray] | None:
-    """The columns on which it depends whether one thing is counted, and where it certainly is and may be; None if too many.
+    """Return the columns on which it depends whether one thing is counted, and where it certainly is and may be; None if too
+    many.
 
     Columns that make no difference among possible cells are left out: of a member who is not there nothing is true.
     """
@@ -274,12 +269,12 @@ def _part(
         return None
     digits = np.zeros((len(plausibility.layout.sizes), math.prod(shape)), dtype=np.int64)
     digits[columns] = np.indices(shape).reshape(len(columns), -1)
-    true, false = (each.reshape(shape) for each in _said_of(part, rule, digits))
+    true, false = (table.reshape(shape) for table in _said_of(part, rule, digits))
     possible = ~plausibility.structural_zeros(columns)
     sure, maybe = true & possible & low, ~false & possible & high
     for axis in reversed(range(len(columns))):
         some = np.asarray(possible.any(axis=axis))
-        alike = [(np.asarray(each.any(axis=axis)), np.asarray((each | ~possible).all(axis=axis))) for each in (sure, maybe)]
+        alike = [(np.asarray(table.any(axis=axis)), np.asarray((table | ~possible).all(axis=axis))) for table in (sure, maybe)]
         if all((somewhere == everywhere)[some].all() for somewhere, everywhere in alike):
             (sure, _), (maybe, _) = alike
             possible = some
@@ -288,32 +283,24 @@ def _part(
 
 
 def _said_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Said:
-    """What a part says of rows, and where it is false of them."""
+    """Return what a part says of rows, and where it is false of them."""
     is_true = RecordRule(rule=part, places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
     is_false = RecordRule(rule=Not(part), places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
     return is_true.forbidden(list(digits)), is_false.forbidden(list(digits))
 
 
 def _enough(count: Count, rule: RecordRule) -> int:
-    """A number from which on more makes no difference."""
+    """Return a number from which on more makes no difference."""
     most = count.more + (0.0 if count.other is None else float(np.nanmax(rule.ranges[count.other][1])))
     return max(0, math.ceil(most) if count.operator in ("<", ">=") else math.floor(most) + 1)
 
 
-def _around(rule: Rule) -> Iterable[Rule]:
-    """All parts of a rule but what stands inside of its counts."""
-    yield rule
-    if not isinstance(rule, Comparison | Gap | Count):
-        for part in (rule.part,) if isinstance(rule, Not) else rule.parts:
-            yield from _around(part)
-
-
 def _counts_of(rule: Rule) -> Iterable[Count]:
-    return (part for part in _around(rule) if isinstance(part, Count))
+    return (part for part in walk(rule, into_counts=False) if isinstance(part, Count))
 
 
 def _named(part: Rule) -> set[str]:
-    """The columns that a part without `and`, `or` and `not` names, other than those that are counted."""
+    """Return the columns that a part without `and`, `or` and `not` names, other than those that are counted."""
     if isinstance(part, Comparison):
         return {part.column}
     if isinstance(part, Gap):

@@ -54,24 +54,24 @@ class QueryPool:
             if len(chosen) > queries - len(self):
                 chosen = np.sort(generator.choice(chosen, size=queries - len(self), replace=False))
             for columns, start, stop in zip(of_size, starts[:-1], starts[1:], strict=True):
-                places = chosen[(chosen >= start) & (chosen < stop)] - start
-                if len(places):
-                    self.tables.append((columns, places))
+                cells = chosen[(chosen >= start) & (chosen < stop)] - start
+                if len(cells):
+                    self.tables.append((columns, cells))
 
     def __len__(self) -> int:
-        return sum(len(places) for _, places in self.tables)
+        return sum(len(cells) for _, cells in self.tables)
 
     def query(self, number: int) -> CountingQuery:
-        for columns, places in self.tables:
-            if number < len(places):
+        for columns, cells in self.tables:
+            if number < len(cells):
                 sizes = self.layout.subset(columns).sizes
-                return CountingQuery(columns=columns, place=tuple(int(i) for i in np.unravel_index(places[number], sizes)))
-            number -= len(places)
+                return CountingQuery(columns=columns, place=tuple(int(i) for i in np.unravel_index(cells[number], sizes)))
+            number -= len(cells)
         raise IndexError(number)
 
     def shares(self, model: Shares) -> np.ndarray:
-        """(n_queries,) the model's answers, as shares of all rows."""
-        return np.concatenate([model.marginal(columns).ravel()[places] for columns, places in self.tables])
+        """Return the (n_queries,) model's answers, as shares of all rows."""
+        return np.concatenate([model.marginal(columns).ravel()[cells] for columns, cells in self.tables])
 
 
 class Shares:
@@ -93,7 +93,7 @@ class Shares:
         return self._marginals[columns]
 
     def of(self, query: CountingQuery) -> float:
-        """The share of the rows that a query counts."""
+        """Return the share of the rows that a query counts."""
         return float(self.cells[self._slice(query)].sum()) / self.total
 
     def multiply(self, query: CountingQuery, factor: float) -> None:
@@ -112,8 +112,8 @@ class Shares:
         self.total = 1.0
 
     def _slice(self, query: CountingQuery) -> tuple[int | slice, ...]:
-        place = dict(zip(query.columns, query.place, strict=True))
-        return tuple(place.get(axis, slice(None)) for axis in range(self.cells.ndim))
+        bin_of = dict(zip(query.columns, query.place, strict=True))
+        return tuple(bin_of.get(axis, slice(None)) for axis in range(self.cells.ndim))
 
 
 @dataclass
@@ -140,8 +140,8 @@ def correct(model: Shares, pool: QueryPool, answers: NoisyAnswers, inner: int, u
     """Correct the model towards the measured queries that it answers worst. Post-processing."""
     numbers, shares = answers.numbers, answers.shares
     gaps = np.abs(pool.shares(model)[numbers] - shares)
-    for place in np.argsort(-gaps, kind="stable")[:inner]:
-        update(model, pool.query(int(numbers[place])), float(shares[place]))
+    for worst in np.argsort(-gaps, kind="stable")[:inner]:
+        update(model, pool.query(int(numbers[worst])), float(shares[worst]))
 
 
 # A model that holds the probability of every cell of the table: for tables that fit in memory.
@@ -155,7 +155,7 @@ class DenseModel:
     shares: np.ndarray
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """n rows by systematic rounding of the expected counts, those of a rare bin side by side."""
+        """Return n rows by systematic rounding of the expected counts, those of a rare bin side by side."""
         expected = self.shares.ravel()
         cells = np.flatnonzero(expected)
         order = rare_first(np.unravel_index(cells, self.layout.sizes), expected[cells], n)
@@ -163,7 +163,7 @@ class DenseModel:
 
 
 def plausible_cells(plausibility: Plausibility) -> np.ndarray:
-    """(sizes of the columns) 1 for every plausible cell and 0 for every other.
+    """Return (sizes of the columns) 1 for every plausible cell and 0 for every other.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """The private half of MWEM and PEP: the worst of the model's answers is chosen, and one count is measured, again and again.
 
-Private: the exact counts of all queries of the pool, and the model's errors in them. Out: the model, a function of chosen
-queries and noisy counts, public.
+Private: the exact counts of all queries of the pool, and the model's errors in them. Out: chosen queries and noisy counts,
+public.
 
 Guarantee: `iterations` choices and as many counts, each at its part (`PaperLaplace`: epsilons, `adaptive.mechanism.Gaussian`:
 rhos); neighbours replace one record. That moves a count by at most 1, and so the error |count - round(n share)| of a query:
@@ -17,8 +17,9 @@ import numpy as np
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import lattice
-from synthrelease.generators.adaptive_mechanism import Laplace, PrivateTables
-from synthrelease.generators.counting_queries import NoisyAnswers, QueryPool, Shares, Update, correct
+from synthrelease.enclave.door import opaque
+from synthrelease.generators.adaptive_mechanism import Budgeted, Laplace, PrivateTables
+from synthrelease.generators.counting_queries import QueryPool
 from synthrelease.privacy.noise import SystemEntropy
 
 
@@ -28,40 +29,44 @@ class PaperLaplace(Laplace):
     selector: ClassVar[str] = "exponential"
 
 
-def answer(
-    counts: Counts,
-    pool: QueryPool,
-    free: np.ndarray,
-    steps: type[PrivateTables],
-    part: Fraction,
-    entropy: SystemEntropy,
-    iterations: int,
-    inner: int,
-    update: Update,
-) -> Shares:
-    """Run all iterations.
+class QueryAnswers(Budgeted):
+    """The answers to all queries of a pool, closed behind a budget.
 
     Parameters
     ----------
-    free : the plausible cells.
-    steps, part : what each of an iteration's two steps is made by, and its part of the budget.
+    kind : what choices and counts are made by; its parts are epsilons or rhos.
 
     Privacy
     -------
-    The counts are looked at by the `steps` alone, `iterations` times each, with the error |count - round(n share)| of every
-    query and with one count: integers, since the only floats are the model's shares, which are public. Replacing one record
-    moves a count by at most 1, and so an error. Between them everything is post-processing of noisy counts.
+    The budget pays for all answers, whatever is asked (theory 12.10, a budget that answers share out). The counts are looked at
+    with the error |count - expected| of every query, and with one count: integers, since what is expected is public. Replacing
+    one record moves a count by at most 1, and so an error.
     """
-    exact, n, model, answers = exact_answers(counts, pool), counts.total, Shares(free), NoisyAnswers()
-    for _ in range(iterations):
-        wanted = np.rint(n * pool.shares(model)).astype(np.int64)
-        number = steps.chosen(np.abs(exact - wanted).tolist(), sensitivity=1, part=part, entropy=entropy)
-        answers.add(number, int(steps.noisy(exact[[number]], sensitivity=1, part=part, entropy=entropy)[0]) / n)
-        correct(model, pool, answers, inner, update)
-    return model
+
+    def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy, pool: QueryPool, kind: type[PrivateTables]):
+        super().__init__(budget, entropy)
+        self._exact, self._kind = exact_answers(counts, pool), kind
+
+    def worst(self, expected: np.ndarray, part: Fraction) -> int:
+        """Return the number of a query whose count is far from the expected one, for this part of the budget."""
+        self._take(part)
+        errors = opaque(lambda: np.abs(self._exact - expected).tolist())
+        return opaque(lambda: self._kind.chosen(errors, sensitivity=1, part=part, entropy=self._entropy))
+
+    def count(self, number: int, part: Fraction) -> int:
+        """Return the noisy count of a query, for this part of the budget."""
+        self._take(part)
+        return int(opaque(lambda: self._kind.noisy(self._exact[[number]], sensitivity=1, part=part, entropy=self._entropy))[0])
+
+
+def answered(
+    counts: Counts, budget: Fraction, entropy: SystemEntropy, pool: QueryPool, kind: type[PrivateTables]
+) -> QueryAnswers:
+    """Close private counts behind a budget: the charge covers every answer, and nothing else comes out."""
+    return QueryAnswers(counts, budget, entropy, pool, kind)
 
 
 def exact_answers(counts: Counts, pool: QueryPool) -> np.ndarray:
-    """(n_queries,) exact integer answers."""
+    """Return (n_queries,) exact integer answers."""
     marginals = lattice(counts)
-    return np.concatenate([marginals.get(columns).ravel()[places] for columns, places in pool.tables])
+    return np.concatenate([marginals.get(columns).ravel()[cells] for columns, cells in pool.tables])

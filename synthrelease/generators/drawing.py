@@ -47,7 +47,8 @@ class Drawing:
     ways: Mapping[str, int] = field(default_factory=dict)
 
     def of_shares(self, shares: int) -> float:
-        """By how much any of so many shares may differ between the drawn rows and all K of them; 0 where all were drawn."""
+        """Return by how much any of so many shares may differ between the drawn rows and all K of them; 0 where all
+        were drawn."""
         if self.most <= self.n:
             return 0.0
         closed = closed_limit(self.n, self.most, shares, self.risk)
@@ -55,8 +56,8 @@ class Drawing:
             return closed
         return min(closed, one_sided_limit(self.n, self.most, self.risk / 4 / shares) + 1 / self.most)
 
-    def of_cells(self, bins: Mapping[str, int], largest: int, named: Sequence[Sequence[str]] = ()) -> float:
-        """The same for all cells of all tables of at most `largest` columns, and of those that are named.
+    def of_cells(self, bins: Mapping[str, int], largest: int, tables_named: Sequence[Sequence[str]] = ()) -> float:
+        """Return the same for all cells of all tables of at most `largest` columns, and of those that are named.
 
         Parameters
         ----------
@@ -66,15 +67,15 @@ class Drawing:
         if max(ways.values()) == 1:
             cells = sum(size if size > 2 else 1 for size in bins.values()) if largest else 0  # of two bins one tells both
             cells += sum(_sum_of_products(list(bins.values()), number) for number in range(2, largest + 1))
-            return self.of_shares(cells + sum(math.prod(bins[name] for name in table) for table in named))
+            return self.of_shares(cells + sum(math.prod(bins[name] for name in table) for table in tables_named))
         times = {name: size * ways[name] for name, size in bins.items()}
         most = [math.prod(sorted(times.values())[-largest:])] if largest else []
-        most += [math.prod(times[name] for name in table) for table in named]
-        tables = sum(math.comb(len(bins), number) for number in range(1, largest + 1)) + len(named)
+        most += [math.prod(times[name] for name in table) for table in tables_named]
+        tables = sum(math.comb(len(bins), number) for number in range(1, largest + 1)) + len(tables_named)
         return self.of_shares(tables * max(most))
 
     def of_distances(self, tables: Sequence[Sequence[str]], bins: Mapping[str, int]) -> float:
-        """The same of half the sum of the absolute differences over the cells of any of these tables.
+        """Return the same of half the sum of the absolute differences over the cells of any of these tables.
 
         That is the largest difference over all sets of its cells, of which each and the rest are one share.
         """
@@ -86,16 +87,16 @@ class Drawing:
 
 
 def _sum_of_products(sizes: Sequence[int], number: int) -> int:
-    """Over all sets of so many columns, the sum of the products of their sizes."""
-    found = [1] + [0] * number
+    """Return over all sets of so many columns, the sum of the products of their sizes."""
+    sums = [1] + [0] * number
     for size in sizes:
-        for place in range(number, 0, -1):
-            found[place] += size * found[place - 1]
-    return found[number]
+        for taken in range(number, 0, -1):
+            sums[taken] += size * sums[taken - 1]
+    return sums[number]
 
 
 def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
-    """A limit for K = `rows` and every smaller K: Hoeffding's for the rows left out, or Serfling's for those drawn."""
+    """Return a limit for K = `rows` and every smaller K: Hoeffding's for the rows left out, or Serfling's for those drawn."""
     logarithm = math.log(2 * shares) - math.log(risk)
     left_out = rows - n
     return min(math.sqrt(left_out * logarithm / 2) / n, math.sqrt((1 - (n - 1) / rows) * logarithm / (2 * n)), 1.0)
@@ -103,7 +104,8 @@ def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
 
 @lru_cache(maxsize=256)
 def one_sided_limit(n: int, rows: int, risk: float) -> float:
-    """The least t with Pr[X/n - G/K > t] <= risk for every G = 0, ..., K = `rows`, X hypergeometric. So for the other side.
+    """Return the least t with Pr[X/n - G/K > t] <= risk for every G = 0, ..., K = `rows`, X hypergeometric. So for the other
+    side.
 
     X K - n G = -(Y K - (K - n) G) for the Y = G - X rows left out, so the smaller of both subsets is looked at. Of more than
     `MOST_CANDIDATES` rows the closed form.
@@ -122,7 +124,7 @@ def one_sided_limit(n: int, rows: int, risk: float) -> float:
 
 
 def worst_tail(m: int, rows: int, distance: int) -> float:
-    """The largest Pr[X K - m G > distance] over all G, X of a uniform subset of m of K = `rows`.
+    """Return the largest Pr[X K - m G > distance] over all G, X of a uniform subset of m of K = `rows`.
 
     That says X >= h for some h. As long as G has the same h the probability grows with G, so the last G of each h is looked at.
     """
@@ -145,9 +147,9 @@ def _upper_tail(x: np.ndarray, g: np.ndarray, m: int, rows: int) -> np.ndarray:
         term = term * (ones - x) * (m - x) / ((x + 1) * (rows - ones - m + x + 1))
         x += 1
         total += term
-    found = np.zeros(len(g))
-    found[possible] = total
-    return found
+    tails = np.zeros(len(g))
+    tails[possible] = total
+    return tails
 
 
 def _log_choices(n: np.ndarray, k: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ from pydantic import Field
 
 from synthrelease.data.layout import Layout
 from synthrelease.errors import RejectedRound
-from synthrelease.generators.base import Generator
+from synthrelease.generators.base import Generator, Guaranteed
 from synthrelease.generators.counting_queries import CELL_LIMIT, DenseModel
 from synthrelease.settings.base import Mistake
 
@@ -79,11 +79,12 @@ class Network:
         return back
 
     def by_rows(self, deltas: Sequence[np.ndarray]) -> np.ndarray:
-        """(rows, in) The gradient by the rows themselves."""
+        """Return the (rows, in) gradient by the rows themselves."""
         return deltas[0] @ self.weights[0][:-1].T
 
     def sum_of_rows(self, rows: np.ndarray, share: Callable[[np.ndarray], np.ndarray]) -> Weights:
-        """Per layer, the sum over the rows of the gradient of each row's output, times the share that its norm gives it."""
+        """Return per layer, the sum over the rows of the gradient of each row's output, times the share that its norm
+        gives it."""
         passed = self.forward(rows)
         deltas = self.deltas(passed, np.ones_like(passed.output))
         shares = share(self.row_norms(passed, deltas))[:, None]
@@ -91,12 +92,12 @@ class Network:
 
     @staticmethod
     def gradient(passed: Passed, deltas: Sequence[np.ndarray]) -> Weights:
-        """Per layer (in + 1, out), summed over the rows."""
+        """Return per layer (in + 1, out), summed over the rows."""
         return [np.vstack([inputs.T @ delta, delta.sum(axis=0)]) for inputs, delta in zip(passed.inputs, deltas, strict=True)]
 
     @staticmethod
     def row_norms(passed: Passed, deltas: Sequence[np.ndarray]) -> np.ndarray:
-        """(rows,) l2 norm of each row's own gradient by all weights, at least that of the last bias.
+        """Return (rows,) l2 norm of each row's own gradient by all weights, at least that of the last bias.
 
         A row's gradient in a layer is the outer product of its inputs, with a 1 for the bias, and its delta, so its squared
         norm is the product of theirs (Goodfellow 2015, "Efficient per-example gradient computations").
@@ -155,6 +156,8 @@ class AdversarialGenerator(Generator):
     generator_rate : length of the generator's steps (Adam). Example: `generator_rate = 0.001`.
     """
 
+    guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
     no_draft: ClassVar[str] = "Its networks are tuned in a rehearsal, from a draft that runs without them."
     steps: int = Field(default=500, ge=1, le=100_000)
     batch: int = Field(default=1000, ge=1, le=100_000)
@@ -183,7 +186,7 @@ class AdversarialGenerator(Generator):
         return weights + max(self.private_cells(layout) + generated, law)
 
     def private_cells(self, layout: Layout) -> int:
-        """Numbers that are held at once where the table's rows are looked at."""
+        """Return numbers that are held at once where the table's rows are looked at."""
         raise NotImplementedError
 
 
@@ -247,37 +250,38 @@ class Game:
 
     def _improve(self, conditions: Conditions | None) -> None:
         """One step of the generator, towards rows that the critic scores higher."""
-        made = self.generated(conditions)
-        passed = self.critic.forward(made.rows)
-        by_row = self.critic.by_rows(self.critic.deltas(passed, np.full_like(passed.output, -1 / len(made.rows))))
+        generated = self.generated(conditions)
+        passed = self.critic.forward(generated.rows)
+        by_row = self.critic.by_rows(self.critic.deltas(passed, np.full_like(passed.output, -1 / len(generated.rows))))
         by_score = np.empty_like(by_row)
         for column in self.columns():
-            soft, slope = made.rows[:, column], by_row[:, column]
+            soft, slope = generated.rows[:, column], by_row[:, column]
             by_score[:, column] = _HARDNESS * soft * (slope - (soft * slope).sum(axis=1, keepdims=True))  # a given bin: 0
-        self._row_steps.step(Network.gradient(made.passed, self.rows.deltas(made.passed, by_score)))
+        self._row_steps.step(Network.gradient(generated.passed, self.rows.deltas(generated.passed, by_score)))
 
     def generated(self, conditions: Conditions | None = None) -> Generated:
-        """A batch of rows, one for each condition where there are any."""
+        """Return a batch of rows, one for each condition where there are any."""
         passed = self._scored(self.settings.batch, conditions)
         scores = _HARDNESS * (passed.output + self.public.gumbel(size=passed.output.shape))
         rows = np.hstack([softmax(scores[:, column]) for column in self.columns()])
         return Generated(passed, rows if conditions is None else self._given(rows, conditions))
 
     def chances(self, conditions: Conditions | None = None) -> np.ndarray:
-        """(draws, bins of all columns) The chances of bins for draws of the generator's noise, one for each condition."""
+        """Return the (draws, bins of all columns) chances of bins for draws of the generator's noise, one for
+        each condition."""
         scores = self._scored(DRAWS if conditions is None else len(conditions.columns), conditions).output
         chances = np.hstack([softmax(scores[:, column]) for column in self.columns()])
         return chances if conditions is None else self._given(chances, conditions)
 
     def one_hot(self, bins: list[np.ndarray]) -> np.ndarray:
-        """(rows, bins of all columns) 1 where a row has the bin."""
+        """Return (rows, bins of all columns) 1 where a row has the bin."""
         rows = np.zeros((len(bins[0]), self._ends[-1]))
         for start, digits in zip(self._ends, bins, strict=False):
             rows[np.arange(len(digits)), start + digits] = 1
         return rows
 
     def shares(self, conditions: Conditions | None = None) -> np.ndarray:
-        """(sizes of the columns) The generator's law: the mean of products of columns, over draws of its noise.
+        """Return the (sizes of the columns) generator's law: the mean of products of columns, over draws of its noise.
 
         Parameters
         ----------
@@ -292,7 +296,7 @@ class Game:
         return law / draws
 
     def columns(self) -> list[slice]:
-        """Where each column's bins are among those of all columns."""
+        """Return where each column's bins are among those of all columns."""
         return [slice(start, stop) for start, stop in zip(self._ends[:-1], self._ends[1:], strict=True)]
 
     def _scored(self, rows: int, conditions: Conditions | None) -> Passed:
@@ -304,7 +308,7 @@ class Game:
         return self.rows.forward(np.hstack([noise, wanted]))
 
     def _given(self, rows: np.ndarray, conditions: Conditions) -> np.ndarray:
-        """The same rows, each with exactly the bin that it was given."""
+        """Return the same rows, each with exactly the bin that it was given."""
         for number, column in enumerate(self.columns()):
             given = np.flatnonzero(conditions.columns == number)
             rows[given, column] = 0
@@ -313,20 +317,20 @@ class Game:
 
 
 def modelled(layout: Layout, shares: np.ndarray) -> DenseModel:
-    """The model of a law. Raises RejectedRound when there is none: a function of noisy values only."""
+    """Return the model of a law. Raises RejectedRound when there is none: a function of noisy values only."""
     if not (np.isfinite(shares).all() and shares.sum() > 0):
         raise RejectedRound("the networks learned no table")
     return DenseModel(layout=layout, shares=shares / shares.sum())
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
-    """(rows, bins) along each row."""
+    """Return (rows, bins) along each row."""
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)
 
 
 def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
-    """(draws, product of the sizes) of each draw's shares in all columns, the first column outermost."""
+    """Return (draws, product of the sizes) of each draw's shares in all columns, the first column outermost."""
     whole = np.ones((len(chunk), 1))
     for column in columns:
         whole = (whole[:, :, None] * column[chunk][:, None, :]).reshape(len(chunk), -1)
@@ -334,7 +338,7 @@ def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
 
 
 def gradient_cells(layout: Layout, critic_width: int) -> int:
-    """Numbers that `noisy_gradient` holds at once."""
+    """Return numbers that `noisy_gradient` holds at once."""
     return CHUNK * (4 * critic_width + len(layout.sizes))
 
 
@@ -360,7 +364,7 @@ class Frequencies:
     columns: tuple[np.ndarray, ...]
 
     def by_logarithm(self, column: int, n: int, most: float) -> np.ndarray:
-        """(bins) Shares in proportion to the logarithms of the counts of n rows, as in CTGAN (Xu et al. 2019).
+        """Return (bins) shares in proportion to the logarithms of the counts of n rows, as in CTGAN (Xu et al. 2019).
 
         Every bin gets its frequency to about a factor of `most`, at least 1, and with 1 its frequency.
         """
@@ -370,27 +374,27 @@ class Frequencies:
         return wanted / wanted.sum()
 
     def everywhere(self, rows: int, public: np.random.Generator) -> Conditions:
-        """Conditions on all columns alike, each bin as often as it was measured."""
+        """Return conditions on all columns alike, each bin as often as it was measured."""
         columns, bins = np.arange(rows) % len(self.columns), np.zeros(rows, dtype=np.int64)
         for column, shares in enumerate(self.columns):
-            here = np.flatnonzero(columns == column)
-            bins[here] = public.choice(len(shares), size=len(here), p=shares)
+            rows_of_column = np.flatnonzero(columns == column)
+            bins[rows_of_column] = public.choice(len(shares), size=len(rows_of_column), p=shares)
         return Conditions(columns=columns, bins=bins)
 
     def raked(self, shares: np.ndarray) -> np.ndarray:
-        """The law of the table (sizes of the columns), up to a factor, with the measured frequencies of every column.
+        """Return the law of the table (sizes of the columns), up to a factor, with the measured frequencies of every column.
 
         Iterative proportional fitting (Deming & Stephan 1940): after-treatment of what was paid for. Cells of share 0 keep it.
         """
         for _ in range(_SWEEPS):
             for column, frequency in enumerate(self.columns):
                 others = tuple(axis for axis in range(shares.ndim) if axis != column)
-                found = shares.sum(axis=others)
-                factors = np.divide(frequency, found, out=np.zeros_like(frequency), where=found > 0)
+                sums = shares.sum(axis=others)
+                factors = np.divide(frequency, sums, out=np.zeros_like(frequency), where=sums > 0)
                 shares = shares * factors.reshape([-1 if axis == column else 1 for axis in range(shares.ndim)])
         return shares
 
 
 def on_one(column: int, shares: np.ndarray, rows: int, public: np.random.Generator) -> Conditions:
-    """Conditions on one column, each bin with its share."""
+    """Return conditions on one column, each bin with its share."""
     return Conditions(columns=np.full(rows, column), bins=public.choice(len(shares), size=rows, p=shares))

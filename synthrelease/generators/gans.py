@@ -20,26 +20,28 @@ from pydantic import Field
 
 from synthrelease.data.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.generators.base import Background, Guaranteed
+from synthrelease.generators.base import Background
 from synthrelease.generators.counting_queries import DenseModel, plausible_cells
 from synthrelease.generators.gan_networks import (
     DRAWS,
     AdversarialGenerator,
-    Frequencies,
+    Conditions,
     Game,
     Network,
+    Wanted,
     Weights,
     gradient_cells,
     modelled,
+    on_one,
 )
 from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:
-    from synthrelease.generators.patectgan_mechanism import Ask, Pairs
+    from synthrelease.generators.adversarial_mechanism import NoisyGradients
+    from synthrelease.generators.patectgan_mechanism import Pairs
 
-# DPGAN, a generative adversarial network whose critic is trained privately (Xie, Lin, Wang, Wang & Zhou 2018), on cell
-# counts.
+# DPGAN, a generative adversarial network whose critic is trained privately (Xie, Lin, Wang, Wang & Zhou 2018), on cell counts.
 #
 # A generator network turns noise into rows, a critic network tells rows of the table from generated ones, and each is trained
 # against the other. Only the critic's gradient over the table's rows is private (`adversarial.mechanism`); the rest is
@@ -55,6 +57,23 @@ class GradientGenerator(AdversarialGenerator):
     """
 
     clip: float = Field(default=1.0, ge=1e-3, le=1e3)
+
+    def _train(
+        self,
+        game: Game,
+        rows: NoisyGradients,
+        part: Fraction,
+        n: int,
+        conditions: Conditions | None = None,
+        wanted: Wanted | None = None,
+    ) -> None:
+        """Train both networks once, for this part of rho; `wanted` weights the n rows of the table."""
+        from synthrelease.generators.adversarial_mechanism import clipped_shares
+
+        towards = rows.gradient(game.critic, self.clip, part, wanted)
+        generated = game.generated(conditions).rows
+        away = game.critic.sum_of_rows(generated, partial(clipped_shares, clip=self.clip))
+        game.step([b / len(generated) - a / n for a, b in zip(towards, away, strict=True)], conditions)
 
     def private_cells(self, layout: Layout) -> int:
         return gradient_cells(layout, self.critic_width)
@@ -74,8 +93,6 @@ class DPGAN(GradientGenerator):
         "other tells them from the original records; what the second one learns from the records has noise."
     )
     family: Literal["dpgan"] = "dpgan"
-    guarantee: ClassVar[Guaranteed] = "zCDP"
-    gaussian: ClassVar[bool] = True
     seconds_per_effort: ClassVar[float] = 8.5e-5
 
     def charge(self, epsilon: Fraction) -> Charge:
@@ -89,11 +106,14 @@ class DPGAN(GradientGenerator):
         rho-zero-concentrated, neighbours replace one record: each of T steps spends rho / T on one `noisy_gradient`; adaptive
         composition. Everything else sees generated rows and noisy gradients alone.
         """
-        from synthrelease.generators.adversarial_mechanism import trained
+        from synthrelease.generators.adversarial_mechanism import closed_rows
 
-        entropy, layout, part = private.entropy, private.layout, charge.curve().rho / self.steps
+        rho, layout = charge.curve().rho, private.layout
         free, game = plausible_cells(background.plausibility), Game(self, layout, private.entropy.generator())
-        private.spend(charge, partial(trained, game=game, steps=self.steps, clip=self.clip, part=part, entropy=entropy))
+        rows = private.spend(charge, partial(closed_rows, budget=rho, entropy=private.entropy))
+        for _ in range(self.steps):
+            self._train(game, rows, rho / self.steps, private.n)
+        game.finish()
         return modelled(layout, game.shares() * free)
 
 
@@ -128,8 +148,6 @@ class PATECTGAN(AdversarialGenerator):
         "rows; the votes, and how frequent the categories are, have noise."
     )
     family: Literal["patectgan"] = "patectgan"
-    guarantee: ClassVar[Guaranteed] = "zCDP"
-    gaussian: ClassVar[bool] = True
     seconds_per_effort: ClassVar[float] = 1.8e-5
     steps: int = Field(default=300, ge=1, le=100_000)
     batch: int = Field(default=500, ge=1, le=100_000)
@@ -163,36 +181,28 @@ class PATECTGAN(AdversarialGenerator):
         adaptive composition, and the mean over all ways to deal the rows out (theory 12.8, votes of teachers). Everything else
         sees generated rows, noisy frequencies and noisy votes alone.
         """
-        from synthrelease.generators.patectgan_mechanism import Pairs, taught
+        from synthrelease.generators.patectgan_mechanism import Pairs, dealt_out
 
         rho, entropy, layout = charge.curve().rho, private.entropy, private.layout
-        first, rows, public = rho * self.measured, private.n / self.teachers, private.entropy.generator()
-        free, game, pairs = (
-            plausible_cells(background.plausibility),
-            Game(self, layout, public, conditioned=True),
-            Pairs(layout),
-        )
+        first, public, pairs = rho * self.measured, entropy.generator(), Pairs(layout)
+        free, game = plausible_cells(background.plausibility), Game(self, layout, public, conditioned=True)
 
-        def step(found: Frequencies, ask: Ask) -> None:
-            mirrors = Mirrors(pairs, game.chances(found.everywhere(_DRAWS, public)), game.columns(), rows, public)
-            asked = mirrors.drawn(self.labels)
-            surplus = ask(asked, mirrors.expected) / self.teachers - mirrors.votes(asked)
-            game.step(towards(game.critic, game.one_hot(asked), surplus), found.everywhere(self.batch, public))
+        # Measure the frequencies, and deal the rows out to teachers.
+        opened = partial(dealt_out, budget=rho, entropy=entropy, first=first, pairs=pairs, teachers=self.teachers)
+        teachers = private.spend(charge, opened)
+        frequencies = teachers.frequencies
+        game.start(frequencies.columns)
 
-        learn = partial(
-            taught,
-            pairs=pairs,
-            number=self.teachers,
-            steps=self.steps,
-            first=first,
-            part=(rho - first) / self.steps,
-            entropy=entropy,
-            start=lambda found: game.start(found.columns),
-            step=step,
-        )
-        found = private.spend(charge, learn)
+        # Let them vote on generated rows, again and again, and train both networks by what they say.
+        for _ in range(self.steps):
+            chances = game.chances(frequencies.everywhere(_DRAWS, public))
+            mirrors = Mirrors(pairs, chances, game.columns(), private.n / self.teachers, public)
+            rows = mirrors.drawn(self.labels)
+            votes = teachers.votes(rows, mirrors.expected, (rho - first) / self.steps)
+            surplus = votes / self.teachers - mirrors.votes(rows)
+            game.step(towards(game.critic, game.one_hot(rows), surplus), frequencies.everywhere(self.batch, public))
         game.finish()
-        return modelled(layout, found.raked(game.shares(found.everywhere(DRAWS, public)) * free))
+        return modelled(layout, frequencies.raked(game.shares(frequencies.everywhere(DRAWS, public)) * free))
 
     def effort(self, layout: Layout) -> float:
         from synthrelease.generators.patectgan_mechanism import Pairs
@@ -201,14 +211,15 @@ class PATECTGAN(AdversarialGenerator):
         return float(self.steps * (self.batch + _DRAWS + self.critic_width + self.generator_width + votes))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """The rows of all teachers are dealt out once, those of the teachers of generated rows in every step."""
+        """Return the rows of all teachers are dealt out once, those of the teachers of generated rows in every step."""
         from synthrelease.generators.patectgan_mechanism import Pairs
 
         dealt = rows + self.steps * rows / self.teachers * _MIRRORS
         return super().seconds(layout, rows) + dealt * len(Pairs(layout)) * 3e-8
 
     def private_cells(self, layout: Layout) -> int:
-        """The counts of all teachers and of those of generated rows, their votes, and the rows that are dealt out at once."""
+        """Return the counts of all teachers and of those of generated rows, their votes, and the rows that are dealt out at
+        once."""
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Pairs
 
         pairs = Pairs(layout)
@@ -232,16 +243,16 @@ class Mirrors:
         self.expected = rows * shares_of(pairs, [chances[:, column] for column in columns])
 
     def drawn(self, rows: int) -> list[np.ndarray]:
-        """Per column the bins (rows,) of generated rows."""
+        """Return per column the bins (rows,) of generated rows."""
         chosen = self._public.integers(len(self._limits[0]), size=rows)
-        found = []
+        bins = []
         for limits in self._limits:
             tried = self._public.random((rows, 1)) * limits[chosen, -1:]
-            found.append(np.minimum((tried >= limits[chosen]).sum(axis=1), limits.shape[1] - 1))
-        return found
+            bins.append(np.minimum((tried >= limits[chosen]).sum(axis=1), limits.shape[1] - 1))
+        return bins
 
     def votes(self, asked: list[np.ndarray]) -> np.ndarray:
-        """(rows,) the share of teachers of generated rows who hold each row for real."""
+        """Return the (rows,) share of teachers of generated rows who hold each row for real."""
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Teachers
 
         taken, mirrors = round(self._rows * _MIRRORS), Teachers(self._pairs, _MIRRORS)
@@ -252,13 +263,15 @@ class Mirrors:
 
 
 def shares_of(pairs: Pairs, chances: list[np.ndarray]) -> np.ndarray:
-    """(cells,) the share of rows with each pair, from chances (draws, bins) of columns that are independent in a draw."""
+    """Return the (cells,) share of rows with each pair, from chances (draws, bins) of columns that are independent in
+    a draw."""
     joint = [np.diag(chances[a].sum(axis=0)) if a == b else chances[a].T @ chances[b] for a, b in pairs.columns]
     return np.concatenate([table.ravel() for table in joint]) / len(chances[0])
 
 
 def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
-    """The gradient that, stepped against, raises the critic's score of rows with more votes, and lowers that of others."""
+    """Return the gradient that, stepped against, raises the critic's score of rows with more votes, and lowers that
+    of others."""
     passed = critic.forward(rows)
     return Network.gradient(passed, critic.deltas(passed, (surplus.mean() - surplus)[:, None] / len(rows)))
 
@@ -266,12 +279,10 @@ def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
 # A conditional DPGAN, after DPCTGAN (Rosenblatt et al. 2020) and CTGAN (Xu et al. 2019): rare bins are asked for on purpose.
 #
 # In every step one column is the condition: the generator is given a bin of it and makes the rest of the row, and rows of the
-# table count by their bin in it, so that both sides have it equally often. Which bins are asked for how often is a function
-# of
-# frequencies that were measured with noise and are part of the charge. Unlike the library's, gradients are
-# over all rows, not over batches; there are no packs of rows and no extra loss for the condition, since a row has its bin by
-# construction; and the law of all cells is released, not single draws. docs/generators.md says why the library's is not
-# offered.
+# table count by their bin in it, so that both sides have it equally often. Which bins are asked for how often is a function of
+# frequencies that were measured with noise and are part of the charge. Unlike the library's, gradients are over all rows, not
+# over batches; there are no packs of rows and no extra loss for the condition, since a row has its bin by construction; and the
+# law of all cells is released, not single draws. docs/generators.md says why the library's is not offered.
 
 
 class DPCTGAN(GradientGenerator):
@@ -296,8 +307,6 @@ class DPCTGAN(GradientGenerator):
         "the records, also how frequent the categories are, has noise."
     )
     family: Literal["dpctgan"] = "dpctgan"
-    guarantee: ClassVar[Guaranteed] = "zCDP"
-    gaussian: ClassVar[bool] = True
     seconds_per_effort: ClassVar[float] = 9e-5
     steps: int = Field(default=300, ge=1, le=100_000)
     generator_rate: float = Field(default=0.002, gt=0, le=0.1)
@@ -318,22 +327,23 @@ class DPCTGAN(GradientGenerator):
         function of the noisy frequencies; adaptive composition (theory 12.7, conditional networks). Everything else
         sees generated rows, noisy frequencies and noisy gradients alone.
         """
-        from synthrelease.generators.adversarial_mechanism import trained_on_conditions
+        from synthrelease.generators.adversarial_mechanism import closed_rows
 
-        rho, entropy, layout = charge.curve().rho, private.entropy, private.layout
-        first, public = rho * self.measured, private.entropy.generator()
-        free, game = plausible_cells(background.plausibility), Game(self, layout, public, conditioned=True)
-        learn = partial(
-            trained_on_conditions,
-            game=game,
-            steps=self.steps,
-            clip=self.clip,
-            first=first,
-            part=(rho - first) / self.steps,
-            oversampling=self.oversampling,
-            entropy=entropy,
-            public=public,
-        )
-        found = private.spend(charge, learn)
-        conditions = found.everywhere(DRAWS, public)
-        return modelled(layout, found.raked(game.shares(conditions) * free))
+        rho, layout, public = charge.curve().rho, private.layout, private.entropy.generator()
+        first, free = rho * self.measured, plausible_cells(background.plausibility)
+        game = Game(self, layout, public, conditioned=True)
+
+        # Measure the frequencies.
+        rows = private.spend(charge, partial(closed_rows, budget=rho, entropy=private.entropy))
+        frequencies = rows.frequencies(first)
+        game.start(frequencies.columns)
+
+        # Train both networks, on the bins of one column after the other.
+        for step in range(self.steps):
+            column = step % len(layout.sizes)
+            wanted = frequencies.by_logarithm(column, private.n, self.oversampling)
+            weights = Wanted(column=column, weights=wanted / frequencies.columns[column])
+            conditions = on_one(column, wanted, self.batch, public)
+            self._train(game, rows, (rho - first) / self.steps, private.n, conditions, weights)
+        game.finish()
+        return modelled(layout, frequencies.raked(game.shares(frequencies.everywhere(DRAWS, public)) * free))

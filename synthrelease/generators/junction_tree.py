@@ -32,9 +32,9 @@ class Factor:
 
 
 def elimination_order(
-    scopes: Sequence[frozenset[int]], kept: frozenset[int], sizes: Mapping[int, int]
+    scopes: Sequence[frozenset[int]], outside: frozenset[int], sizes: Mapping[int, int]
 ) -> tuple[list[int], int]:
-    """Columns outside `kept` in the order in which to sum them out, and the cells of the largest table on the way.
+    """Return columns outside `kept` in the order in which to sum them out, and the cells of the largest table on the way.
 
     Found from the columns of the factors alone, before anything is multiplied.
     """
@@ -45,8 +45,8 @@ def elimination_order(
     def joined(column: int) -> frozenset[int]:
         return frozenset[int]().union(*(scope for scope in left if column in scope))
 
-    while open_columns := frozenset[int]().union(*left) - kept:
-        column = min(open_columns, key=lambda each: (_cells(joined(each), sizes), each))
+    while open_columns := frozenset[int]().union(*left) - outside:
+        column = min(open_columns, key=lambda candidate: (_cells(joined(candidate), sizes), candidate))
         union = joined(column)
         largest = max(largest, _cells(union, sizes))
         left = [scope for scope in left if column not in scope] + [union - {column}]
@@ -54,8 +54,8 @@ def elimination_order(
     return order, max(largest, _cells(frozenset[int]().union(*left), sizes))
 
 
-def marginal(factors: Sequence[Factor], kept: Sequence[int], order: Sequence[int]) -> np.ndarray:
-    """The product of the factors, summed over the columns of `order`; axes in the order of `kept`.
+def marginal(factors: Sequence[Factor], onto: Sequence[int], order: Sequence[int]) -> np.ndarray:
+    """Return the product of the factors, summed over the columns of `order`; axes in the order of `kept`.
 
     Parameters
     ----------
@@ -66,11 +66,11 @@ def marginal(factors: Sequence[Factor], kept: Sequence[int], order: Sequence[int
         product = _product([factor for factor in left if column in factor.columns])
         left = [factor for factor in left if column not in factor.columns]
         left.append(_einsum([product], [other for other in product.columns if other != column]))
-    return _einsum([_product(left)], kept).values
+    return _einsum([_product(left)], onto).values
 
 
 def _product(factors: Sequence[Factor]) -> Factor:
-    """All factors multiplied, small ones first."""
+    """Return all factors multiplied, small ones first."""
     first, *others = sorted(factors, key=lambda factor: factor.values.size)
     for factor in others:
         first = _einsum([first, factor], sorted({*first.columns, *factor.columns}))
@@ -106,20 +106,20 @@ class JunctionTree:
 
     @classmethod
     def of(cls, sizes: Sequence[int], sets: Iterable[Columns]) -> JunctionTree:
-        """A tree whose cliques hold all given column sets; every column is in some clique.
+        """Return a tree whose cliques hold all given column sets; every column is in some clique.
 
         Columns are eliminated greedily: those first whose neighbours are joined already, which adds nothing and is never wrong,
         then the one with the smallest clique. So the cliques of a chordal graph stay as they are. The tree is a maximum
         spanning tree by the size of the separators (Jensen & Jensen 1994).
         """
-        found = [frozenset(clique) for clique in _eliminated(sizes, sets)]
-        maximal = sorted({tuple(sorted(c)) for c in found if not any(c < other for other in found)})
+        eliminated = [frozenset(clique) for clique in _eliminated(sizes, sets)]
+        maximal = sorted({tuple(sorted(c)) for c in eliminated if not any(c < neighbour for neighbour in eliminated)})
         linked = _spanning_tree(maximal)
         root = max(range(len(maximal)), key=lambda place: math.prod(sizes[i] for i in maximal[place]))
         order, parents, left = list[Columns](), list[int](), [(root, -1, -1)]
         while left:  # depth first
             place, above, parent = left.pop()
-            left += [(other, place, len(order)) for other in reversed(linked[place]) if other != above]
+            left += [(neighbour, place, len(order)) for neighbour in reversed(linked[place]) if neighbour != above]
             order.append(maximal[place])
             parents.append(parent)
         return cls(sizes=tuple(sizes), cliques=tuple(order), parents=tuple(parents))
@@ -130,12 +130,12 @@ class JunctionTree:
         return max(self._cells)
 
     def home(self, columns: Columns) -> int:
-        """Index of the smallest clique that holds these columns."""
+        """Return index of the smallest clique that holds these columns."""
         wanted = frozenset(columns)
         return min((i for i, clique in enumerate(self._sets) if wanted <= clique), key=self._cells.__getitem__)
 
     def separator(self, index: int) -> Columns:
-        """Columns that a clique shares with its parent; none for the root."""
+        """Return columns that a clique shares with its parent; none for the root."""
         return self._separators[index]
 
     @cached_property
@@ -154,7 +154,7 @@ class JunctionTree:
         )
 
     def calibrate(self, potentials: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
-        """Log of the total mass, and the log of each clique's share of it.
+        """Return log of the total mass, and the log of each clique's share of it.
 
         Parameters
         ----------
@@ -181,25 +181,26 @@ def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
     """To which other cliques each is linked in the tree of them all that shares most columns along its links."""
     sets = list(map(frozenset, cliques))
     tree, linked = list(range(len(sets))), list[list[int]]([] for _ in sets)
-    for one, other in sorted(combinations(tree, 2), key=lambda pair: -len(sets[pair[0]] & sets[pair[1]])):
-        if tree[one] != tree[other]:
-            linked[one].append(other)
-            linked[other].append(one)
-            tree = [tree[one] if each == tree[other] else each for each in tree]
+    for first, second in sorted(combinations(tree, 2), key=lambda pair: -len(sets[pair[0]] & sets[pair[1]])):
+        if tree[first] != tree[second]:
+            linked[first].append(second)
+            linked[second].append(first)
+            tree = [tree[first] if part == tree[second] else part for part in tree]
     return linked
 
 
 def largest_clique(sizes: Sequence[int], sets: Iterable[Columns], most: float = math.inf) -> float:
-    """Cells of the largest clique of `JunctionTree.of`, without the tree; where one has more than `most`, of the first such.
+    """Return cells of the largest clique of `JunctionTree.of`, without the tree; where one has more than `most`, of the first
+    such.
 
     Columns whose neighbours are joined already stay so while others are eliminated, and their cliques are no larger afterwards:
     all of them go at once. A column v is one of them where each two of its d closed neighbours are joined: where the row of v
     in (A A) * A has the sum d^2, with A the links and ones in its diagonal.
     """
     linked = np.eye(len(sizes), dtype=np.float32)
-    places = {(one, other) for columns in sets for one in columns for other in columns}
-    if places:
-        linked[tuple(zip(*places, strict=True))] = 1
+    links = {(column, neighbour) for columns in sets for column in columns for neighbour in columns}
+    if links:
+        linked[tuple(zip(*links, strict=True))] = 1
     cells, largest = np.array(sizes, dtype=float), 1.0
     while len(cells) and largest <= most:
         of_clique = np.where(linked > 0, cells, 1.0).prod(axis=1)
@@ -214,7 +215,7 @@ def largest_clique(sizes: Sequence[int], sets: Iterable[Columns], most: float = 
 
 
 def _eliminated(sizes: Sequence[int], sets: Iterable[Columns]) -> Iterator[Columns]:
-    """Each column, when it is eliminated, with its neighbours. Neighbours are bits of a number."""
+    """Yield each column, when it is eliminated, with its neighbours. Neighbours are bits of a number."""
     around = [0] * len(sizes)
     for columns in sets:
         together = sum(1 << column for column in columns)
@@ -246,7 +247,7 @@ def _places(bits: int) -> Iterator[int]:
 
 
 def sum_out(table: np.ndarray, columns: Columns, onto: Columns) -> np.ndarray:
-    """Log of the sums of exp(table) over all columns but those of `onto`."""
+    """Return log of the sums of exp(table) over all columns but those of `onto`."""
     axes = tuple(i for i, column in enumerate(columns) if column not in onto)
     if not axes:
         return table
@@ -257,6 +258,6 @@ def sum_out(table: np.ndarray, columns: Columns, onto: Columns) -> np.ndarray:
 
 
 def spread(table: np.ndarray, columns: Columns, over: Columns) -> np.ndarray:
-    """View of a table over `columns` that broadcasts over a table with the axes `over`; both increasing."""
+    """Return view of a table over `columns` that broadcasts over a table with the axes `over`; both increasing."""
     sizes = iter(table.shape)
     return table.reshape([next(sizes) if column in columns else 1 for column in over])

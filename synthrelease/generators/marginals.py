@@ -49,8 +49,7 @@ from synthrelease.settings.base import Mistake, ReleasedPrior
 
 # Rows of rare bins that were counted apart, beside the model of all other rows. All of it is post-processing.
 #
-# Of a row in such a bin nothing is known but the bin. It is given the other columns of a drawn row in the bin next to it,
-# where
+# Of a row in such a bin nothing is known but the bin. It is given the other columns of a drawn row in the bin next to it, where
 # the column is in order, otherwise of any row.
 
 _DONORS = 1_000
@@ -80,23 +79,23 @@ class WithRareBins:
         return self.rest.numbers + len(self.bins)
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """n rows: of each rare bin its share, exactly its noisy count among as many rows as were measured.
+        """Return n rows: of each rare bin its share, exactly its noisy count among as many rows as were measured.
 
         Raises
         ------
         RejectedRound : when the rules allow none of the drawn rows in a rare bin.
         """
-        whole = self.n + sum(each.value for each in self.bins)
-        numbers = [(each.value * n + int(generator.integers(whole))) // whole for each in self.bins]
+        whole = self.n + sum(rare.value for rare in self.bins)
+        numbers = [(rare.value * n + int(generator.integers(whole))) // whole for rare in self.bins]
         left = max(n - sum(numbers), 0)
         others = self.rest.sample(max(left, min(n, _DONORS)), generator)
         rows = others if others.total == left else self.rest.sample(left, generator) if left else Counts.empty(others.layout)
-        for one, number in zip(self.bins, numbers, strict=True):
-            rows = rows + self._like_neighbours(others, one.of, min(number, n - rows.total), generator)
+        for rare_bin, number in zip(self.bins, numbers, strict=True):
+            rows = rows + self._like_neighbours(others, rare_bin.of, min(number, n - rows.total), generator)
         return rows if rows.total == n else rows + self.rest.sample(n - rows.total, generator)
 
     def _like_neighbours(self, others: Counts, bin_: RareBin, number: int, generator: np.random.Generator) -> Counts:
-        """So many rows of a bin, each a drawn row but for this column."""
+        """Return so many rows of a bin, each a drawn row but for this column."""
         moved = list(others.bins)
         moved[bin_.column] = np.full(len(others), bin_.bin, dtype=moved[bin_.column].dtype)
         possible = ~self.plausibility.forbidden(moved)
@@ -108,13 +107,13 @@ class WithRareBins:
             raise RejectedRound("no row that was drawn may be in a rare bin")
         return Counts.empty(others.layout)
 
-    def _nearest(self, places: np.ndarray, bin_: RareBin) -> Iterator[np.ndarray]:
-        """(n_cells,) which rows are in the bins next to this one, nearest first; at last all of them."""
+    def _nearest(self, bins: np.ndarray, bin_: RareBin) -> Iterator[np.ndarray]:
+        """Yield (n_cells,) which rows are in the bins next to this one, nearest first; at last all of them."""
         ordered = self.ordered[bin_.column] if self.ordered else 0
         if bin_.bin < ordered:
             for steps in range(1, ordered):
-                yield (np.abs(places - bin_.bin) == steps) & (places < ordered)
-        yield np.ones(len(places), dtype=bool)
+                yield (np.abs(bins - bin_.bin) == steps) & (bins < ordered)
+        yield np.ones(len(bins), dtype=bool)
 
 
 _COUNTED = 2**16
@@ -183,19 +182,20 @@ class MarginalsGenerator(MeasuringGenerator):
 
     @property
     def scored_sums(self) -> tuple[ScoredSum, ...]:
-        return tuple(one for group in self.sum_groups for one in group.sums)
+        return tuple(scored for group in self.sum_groups for scored in group.sums)
 
     def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
         """Bins whose rows are in no table and no sum; none, unless a family has them."""
         return ()
 
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:
-        """Columns, by increasing index, of every table and every sum of the model."""
+        """Return columns, by increasing index, of every table and every sum of the model."""
         tables = [columns for term in self.terms for columns in term.sets(layout)]
-        return list(dict.fromkeys([*tables, *(one.columns(layout) for one in self.scored_sums)]))
+        return list(dict.fromkeys([*tables, *(scored.columns(layout) for scored in self.scored_sums)]))
 
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
-        """Every table, by increasing column indices, with its share of the budget (0: not measured); with sums they make 1."""
+        """Return every table, by increasing column indices, with its share of the budget (0: not measured); with sums they make
+        1."""
         weights: dict[tuple[int, ...], Fraction] = {}
         for term in (*self.terms, *self.other_terms):
             for columns, weight in term.weighted(layout):
@@ -204,7 +204,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return {columns: weight / total for columns, weight in weights.items()}
 
     def sum_shares(self, layout: Layout) -> list[Fraction]:
-        """The share of the budget of every group of sums."""
+        """Return the share of the budget of every group of sums."""
         left = 1 - sum(self.shares(layout).values(), Fraction(0))
         return [left * group.weight / self._weight_of_sums for group in self.sum_groups]
 
@@ -217,9 +217,9 @@ class MarginalsGenerator(MeasuringGenerator):
         return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
     def unknown(self, layout: Layout) -> list[Mistake]:
-        """What is wrong with the columns that its tables and sums name."""
+        """Return what is wrong with the columns that its tables and sums name."""
         others = [replace(mistake, field="only_measured") for mistake in unknown_columns(self.other_terms, layout)]
-        of_sums = [mistake for one in self.scored_sums for mistake in one.mistakes(layout)]
+        of_sums = [mistake for scored in self.scored_sums for mistake in scored.mistakes(layout)]
         return [*unknown_columns(self.terms, layout), *others, *of_sums]
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
@@ -238,11 +238,11 @@ class MarginalsGenerator(MeasuringGenerator):
             )
 
     def ties(self, layout: Layout) -> Ties:
-        """Its tables and sums; a public table ties what a clique of the model holds, whether it was measured or not."""
+        """Return its tables and sums; a public table ties what a clique of the model holds, whether it was measured or not."""
         measured, structure = self.measured_tables(layout, Fraction(1)), self.structure(layout)
         return Ties(
             measured=tuple(columns for columns in structure if columns in measured),
-            sums=tuple(one.columns(layout) for one in self.scored_sums),
+            sums=tuple(scored.columns(layout) for scored in self.scored_sums),
             public=() if self.prior is None else tuple(structure),
         )
 
@@ -265,20 +265,20 @@ class MarginalsGenerator(MeasuringGenerator):
         bins, entropy = self.counted_apart(layout), private.entropy
         measure = partial(measured, tables=tables, kind=self.noise, sums=asked, bins=bins, budget=part, entropy=entropy)
         noisy, sums, apart = private.spend(charge, measure)
-        left = max(1, private.n - sum(each.value for each in apart))
+        left = max(1, private.n - sum(rare_bin.value for rare_bin in apart))
         return NoisyMarginals(layout=layout, n=left, tables=noisy, sums=sums, rare_bins=apart)
 
     def model(self, measured: NoisyMarginals, background: Background) -> KeptModel:
         if not measured.rare_bins:
             return self._of_all(measured, background)
         rules = background.plausibility
-        zeros = tuple(each.of.forbidden(measured.layout) for each in measured.rare_bins)
+        zeros = tuple(rare_bin.of.forbidden(measured.layout) for rare_bin in measured.rare_bins)
         rest = self._of_all(measured, replace(background, plausibility=replace(rules, masks=(*rules.masks, *zeros))))
         bins, ordered = measured.rare_bins, background.ordered
         return WithRareBins(rest=rest, n=measured.n, bins=bins, plausibility=rules, ordered=ordered)
 
     def _of_all(self, measured: NoisyMarginals, background: Background) -> KeptModel:
-        """The model of the rows that the tables and sums have."""
+        """Return the model of the rows that the tables and sums have."""
         structure = self.structure(measured.layout)
         tables = tuple(table for table in measured.tables if table.columns in set(structure))
         measured = replace(measured, tables=tables)
@@ -299,18 +299,18 @@ class MarginalsGenerator(MeasuringGenerator):
     def measured_sums(self, layout: Layout, part: Fraction) -> tuple[NoisySum, ...]:
         return tuple(
             NoisySum(
-                text=one.text,
-                columns=one.columns(layout),
-                scores=one.scores(layout),
+                text=scored.text,
+                columns=scored.columns(layout),
+                scores=scored.scores(layout),
                 value=0,
                 epsilon=share * part,
-                sensitivity=STEPS if one.own_values_of else int(np.ptp(one.scores(layout))),
-                exact=not one.own_values_of,
-                own=one if one.own_values_of else None,
+                sensitivity=STEPS if scored.own_values_of else int(np.ptp(scored.scores(layout))),
+                exact=not scored.own_values_of,
+                own=scored if scored.own_values_of else None,
                 together=len(group.sums),
             )
             for group, share in zip(self.sum_groups, self.sum_shares(layout), strict=True)
-            for one in group.sums
+            for scored in group.sums
         )
 
     def effort(self, layout: Layout) -> float:
@@ -323,7 +323,8 @@ class MarginalsGenerator(MeasuringGenerator):
         return (5e-7 * cells + 4e-5 * len(tree.cliques)) * min(max(rows / 350, 100), 10_000)
 
     def peak_cells(self, layout: Layout) -> int:
-        """Rows are drawn, or the optimiser remembers thirty steps of the measured cells and has a few copies of the cliques."""
+        """Return rows are drawn, or the optimiser remembers thirty steps of the measured cells and has a few copies of the
+        cliques."""
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         return max(BayesianNetwork.peak_cells(layout), 80 * measured)
 
@@ -356,7 +357,7 @@ class RareBinsGenerator(MarginalsGenerator):
         return bins_of(self.rare_bins, layout)
 
     def bins_apart(self, layout: Layout) -> frozenset[int]:
-        return frozenset(one.column for one in self.counted_apart(layout))
+        return frozenset(rare_bin.column for rare_bin in self.counted_apart(layout))
 
     def stated(self, layout: Layout) -> list[tuple[int, ...]]:
         return self.structure(layout)
@@ -401,7 +402,7 @@ class Marginals(RareBinsGenerator):
     @field_validator("sums")
     @classmethod
     def _different_sums(cls, text: str | None) -> str | None:
-        names = [one.text for group in read_sums(text) for one in group.sums] if text is not None else []
+        names = [scored.text for group in read_sums(text) for scored in group.sums] if text is not None else []
         if len(set(names)) < len(names):
             raise Unexpected("different sums", "one of them twice")
         return text

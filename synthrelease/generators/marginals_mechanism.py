@@ -47,7 +47,8 @@ def measured(
     budget: Fraction,
     entropy: SystemEntropy,
 ) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...], tuple[NoisyBin, ...]]:
-    """Every table and every sum, each at the epsilon or the rho that stands beside it, and the bins that are counted apart.
+    """Return every table and every sum, each at the epsilon or the rho that stands beside it, and the bins that are counted
+    apart.
 
     Parameters
     ----------
@@ -57,29 +58,29 @@ def measured(
     of_tables = measure_tables(rest, tables, kind, entropy)
     of_sums = measure_sums(rest, sums, entropy, apart=counts.total - rest.total)
     noisy = count_apart(counts, bins, kind, budget, entropy)
-    about = sum(each.value for each in noisy)
-    return of_tables, tuple(replace(one, value=one.value - about * _MIDDLE) for one in of_sums), noisy
+    about = sum(rare_bin.value for rare_bin in noisy)
+    return of_tables, tuple(replace(noisy_sum, value=noisy_sum.value - about * _MIDDLE) for noisy_sum in of_sums), noisy
 
 
 def count_apart(
     counts: Counts, bins: Sequence[RareBin], kind: type[CountNoise], budget: Fraction, entropy: SystemEntropy
 ) -> tuple[NoisyBin, ...]:
-    """The rows of each bin, at half of the budget: a replaced record moves each of them by 1."""
+    """Return the rows of each bin, at half of the budget: a replaced record moves each of them by 1."""
     if not bins:
         return ()
-    exact = np.array([int(counts.counts[counts.bins[each.column] == each.bin].sum()) for each in bins])
+    exact = np.array([int(counts.counts[counts.bins[rare_bin.column] == rare_bin.bin].sum()) for rare_bin in bins])
     noisy = _BY_LAW[kind].noisy(exact, sensitivity=1, part=budget * SHARE, entropy=entropy)
-    found, left = [], counts.total
-    for each, value in zip(bins, noisy.tolist(), strict=True):
-        found.append(NoisyBin(of=each, value=min(max(value, 0), left)))
-        left -= found[-1].value
-    return tuple(found)
+    noisy_bins, left = [], counts.total
+    for rare_bin, value in zip(bins, noisy.tolist(), strict=True):
+        noisy_bins.append(NoisyBin(of=rare_bin, value=min(max(value, 0), left)))
+        left -= noisy_bins[-1].value
+    return tuple(noisy_bins)
 
 
 def measure_tables(
     counts: Counts, tables: list[tuple[tuple[int, ...], Fraction]], kind: type[CountNoise], entropy: SystemEntropy
 ) -> tuple[NoisyMarginal, ...]:
-    """Every table, at eps_j or rho_j each."""
+    """Return every table, at eps_j or rho_j each."""
     marginals = lattice(counts)
     measured = []
     for columns, cost in tables:
@@ -90,44 +91,46 @@ def measure_tables(
     return tuple(measured)
 
 
-def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntropy, *, apart: int = 0) -> tuple[NoisySum, ...]:
-    """Every sum, with a noise of its own or with the next ones that share one.
+def measure_sums(
+    counts: Counts, requested: Sequence[NoisySum], entropy: SystemEntropy, *, apart: int = 0
+) -> tuple[NoisySum, ...]:
+    """Return every sum, with a noise of its own or with the next ones that share one.
 
     Parameters
     ----------
     apart : the number of further rows, each of which adds the middle of the scores to every sum.
     """
     marginals = lattice(counts)
-    exact = np.array([_total(one, counts, marginals) + apart * _MIDDLE for one in asked], dtype=np.int64)
+    exact = np.array([_total(scored, counts, marginals) + apart * _MIDDLE for scored in requested], dtype=np.int64)
     measured: list[NoisySum] = []
-    while len(measured) < len(asked):
-        group = asked[len(measured) : len(measured) + asked[len(measured)].together]
+    while len(measured) < len(requested):
+        group = requested[len(measured) : len(measured) + requested[len(measured)].together]
         noise = discrete_laplace if len(group) == 1 else one_noise
         noisy = noise(
             exact[len(measured) : len(measured) + len(group)],
-            sensitivity=max(one.sensitivity for one in group),
+            sensitivity=max(scored.sensitivity for scored in group),
             epsilon=group[0].epsilon,
             entropy=entropy,
         )
-        measured += [replace(one, value=value) for one, value in zip(group, noisy.tolist(), strict=True)]
+        measured += [replace(scored, value=value) for scored, value in zip(group, noisy.tolist(), strict=True)]
     return tuple(measured)
 
 
 def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
-    """The rows in none of these bins, with their own values where they know them."""
+    """Return the rows in none of these bins, with their own values where they know them."""
     if not bins:
         return counts
     if not isinstance(counts, BinnedCounts):
-        return counts.keep(np.all([counts.bins[each.column] != each.bin for each in bins], axis=0))
+        return counts.keep(np.all([counts.bins[rare_bin.column] != rare_bin.bin for rare_bin in bins], axis=0))
     maps, atoms = counts.transformation.maps, counts.atoms
-    left = np.all([maps[each.column][atoms.bins[each.column]] != each.bin for each in bins], axis=0)
+    left = np.all([maps[rare_bin.column][atoms.bins[rare_bin.column]] != rare_bin.bin for rare_bin in bins], axis=0)
     return BinnedCounts.of_atoms(atoms.keep(left), counts.transformation)
 
 
-def _total(one: NoisySum, counts: Counts, marginals: Lattice) -> int:
-    """The exact sum: of own values from the atomic cells, of others from the marginal of their columns."""
-    if one.own is None:
-        return int((marginals.get(one.columns) * one.scores).sum())
+def _total(scored: NoisySum, counts: Counts, marginals: Lattice) -> int:
+    """Return the exact sum: of own values from the atomic cells, of others from the marginal of their columns."""
+    if scored.own is None:
+        return int((marginals.get(scored.columns) * scored.scores).sum())
     if isinstance(counts, BinnedCounts):
-        return own_total(counts.atoms, one.columns, one.own.own_steps(counts.transformation), one.own.ends)
+        return own_total(counts.atoms, scored.columns, scored.own.own_steps(counts.transformation), scored.own.ends)
     raise ValueError("expected rows that know their own values, found bins alone")

@@ -21,22 +21,19 @@ import numpy as np
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns
-from synthrelease.data.marginals import lattice
+from synthrelease.data.marginals import added_up, lattice
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
-from synthrelease.generators.bayesian_network import BayesianNetwork, Family, margin_of
+from synthrelease.generators.bayesian_network import BayesianNetwork, Family
 from synthrelease.generators.junction_tree import JunctionTree, spread
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 
 # Noisy tables that overlap are made to agree, by weighted least squares. Post-processing.
 #
-# The nearest tables that are marginals of one signed table with the public total are found in its components: one for every
-# set
-# of columns inside a measured table, centred along each axis (the decomposition of an analysis of variance; McKenna, Sheldon
-# &
+# The nearest tables that are marginals of one signed table with the public total are found in its components: one for every set
+# of columns inside a measured table, centred along each axis (the decomposition of an analysis of variance; McKenna, Sheldon &
 # Miklau 2019, Section 3; Mullins, Fuentes, Xiao, Kifer, Musco & Sheldon 2024, ReM). With equal noise in all cells of a table
-# the
-# components are independent, so that conjugate gradients end after as many steps as there are different precisions.
+# the components are independent, so that conjugate gradients end after as many steps as there are different precisions.
 
 _CERTAIN = 100.0
 """How much more than a noisy count a cell counts that is known to be 0."""
@@ -69,8 +66,8 @@ class SumTarget:
 def consistent(
     targets: Sequence[Target], possible: Sequence[np.ndarray], sizes: Sequence[int], n: int, sums: Sequence[SumTarget] = ()
 ) -> tuple[list[np.ndarray], list[float]]:
-    """The values of all targets and sums, moved as little as possible in units of their noise: they agree, add up to n, and
-    have no cell below 0 but those that are best left empty. A sum of columns that no target holds stays as it is.
+    """Return the values of all targets and sums, moved as little as possible in units of their noise: they agree, add up to n,
+    and have no cell below 0 but those that are best left empty. A sum of columns that no target holds stays as it is.
 
     Parameters
     ----------
@@ -85,15 +82,15 @@ def consistent(
     together would raise it above 0; what they come to otherwise, a number below 0, is returned for it.
     """
     problem = _LeastSquares(targets, sizes, n, sums)
-    known, values = _flat(possible), _flat([target.values for target in targets])
-    free = known
+    is_possible, values = _flat(possible), _flat([target.values for target in targets])
+    free = is_possible
     for _ in range(_MOST_PASSES):
         table = problem.solved(free)
         pulled = np.where(free, table, _CERTAIN * table + values)
-        before, free = free, known & (pulled > 0)
-        if np.array_equal(before, free):
+        previous, free = free, is_possible & (pulled > 0)
+        if np.array_equal(previous, free):
             break
-    return problem.split(np.where(known, pulled, 0.0)), problem.sums()
+    return problem.split(np.where(is_possible, pulled, 0.0)), problem.sums()
 
 
 class _LeastSquares:
@@ -109,14 +106,14 @@ class _LeastSquares:
         self._values = _flat([target.values for target in targets])
         self._precision = 1 / _flat([target.variance for target in targets])
         self._even = _flat([np.full(target.values.shape, n / target.values.size) for target in targets])
-        kept = sorted({part for target in targets for part in parts(target.columns)})
-        ends = np.cumsum([math.prod(sizes[column] for column in part) for part in kept])
-        place = dict(zip(kept, [0, *ends[:-1].tolist()], strict=True))
-        self._centring = _Centring([[sizes[column] for column in part] for part in kept])
+        components = sorted({part for target in targets for part in parts(target.columns)})
+        ends = np.cumsum([math.prod(sizes[column] for column in part) for part in components])
+        start_of = dict(zip(components, [0, *ends[:-1].tolist()], strict=True))
+        self._centring = _Centring([[sizes[column] for column in part] for part in components])
         columns, shares, entries = list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
         for target in targets:
             inside = list(parts(target.columns))
-            of_cells = [_components_of_cells(part, target.columns, sizes) + place[part] for part in inside]
+            of_cells = [_components_of_cells(part, target.columns, sizes) + start_of[part] for part in inside]
             columns.append(np.stack(of_cells, axis=1).ravel())
             shares.append(np.tile([1 / _cells_between(target.columns, part, sizes) for part in inside], target.values.size))
             entries.append(np.full(target.values.size, len(inside)))
@@ -130,26 +127,27 @@ class _LeastSquares:
         )
         self._scale = self._gather @ (1 / cells)
         self._n_cells = len(self._values)
-        self._all_sums = [each.value for each in sums]
+        self._all_sums = [total.value for total in sums]
         self._placed: list[int] = []
         starts_of = np.cumsum([0, *(target.values.size for target in targets)])
-        for number, each in enumerate(sums):
-            holding = [index for index, target in enumerate(targets) if set(each.columns) <= set(target.columns)]
+        for number, total in enumerate(sums):
+            holding = [index for index, target in enumerate(targets) if set(total.columns) <= set(target.columns)]
             if not holding:
                 continue
             home = min(holding, key=lambda one: targets[one].values.size)
             shape = targets[home].values.shape
-            scores = np.broadcast_to(spread(each.scores, each.columns, targets[home].columns), shape).ravel()
+            scores = np.broadcast_to(spread(total.scores, total.columns, targets[home].columns), shape).ravel()
             rows = slice(int(starts_of[home]), int(starts_of[home + 1]))
             self._placed.append(number)
             self._spread = vstack([self._spread, csr_matrix(scores[None, :]) @ self._spread[rows]]).tocsr()
             self._even = np.append(self._even, scores @ self._even[rows])
-            self._values = np.append(self._values, each.value)
-            self._precision = np.append(self._precision, 1 / each.variance)
+            self._values = np.append(self._values, total.value)
+            self._precision = np.append(self._precision, 1 / total.variance)
         self._gather = self._spread.T.tocsr()
 
     def solved(self, free: np.ndarray) -> np.ndarray:
-        """The tables, by conjugate gradients; cells that are not free count as 0, `_CERTAIN` times as much as a noisy one."""
+        """Return the tables, by conjugate gradients; cells that are not free count as 0, `_CERTAIN` times as much as a noisy
+        one."""
         free = np.append(free, np.ones(len(self._placed), dtype=bool))
         weights = np.where(free, 1.0, _CERTAIN) * self._precision
         wanted = np.where(free, self._values, 0.0)
@@ -169,14 +167,14 @@ class _LeastSquares:
         return self._tables()[: self._n_cells]
 
     def sums(self) -> list[float]:
-        """Every sum as the last solution has it."""
-        found, rows = list(self._all_sums), self._tables()[self._n_cells :]
-        for place, value in zip(self._placed, rows.tolist(), strict=True):
-            found[place] = value
-        return found
+        """Return every sum as the last solution has it."""
+        values, rows = list(self._all_sums), self._tables()[self._n_cells :]
+        for index, value in zip(self._placed, rows.tolist(), strict=True):
+            values[index] = value
+        return values
 
     def split(self, cells: np.ndarray) -> list[np.ndarray]:
-        """The tables of a row of all cells."""
+        """Return the tables of a row of all cells."""
         ends = np.cumsum([math.prod(shape) for shape in self._shapes])
         return [table.reshape(shape) for table, shape in zip(np.split(cells, ends[:-1]), self._shapes, strict=True)]
 
@@ -184,7 +182,7 @@ class _LeastSquares:
         return np.asarray(self._even + self._spread @ self._found)
 
     def _components(self, cells: np.ndarray) -> np.ndarray:
-        """The transposed map of `_spread`, centred."""
+        """Return the transposed map of `_spread`, centred."""
         return self._centring.of(self._gather @ cells)
 
 
@@ -194,24 +192,24 @@ class _Centring:
     def __init__(self, shapes: Sequence[Sequence[int]]):
         self._lines: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         for axis in range(max(map(len, shapes))):
-            places, lines, lengths, start, line = list[np.ndarray](), list[np.ndarray](), list[np.ndarray](), 0, 0
+            positions, lines, lengths, start, line = list[np.ndarray](), list[np.ndarray](), list[np.ndarray](), 0, 0
             for shape in shapes:
                 cells = math.prod(shape)
                 if axis < len(shape):
                     after = math.prod(shape[axis + 1 :])
                     numbers = np.arange(cells)
-                    places.append(start + numbers)
+                    positions.append(start + numbers)
                     lines.append(line + numbers // (after * shape[axis]) * after + numbers % after)
                     lengths.append(np.full(cells // shape[axis], shape[axis]))
                     line += cells // shape[axis]
                 start += cells
-            self._lines.append((np.concatenate(places), np.concatenate(lines), np.concatenate(lengths)))
+            self._lines.append((np.concatenate(positions), np.concatenate(lines), np.concatenate(lengths)))
 
     def of(self, row: np.ndarray) -> np.ndarray:
         centred = row.copy()
-        for places, lines, lengths in self._lines:
-            values = centred[places]
-            centred[places] = values - (np.bincount(lines, weights=values, minlength=len(lengths)) / lengths)[lines]
+        for positions, lines, lengths in self._lines:
+            values = centred[positions]
+            centred[positions] = values - (np.bincount(lines, weights=values, minlength=len(lengths)) / lengths)[lines]
         return centred
 
 
@@ -220,20 +218,20 @@ def _flat(tables: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _components_of_cells(part: Columns, columns: Columns, sizes: Sequence[int]) -> np.ndarray:
-    """(cells,) for every cell of the table of `columns`, which cell of the table of `part` it belongs to."""
+    """Return (cells,) for every cell of the table of `columns`, which cell of the table of `part` it belongs to."""
     shape = [sizes[column] for column in part]
     numbers = np.arange(math.prod(shape)).reshape(shape)
     return np.broadcast_to(spread(numbers, part, columns), [sizes[column] for column in columns]).ravel()
 
 
 def parts(columns: Columns) -> Iterator[Columns]:
-    """All sets of columns inside a set, but the empty one."""
+    """Yield all sets of columns inside a set, but the empty one."""
     for size in range(1, len(columns) + 1):
         yield from combinations(columns, size)
 
 
 def _cells_between(columns: Columns, part: Columns, sizes: Sequence[int]) -> int:
-    """Cells of the table of `columns` for each cell of the table of `part`."""
+    """Return cells of the table of `columns` for each cell of the table of `part`."""
     return math.prod(sizes[column] for column in columns if column not in part)
 
 
@@ -276,7 +274,7 @@ class Tilt:
         return self.parameter + (self.given - self.aim) / self.ridge
 
     def step(self, margin: np.ndarray) -> tuple[np.ndarray, float]:
-        """What every cell's share is multiplied by, up to a factor, and how far the sum was moved, in its tolerance.
+        """Return what every cell's share is multiplied by, up to a factor, and how far the sum was moved, in its tolerance.
 
         Parameters
         ----------
@@ -319,8 +317,7 @@ class Tilt:
 # whose solution is a Wright omega function. Cliques are visited along the tree, and each passes on what it knows.
 #
 # The number of sweeps stays small whatever n is because the targets are first made to agree (`consistent_tables`), so that
-# steps
-# do not pull against each other, and because a step solves each cell's equation however far from its solution it is.
+# steps do not pull against each other, and because a step solves each cell's equation however far from its solution it is.
 
 _SMALL = 1.0
 """Steps are small when they move cells by their tolerances, in the root mean square."""
@@ -362,7 +359,7 @@ class ProportionalFit:
         self.tree, self.targets, self.n, self.weight = tree, targets, n, weight
         self.parameters = [np.zeros(t.values.shape) for t in targets] if parameters is None else list(parameters)
         self._homes = [tree.home(target.columns) for target in targets]
-        self._sums = [Tilt(one, n, weight) for one in sums]
+        self._sums = [Tilt(noisy_sum, n, weight) for noisy_sum in sums]
         potentials = list(base)
         for target, home, table in zip(targets, self._homes, self.parameters, strict=True):
             potentials[home] = potentials[home] + spread(table, target.columns, tree.cliques[home])
@@ -386,11 +383,11 @@ class ProportionalFit:
         ]
 
     def margin(self, number: int) -> np.ndarray:
-        """The share of every cell of a target."""
+        """Return the share of every cell of a target."""
         return self._margin(self._homes[number], self.targets[number].columns)
 
     def table(self, columns: Columns) -> np.ndarray:
-        """The share of every cell of a table inside a clique."""
+        """Return the share of every cell of a table inside a clique."""
         return self._margin(self.tree.home(columns), columns)
 
     def solve(self, tolerances: Sequence[np.ndarray], sweeps: int, *, agreed: bool = False) -> bool:
@@ -420,13 +417,13 @@ class ProportionalFit:
         return False
 
     def sweep(self, tolerances: Sequence[np.ndarray]) -> float:
-        """One step for every target; the root mean square over all cells of how far each was moved, in its tolerance."""
+        """Return one step for every target; the root mean square over all cells of how far each was moved, in its tolerance."""
         squares = self._visit(0, tolerances)
         self._tell_below(0)
         return math.sqrt(squares / (sum(target.values.size for target in self.targets) + len(self._sums)))
 
     def original_parameters(self) -> list[np.ndarray]:
-        """The parameters of the same table for the targets as they were given, before they were made to agree."""
+        """Return the parameters of the same table for the targets as they were given, before they were made to agree."""
         return [
             np.where(mask, table + (target.values - aim) / ridge, table)
             for mask, table, target, aim, ridge in zip(
@@ -463,16 +460,16 @@ class ProportionalFit:
 
     def _step(self, number: int, tolerance: np.ndarray) -> float:
         target, home, ridge = self.targets[number], self._homes[number], self._ridges[number]
-        now, old, possible = self.n * self.margin(number), self.parameters[number], self.possible[number]
-        found = _parameters(now, old, self.aims[number], ridge, self._logs[number])
-        new = np.where(possible & np.isfinite(found), np.maximum(found, LOWEST), old)
+        counts, old, possible = self.n * self.margin(number), self.parameters[number], self.possible[number]
+        solution = _parameters(counts, old, self.aims[number], ridge, self._logs[number])
+        new = np.where(possible & np.isfinite(solution), np.maximum(solution, LOWEST), old)
         factor = np.exp(np.minimum(new - old, 700.0))
         self.parameters[number] = new
         table = self.shares[home]
-        mass = float((now * factor).sum()) / self.n  # of the table, which is divided by it
+        mass = float((counts * factor).sum()) / self.n  # of the table, which is divided by it
         table *= spread(factor / mass, target.columns, self.tree.cliques[home])
         np.maximum(table, self._floors[home], out=table)
-        return float(((now * (factor - 1) / tolerance) ** 2).sum())
+        return float(((counts * (factor - 1) / tolerance) ** 2).sum())
 
     def _tilt(self, tilt: Tilt, home: int) -> float:
         factor, moved = tilt.step(self._margin(home, tilt.columns))
@@ -483,16 +480,16 @@ class ProportionalFit:
         return moved**2
 
     def sum_parameters(self) -> np.ndarray:
-        """One for every sum, of its scores in highest scores, for the sum as it was measured."""
+        """Return one for every sum, of its scores in highest scores, for the sum as it was measured."""
         return np.array([tilt.original_parameter for tilt in self._sums])
 
     def _margin(self, clique: int, columns: Sequence[int]) -> np.ndarray:
         return summed_onto(self.shares[clique], [column in columns for column in self.tree.cliques[clique]])
 
 
-def summed_onto(table: np.ndarray, kept: Sequence[bool]) -> np.ndarray:
-    """The sums over all axes but those that are kept, as `table.sum(axis=...)`, which takes two to four times as long for large
-    tables.
+def summed_onto(table: np.ndarray, keeps: Sequence[bool]) -> np.ndarray:
+    """Return the sums over all axes but those that are kept, as `table.sum(axis=...)`, which takes two to four times as long
+    for large tables.
 
     Neighbouring axes of one kind are one axis, and the last ones are summed up as a product with ones: a loop over an axis of
     few bins takes most of its time to begin.
@@ -500,37 +497,37 @@ def summed_onto(table: np.ndarray, kept: Sequence[bool]) -> np.ndarray:
     Parameters
     ----------
     table : contiguous, or it is copied.
-    kept : for each axis.
+    keeps : for each axis.
     """
     if table.size < _LARGE:
-        return np.asarray(table.sum(axis=tuple(axis for axis, keep in enumerate(kept) if not keep)))
+        return np.asarray(table.sum(axis=tuple(axis for axis, keep in enumerate(keeps) if not keep)))
     runs: list[tuple[bool, int]] = []
-    for keep, size in zip(kept, table.shape, strict=True):
+    for keep, size in zip(keeps, table.shape, strict=True):
         if runs and runs[-1][0] == keep:
             runs[-1] = keep, runs[-1][1] * size
         else:
             runs.append((keep, size))
-    found = table
+    summed = table
     if runs and not runs[-1][0]:
         _, size = runs.pop()
-        found = found.reshape(-1, size) @ np.ones(size)
-    found = found.reshape([size for _, size in runs])
+        summed = summed.reshape(-1, size) @ np.ones(size)
+    summed = summed.reshape([size for _, size in runs])
     axes = [axis for axis, (keep, _) in enumerate(runs) if not keep]
     for done, axis in enumerate(axes):
-        found = found.sum(axis=axis - done)
-    return np.asarray(found).reshape([size for keep, size in zip(kept, table.shape, strict=True) if keep])
+        summed = summed.sum(axis=axis - done)
+    return np.asarray(summed).reshape([size for keep, size in zip(keeps, table.shape, strict=True) if keep])
 
 
-def _parameters(now: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.ndarray, log_ridge: np.ndarray) -> np.ndarray:
-    """The solution l of now * exp(l - old) + ridge * l = aim, in every cell: aim / ridge - w, where w = omega(...).
+def _parameters(counts: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.ndarray, log_ridge: np.ndarray) -> np.ndarray:
+    """Return the solution l of now * exp(l - old) + ridge * l = aim, in every cell: aim / ridge - w, where w = omega(...).
 
     Where w is large the difference would lose its digits; there l follows from the new count, which is ridge * w.
     """
     from scipy.special import wrightomega
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        omega = wrightomega(np.log(now) - old + aim / ridge - log_ridge)
-        return np.asarray(np.where(omega > 1, old + np.log(ridge * omega / now), aim / ridge - omega))
+        omega = wrightomega(np.log(counts) - old + aim / ridge - log_ridge)
+        return np.asarray(np.where(omega > 1, old + np.log(ridge * omega / counts), aim / ridge - omega))
 
 
 def tolerances_of(targets: Sequence[Target], share: float, finest: float) -> list[np.ndarray]:
@@ -592,12 +589,12 @@ def maximum_entropy(
 
 
 def target_of(table: NoisyMarginal) -> Target:
-    """A measured table as what a fit should come to."""
+    """Return a measured table as what a fit should come to."""
     return Target(columns=table.columns, values=table.values.astype(float), variance=table.variance())
 
 
 def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Counts | None) -> list[np.ndarray]:
-    """The prior as clique potentials: uniform over plausible cells, or that of the public table, slightly smoothed."""
+    """Return the prior as clique potentials: uniform over plausible cells, or that of the public table, slightly smoothed."""
     uniform = [np.where(plausibility.structural_zeros(clique), -np.inf, 0.0) for clique in tree.cliques]
     total, beliefs = tree.calibrate(uniform)
     if not np.isfinite(total):
@@ -609,7 +606,7 @@ def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Count
     for index, clique in enumerate(tree.cliques):
         counts = np.where(np.isfinite(uniform[index]), public.get(clique), 0)
         shares = (1 - _UNIFORM_SHARE) * counts / max(1, counts.sum()) + _UNIFORM_SHARE * np.exp(beliefs[index])
-        given = margin_of(shares, clique, tree.separator(index))
+        given = added_up(shares, clique, tree.separator(index))
         with np.errstate(divide="ignore", invalid="ignore"):
             table = np.log(shares) - np.log(spread(given, tree.separator(index), clique))
         potentials.append(np.where(shares > 0, table, -np.inf))
@@ -640,13 +637,15 @@ class _Dual:
         blocks, targets, ridges, start = [], [], [], 0
         for table in measured.tables:
             home = tree.home(table.columns)
-            possible = (margin_of(np.exp(beliefs[home]), tree.cliques[home], table.columns) > 0).ravel()
-            place = slice(start, start + int(possible.sum()))
-            start = place.stop
-            blocks.append(_Block(columns=table.columns, home=home, shape=table.values.shape, possible=possible, place=place))
+            possible = (added_up(np.exp(beliefs[home]), tree.cliques[home], table.columns) > 0).ravel()
+            parameters = slice(start, start + int(possible.sum()))
+            start = parameters.stop
+            blocks.append(
+                _Block(columns=table.columns, home=home, shape=table.values.shape, possible=possible, place=parameters)
+            )
             targets.append(table.values.ravel()[possible] / measured.n)
             ridges.append(table.variance().ravel()[possible] * (weight / measured.n**2))
-        self.tilts = [Tilt(one, measured.n, weight) for one in measured.sums]
+        self.tilts = [Tilt(noisy_sum, measured.n, weight) for noisy_sum in measured.sums]
         targets.append(np.array([tilt.aim / measured.n for tilt in self.tilts]))
         ridges.append(np.array([tilt.ridge / measured.n for tilt in self.tilts]))
         self.start_of_tilts = start
@@ -676,7 +675,7 @@ class _Dual:
         shares = [np.exp(belief) for belief in beliefs]
         model = np.concatenate(
             [
-                margin_of(shares[block.home], self.tree.cliques[block.home], block.columns).ravel()[block.possible]
+                added_up(shares[block.home], self.tree.cliques[block.home], block.columns).ravel()[block.possible]
                 for block in self.blocks
             ]
             + [[self._of_tilt(tilt, shares)] for tilt in self.tilts]
@@ -688,11 +687,11 @@ class _Dual:
 
     def _of_tilt(self, tilt: Tilt, shares: Sequence[np.ndarray]) -> float:
         home = self.tree.home(tilt.columns)
-        return float((margin_of(shares[home], self.tree.cliques[home], tilt.columns) * tilt.scores).sum())
+        return float((added_up(shares[home], self.tree.cliques[home], tilt.columns) * tilt.scores).sum())
 
     def solved(self, start: Sequence[np.ndarray], tilts: np.ndarray) -> list[np.ndarray]:
-        """Shares of every clique's cells at the optimum, searched from one table of parameters for every measured one, and one
-        parameter for every measured sum."""
+        """Return shares of every clique's cells at the optimum, searched from one table of parameters for every measured one,
+        and one parameter for every measured sum."""
         from scipy.optimize import minimize
 
         def stop(_: np.ndarray) -> None:
@@ -710,7 +709,7 @@ class _Dual:
         raise RejectedRound("the fit of the marginals did not converge")
 
     def converged(self, scaled_gradient: np.ndarray) -> bool:
-        """Whether every measured cell is within its tolerance of where it should be, or empty; not a number is not."""
+        """Return whether every measured cell is within its tolerance of where it should be, or empty; not a number is not."""
         gradient = scaled_gradient / self.scale
         empty = (self.shares <= self.empty) & (gradient > 0)
         return bool(((np.abs(gradient) <= self.tolerance) | empty).all())
@@ -720,14 +719,14 @@ def families_of(tree: JunctionTree, shares: Sequence[np.ndarray]) -> list[Family
     """Pr[column | columns before it in its clique], clique by clique: the same law, in an order to sample from."""
     families = []
     for index, clique in enumerate(tree.cliques):
-        known = list(tree.separator(index))
+        parents = list(tree.separator(index))
         for column in clique:
-            if column in known:
+            if column in parents:
                 continue
-            joint = margin_of(shares[index], clique, (*known, column))
+            joint = added_up(shares[index], clique, (*parents, column))
             sums = joint.sum(axis=-1, keepdims=True)
             uniform = np.full_like(joint, 1 / joint.shape[-1])  # for parents that do not occur
             conditional = np.divide(joint, sums, out=uniform, where=sums > 0)
-            families.append(Family(column=column, parents=tuple(known), conditional=conditional))
-            known.append(column)
+            families.append(Family(column=column, parents=tuple(parents), conditional=conditional))
+            parents.append(column)
     return families

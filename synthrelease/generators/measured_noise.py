@@ -6,6 +6,7 @@ The laws of the noise of one published count: whole numbers, symmetric around 0.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -23,6 +24,17 @@ _ROUNDED_UP = 1e-9
 
 _TURNS = 4
 """Terms of Poisson's sum on either side: the next one is below e^(-2 pi^2 5^2 scale^2), 1e-9 for a scale of a fifth."""
+
+
+def least_whole(enough: Callable[[int], bool]) -> int:
+    """Return the least whole number from 0 on that is enough, where every larger one is, too."""
+    low, high = -1, 0
+    while not enough(high):
+        low, high = high, 2 * high + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 @dataclass(frozen=True, order=True)
@@ -70,7 +82,7 @@ class CountNoise:
         raise NotImplementedError
 
     def limit(self, risk: float) -> int:
-        """The least t with Pr[|z| > t] <= risk."""
+        """Return the least t with Pr[|z| > t] <= risk."""
         raise NotImplementedError
 
     def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
@@ -160,7 +172,7 @@ class RoundedGaussian(CountNoise):
         if self.scale > 2:
             return self.scale**2 + 1 / 12  # but for a part of e^(-2 pi^2 scale^2)
         z = np.arange(-40, 41)
-        steps = np.array([math.erf((place + 0.5) / self.scale / math.sqrt(2)) for place in range(-41, 41)])
+        steps = np.array([math.erf((whole + 0.5) / self.scale / math.sqrt(2)) for whole in range(-41, 41)])
         return float((z**2 * np.diff(steps)).sum() / 2)
 
     @property
@@ -177,32 +189,25 @@ class RoundedGaussian(CountNoise):
 
     def limit(self, risk: float) -> int:
         """Pr[|z| > t] = 2 Pr[N > (t + 1/2) / scale]."""
-        low, high = -1, 1
-        while not self._within(high, risk):
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self._within(middle, risk) else (middle, high)
-        return high
-
-    def _within(self, t: int, risk: float) -> bool:
-        return math.erfc((t + 0.5) / self.scale / math.sqrt(2)) <= risk
+        return least_whole(lambda t: math.erfc((t + 0.5) / self.scale / math.sqrt(2)) <= risk)
 
     def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
         turned = np.remainder(angles + np.pi, 2 * np.pi) - np.pi
         turns = 2 * np.pi * np.arange(-_TURNS, _TURNS + 1)
         near = np.asarray(-((self.scale * turned) ** 2) / 2)
-        told = near > _NOTHING
-        if 2 * np.pi * self.scale**2 * (np.pi - np.abs(turned[told]).max(initial=0.0)) > -_NOTHING:  # e^- this: the next turn
-            near[told] += np.log(np.sinc(turned[told] / (2 * np.pi)))
+        is_told = near > _NOTHING
+        if (
+            2 * np.pi * self.scale**2 * (np.pi - np.abs(turned[is_told]).max(initial=0.0)) > -_NOTHING
+        ):  # e^- this: the next turn
+            near[is_told] += np.log(np.sinc(turned[is_told] / (2 * np.pi)))
             return near
-        shifted = turned[told, None] + turns
-        terms = np.exp(-((self.scale * shifted) ** 2) / 2 - near[told, None]) * np.sinc(shifted / (2 * np.pi))
-        near[told] += np.log(terms.sum(axis=-1))
+        shifted = turned[is_told, None] + turns
+        terms = np.exp(-((self.scale * shifted) ** 2) / 2 - near[is_told, None]) * np.sinc(shifted / (2 * np.pi))
+        near[is_told] += np.log(terms.sum(axis=-1))
         return near
 
     def log_moment(self, h: np.ndarray) -> np.ndarray:
-        """The term of no turn, and an upper bound of the others."""
+        """Return the term of no turn, and an upper bound of the others."""
         half, turns = h / 2, np.arange(1, _TURNS + 1)
         others = 2 * (np.exp(-2 * (np.pi * turns * self.scale) ** 2) / (np.pi * turns)).sum() * half
         return np.asarray((self.scale * h) ** 2 / 2 + np.log(np.sinh(half) / half) + np.log1p(others * (1 + _ROUNDED_UP)))
@@ -215,8 +220,7 @@ LAWS = {law.name: law for law in (DiscreteLaplace, RoundedGaussian)}
 # The law of one number of a noise that several numbers share (theory 9.18, one noise for many numbers).
 #
 # The noise of m numbers is z with Pr[z] proportional to q^max|z_i|, q = e^(-1/b), b the scale. A radius k has Pr[k]
-# proportional
-# to (2k + 1)^m q^k, and given it each entry is uniform on {-k, ..., k}. So, for t at least 0,
+# proportional to (2k + 1)^m q^k, and given it each entry is uniform on {-k, ..., k}. So, for t at least 0,
 #
 #     Pr[|z_i| > t] = 2 sum_{k > t} (k - t) (2k + 1)^(m - 1) q^k / sum_k (2k + 1)^m q^k,      E[z_i^2] = E[k (k + 1)] / 3.
 #
@@ -239,22 +243,16 @@ def cube_sd(size: int, scale: Fraction) -> float:
 
 @lru_cache(maxsize=100_000)
 def cube_limit(size: int, scale: Fraction, risk: float) -> int:
-    """A t with Pr[|z_i| > t] <= risk, the least up to rounding; risk above 0, below 1."""
+    """Return a t with Pr[|z_i| > t] <= risk, the least up to rounding; risk above 0, below 1."""
 
     def enough(beyond: int) -> bool:
         return cube_tail(size, float(scale) * (1 + _CUBE_ROUNDED_UP), beyond) * (1 + _CUBE_ROUNDED_UP) <= risk
 
-    low, high = -1, 0
-    while not enough(high):
-        low, high = high, 2 * high + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return least_whole(enough)
 
 
 def entry_limit(together: int, scale: Fraction, risk: float) -> int:
-    """A t with Pr[|z| > t] <= risk for a noise of its own, or for one number of a noise that so many share."""
+    """Return a t with Pr[|z| > t] <= risk for a noise of its own, or for one number of a noise that so many share."""
     return DiscreteLaplace(float(scale)).rounded_up.limit(risk) if together == 1 else cube_limit(together, scale, risk)
 
 
@@ -262,8 +260,8 @@ def cube_tail(size: int, scale: float, beyond: int) -> float:
     """Pr[|z_i| > beyond], beyond at least 0."""
     sums, stop = _power_sums(size, scale), -math.expm1(-1 / scale)
     start = (2 * beyond + 1) * stop  # 2k + 1 = 2 beyond + 1 + 2j, j = 1, 2, ...
-    found = sum(_ways(size - 1, p) * start ** (size - 1 - p) * sums[p + 1] for p in range(size))
-    return 2 * math.exp(-beyond / scale) * found / _all_radii(size, sums, stop)
+    tail = sum(_ways(size - 1, p) * start ** (size - 1 - p) * sums[p + 1] for p in range(size))
+    return 2 * math.exp(-beyond / scale) * tail / _all_radii(size, sums, stop)
 
 
 def _all_radii(size: int, sums: tuple[float, ...], stop: float) -> float:
@@ -272,7 +270,7 @@ def _all_radii(size: int, sums: tuple[float, ...], stop: float) -> float:
 
 
 def _ways(size: int, p: int) -> int:
-    """What stands before j^p in (1 + 2j)^size."""
+    """Return what stands before j^p in (1 + 2j)^size."""
     return math.comb(size, p) * 2**p
 
 
@@ -283,19 +281,19 @@ def _power_sums(most: int, scale: float) -> tuple[float, ...]:
     For p above 0 that is q times the p-th Eulerian polynomial at q, whose coefficients are all above 0.
     """
     q = math.exp(-1 / scale)
-    found, eulerian = [1.0], [1]
+    sums, eulerian = [1.0], [1]
     for p in range(1, most + 1):
         if p > 1:
             longer = [0, *eulerian, 0]
-            eulerian = [(p - place) * longer[place] + (place + 1) * longer[place + 1] for place in range(p)]
-        found.append(q * sum(number * q**place for place, number in enumerate(eulerian)))
-    return tuple(found)
+            eulerian = [(p - index) * longer[index] + (index + 1) * longer[index + 1] for index in range(p)]
+        sums.append(q * sum(number * q**index for index, number in enumerate(eulerian)))
+    return tuple(sums)
 
 
 # The law of a weighted sum of independent noises and of a normal error (theory 13.8, measured ratios).
 #
-# `limits` has limits for whole weights, which hold without exception. Here weights are any numbers, dozens of them
-# for every interval, so the law is computed to about five digits.
+# `limits` has limits for whole weights, which hold without exception. Here weights are any numbers, dozens of them for every
+# interval, so the law is computed to about five digits.
 
 _STEPS = 64
 """Noises of one scale whose weighted standard deviations round to the same part of the largest are given one weight; their
@@ -340,7 +338,7 @@ class Noises:
     @cached_property
     def each(self) -> np.ndarray:
         """(n_noises,) the variance of one of them."""
-        return np.array([one.variance for one in self.laws])[self.law]
+        return np.array([law.variance for law in self.laws])[self.law]
 
     @cached_property
     def variances(self) -> np.ndarray:
@@ -348,12 +346,12 @@ class Noises:
         return np.asarray(self.count * self.each)
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """(j, k) covariances of sums with weights (j, n_noises) and (k, n_noises)."""
+        """Return (j, k) covariances of sums with weights (j, n_noises) and (k, n_noises)."""
         return np.asarray((first * self.variances) @ second.T)
 
 
 def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, confidence: float, step: float = 0.0) -> float:
-    """A t with Pr[|Z| <= t] >= confidence, Z = sum of weights * noises + a normal error.
+    """Return a t with Pr[|Z| <= t] >= confidence, Z = sum of weights * noises + a normal error.
 
     The probability is (2 / pi) times the integral over u > 0 of sin(u t) phi(u) / u, phi the characteristic function, which is
     known (theory 13.5, limits of noise), because the law is symmetric. It is computed for Z + U, U uniform within half of the
@@ -368,18 +366,18 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
     """
     used = (weights != 0) & (noises.count > 0)
     size, law, count = np.abs(weights[used]), noises.law[used], noises.count[used]
-    each = size**2 * noises.each[used]
-    whole = math.sqrt(float(each @ count) + normal_variance)
+    own_variances = size**2 * noises.each[used]
+    whole = math.sqrt(float(own_variances @ count) + normal_variance)
     if not whole > 0:
         return 0.0
     largest = max(float(size.max(initial=0.0)), step if normal_variance > 0 else 0.0)
     angles = _ANGLES
-    steps = np.rint(np.sqrt(each / each.max(initial=1e-300)) * _STEPS).astype(np.int64)
-    lesser = normal_variance + float(each[steps == 0] @ count[steps == 0])
+    steps = np.rint(np.sqrt(own_variances / own_variances.max(initial=1e-300)) * _STEPS).astype(np.int64)
+    lesser = normal_variance + float(own_variances[steps == 0] @ count[steps == 0])
     log_law = -(angles**2) * (lesser / whole**2) / 2
     rough = steps > 0
-    kinds, count, size, each = (law * (_STEPS + 1) + steps)[rough], count[rough], size[rough], each[rough]
-    counts, squares, shares = (np.bincount(kinds, weights=of) for of in (count, size**2 * count, each * count))
+    kinds, count, size, own_variances = (law * (_STEPS + 1) + steps)[rough], count[rough], size[rough], own_variances[rough]
+    counts, squares, shares = (np.bincount(kinds, weights=of) for of in (count, size**2 * count, own_variances * count))
     for kind in np.argsort(-shares, kind="stable")[: np.count_nonzero(counts)]:
         left = log_law > _LEAST  # a characteristic function is at most 1: what counts as 0 stays so
         angles, log_law = angles[left], log_law[left]
@@ -394,7 +392,8 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
 
 
 def _least(parts: np.ndarray, angles: np.ndarray, wanted: float) -> float:
-    """The t up to half of the period, to `_EXACT`, from which on the sum of parts * sin(angles * t) is at least `wanted`.
+    """Return the t up to half of the period, to `_EXACT`, from which on the sum of parts * sin(angles * t) is at least
+    `wanted`.
 
     The sum is a distribution function, and rises: secants through the last two values, each a little beyond where they meet
     `wanted`, so that both sides close in. Where one leads nowhere, the stretch that is left is halved.

@@ -72,7 +72,7 @@ def area_noise(
     chain : the columns of areas, from the largest to the smallest.
     costs : of each table, by its columns: an epsilon, or a rho.
     """
-    found, below, of_below = list[AreaNoise](), 0.0, 1
+    levels, below, of_below = list[AreaNoise](), 0.0, 1
     for name in reversed(chain):
         place = layout.columns.index(name)
         areas = layout.sizes[place]
@@ -86,9 +86,9 @@ def area_noise(
             best = min(best or (math.inf, 0), (math.sqrt(law.variance_above), cells))
         if precision and best is not None:
             rows = 1 / math.sqrt(precision)
-            found.append(AreaNoise(column=name, areas=areas, rows=rows, cell=best[0], cells=best[1]))
+            levels.append(AreaNoise(column=name, areas=areas, rows=rows, cell=best[0], cells=best[1]))
         below, of_below = precision, areas
-    return tuple(reversed(found))
+    return tuple(reversed(levels))
 
 
 def power_of(noise: type[CountNoise]) -> float:
@@ -97,7 +97,7 @@ def power_of(noise: type[CountNoise]) -> float:
 
 
 def divided(cells: Mapping[Table, int], wanted: Mapping[Table, float], noise: type[CountNoise]) -> dict[Table, Fraction]:
-    """The shares of a budget with the least sum of squares of (relative error of a mean cell) / (the wanted one).
+    """Return the shares of a budget with the least sum of squares of (relative error of a mean cell) / (the wanted one).
 
     A mean cell of a table of c cells has n / c rows. With Gaussian noise of variance 1 / rho_t the sum is that of
     (c_t / (n w_t))^2 / rho_t, least for rho_t in proportion to c_t / w_t; with Laplace noise of variance 8 / eps_t^2 it is
@@ -123,11 +123,9 @@ def divided(cells: Mapping[Table, int], wanted: Mapping[Table, float], noise: ty
 # How far a weighted sum of independent noises is off at most, at a stated risk.
 #
 # Theory 13.5, limits of noise. A part (z, w, k) stands for w (z_1 + ... + z_k), w a whole number and every z_i of the law z,
-# whose characteristic function E[e^(i t z)] and moments E[e^(h z)] are known (`noise`). The law of a sum that fits on a grid
-# of
+# whose characteristic function E[e^(i t z)] and moments E[e^(h z)] are known (`noise`). The law of a sum that fits on a grid of
 # `_GRID` points follows from its characteristic function by one Fourier transform; other sums are bounded by Markov's
-# inequality
-# for e^(h sum), for which every h gives a valid limit.
+# inequality for e^(h sum), for which every h gives a valid limit.
 
 Parts = tuple[tuple[CountNoise, int, int], ...]
 """(z, w, k) of each part: the law of the noise, whole weight above 0, how many noises have both."""
@@ -148,7 +146,7 @@ _ALLOWANCE = 1e-8
 
 @lru_cache(maxsize=100_000)
 def noise_limit(parts: Parts, risk: float) -> int:
-    """A t with Pr[|sum of all parts| > t] <= risk.
+    """Return a t with Pr[|sum of all parts| > t] <= risk.
 
     Parameters
     ----------
@@ -178,7 +176,7 @@ def _markov(parts: Parts, risk: float) -> int:
 
 
 def _on_grid(parts: Parts, risk: float, points: int) -> int:
-    """The least t at which the law of the sum, folded onto so many points, leaves at most the risk beyond t."""
+    """Return the least t at which the law of the sum, folded onto so many points, leaves at most the risk beyond t."""
     angles = np.arange(points // 2 + 1) * (2 * np.pi / points)
     log_law = np.zeros_like(angles)
     for noise, weight, count in parts:
@@ -192,9 +190,8 @@ def _on_grid(parts: Parts, risk: float, points: int) -> int:
 # Rare bins whose rows are counted apart: one count for each bin, and no table and no sum has these rows.
 #
 # A replaced record moves a table of all rows by two counts, one down and one up. One that comes from a bin counted apart, or
-# goes
-# there, moves it by one. So these records leave half of the budget over, and it pays for the count of their bin
-# (theory 12.14, bins counted apart).
+# goes there, moves it by one. So these records leave half of the budget over, and it pays for the count of their bin (theory
+# 12.14, bins counted apart).
 
 SHARE = Fraction(1, 2)
 """Of the budget of all tables and sums, which the count of each bin gets beside them."""
@@ -238,14 +235,14 @@ class NoisyBin:
 def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyBin, ...]:
     """On coarser bins, each of which holds rare ones alone or none. Post-processing."""
     values = dict[RareBin, int]()
-    for one in bins:
-        coarse = RareBin(column=one.of.column, bin=int(maps[one.of.column][one.of.bin]))
-        values[coarse] = values.get(coarse, 0) + one.value
+    for noisy_bin in bins:
+        coarse = RareBin(column=noisy_bin.of.column, bin=int(maps[noisy_bin.of.column][noisy_bin.of.bin]))
+        values[coarse] = values.get(coarse, 0) + noisy_bin.value
     return tuple(NoisyBin(of=of, value=value) for of, value in values.items())
 
 
 def bins_of(text: str | None, layout: Layout) -> tuple[RareBin, ...]:
-    """The bins that a text without `mistakes` names, in its order."""
+    """Return the bins that a text without `mistakes` names, in its order."""
     return tuple(
         RareBin(column=layout.index(factor.column), bin=factor.scores.index(Fraction(1))) for factor in read_bins(text)
     )
@@ -254,22 +251,22 @@ def bins_of(text: str | None, layout: Layout) -> tuple[RareBin, ...]:
 @lru_cache(maxsize=1_000)
 def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
     """Read "age[0 0 1] + age[1 0 0]". Raises Unexpected for what is no such list."""
-    found = []
+    factors = []
     for term in terms_of(text) if text is not None else ():
         read = ScoredSum.of(term)
-        one = read.factors[0]
-        if len(read.factors) > 1 or read.limits is not None or not isinstance(one, ScoreFactor) or one.spread:
+        factor = read.factors[0]
+        if len(read.factors) > 1 or read.limits is not None or not isinstance(factor, ScoreFactor) or factor.spread:
             raise Unexpected(_EXPECTED, repr(term.strip()))
-        if sorted(one.scores) != [*[0] * (len(one.scores) - 1), 1]:
+        if sorted(factor.scores) != [*[0] * (len(factor.scores) - 1), 1]:
             raise Unexpected(_EXPECTED, repr(term.strip()))
-        found.append(one)
-    if len({one.column for one in found}) > 1 or len(set(found)) < len(found):
+        factors.append(factor)
+    if len({factor.column for factor in factors}) > 1 or len(set(factors)) < len(factors):
         raise Unexpected("different bins of one column", repr(text))
-    return tuple(found)
+    return tuple(factors)
 
 
 def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
-    """What is wrong with the columns, with how many scores they have, or where no row is left for the tables."""
+    """Return what is wrong with the columns, with how many scores they have, or where no row is left for the tables."""
     factors = read_bins(text)
     for factor in factors:
         mistake = next(iter(ScoredSum(factors=(factor,)).mistakes(layout)), None)
@@ -335,40 +332,40 @@ class FormulaTerm:
     @property
     def text(self) -> str:
         """The term as it is written."""
-        one = f" with {self.columns[0]}" if self.columns else ""
-        tables = f"all {self.ways}-way{one}" if self.ways else ":".join(self.columns)
+        of_column = f" with {self.columns[0]}" if self.columns else ""
+        tables = f"all {self.ways}-way{of_column}" if self.ways else ":".join(self.columns)
         return tables if self.weight == 1 else f"{float(self.weight):.12g} {tables}"
 
     def sets(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Increasing column indices of each of its tables; no more columns than there are."""
-        own = {layout.index(name) for name in self.columns}
+        """Return increasing column indices of each of its tables; no more columns than there are."""
+        own_columns = {layout.index(name) for name in self.columns}
         if not self.ways:
-            return [tuple(sorted(own))]
+            return [tuple(sorted(own_columns))]
         every = combinations(range(len(layout.sizes)), min(self.ways, len(layout.sizes)))
-        return (columns for columns in every if own <= {*columns})
+        return (columns for columns in every if own_columns <= {*columns})
 
     def weighted(self, layout: Layout) -> Iterable[tuple[tuple[int, ...], Fraction]]:
-        """Its tables, each with its weight."""
+        """Return its tables, each with its weight."""
         for columns in self.sets(layout):
             yield columns, self.weight * (weight_of(columns, layout.sizes) if self.by_cells else 1)
 
 
 def read_terms(formula: str) -> tuple[FormulaTerm, ...]:
-    """All terms of a formula, which are joined by +; `age:(region + sex)` is two. Raises Unexpected."""
+    """Return all terms of a formula, which are joined by +; `age:(region + sex)` is two. Raises Unexpected."""
     text = formula.strip()
     terms = unfolded(text.removeprefix(BY_CELLS)).split("+")
     return tuple(replace(FormulaTerm.of(term), by_cells=text.startswith(BY_CELLS)) for term in terms)
 
 
 def unfolded(formula: str) -> str:
-    """The formula without brackets: `age:region + age:sex` of `age:(region + sex)`."""
+    """Return the formula without brackets: `age:region + age:sex` of `age:(region + sex)`."""
     return _FOLDED.sub(
         lambda match: " + ".join(f"{match['first']}:{other.strip()}" for other in match["others"].split("+")), formula
     )
 
 
 def folded(terms: Sequence[FormulaTerm]) -> list[str]:
-    """Their texts, those of pairs that begin with one column together: `age:(region + sex)`."""
+    """Return their texts, those of pairs that begin with one column together: `age:(region + sex)`."""
     groups = dict[tuple[str, ...], list[FormulaTerm]]()
     for number, term in enumerate(terms):
         pair = len(term.columns) == 2 and not term.ways
@@ -380,7 +377,7 @@ def folded(terms: Sequence[FormulaTerm]) -> list[str]:
 
 
 def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str:
-    """The text of a formula, with "all 1-way" for the tables of all columns, and "all 2-way with" for all pairs of one.
+    """Return the text of a formula, with "all 1-way" for the tables of all columns, and "all 2-way with" for all pairs of one.
 
     Parameters
     ----------
@@ -401,16 +398,18 @@ def formula_of(terms: Sequence[FormulaTerm], columns: Sequence[str] = ()) -> str
 
 
 def formula_by_cells(tables: Sequence[str], columns: Sequence[str]) -> str:
-    """The formula of these tables with weights by their cells, in a release of these columns."""
+    """Return the formula of these tables with weights by their cells, in a release of these columns."""
     return formula_of(read_terms(f"{BY_CELLS} {' + '.join(tables)}"), columns)
 
 
 def spelled_out(formula: str, layout: Layout) -> str:
-    """The same formula with the weight of each table as a number, and without brackets."""
+    """Return the same formula with the weight of each table as a number, and without brackets."""
     if not formula.strip().startswith(BY_CELLS):
         return unfolded(formula)
     weighted = (pair for term in read_terms(formula) for pair in term.weighted(layout))
-    return " + ".join(f"{float(weight):.12g} {':'.join(layout.columns[one] for one in table)}" for table, weight in weighted)
+    return " + ".join(
+        f"{float(weight):.12g} {':'.join(layout.columns[column] for column in table)}" for table, weight in weighted
+    )
 
 
 def _measures(formula: str) -> str:
@@ -424,9 +423,9 @@ Formula = Annotated[str, Field(min_length=1, max_length=10_000), AfterValidator(
 
 
 def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mistake]:
-    """What is wrong with the columns that a formula names."""
-    named = [name for term in terms for name in term.columns]
-    for name in dict.fromkeys(named):
+    """Return what is wrong with the columns that a formula names."""
+    names = [name for term in terms for name in term.columns]
+    for name in dict.fromkeys(names):
         if name not in layout.columns:
             guess = closest(name, layout.columns)
             yield Mistake(field="tables", expected=f"columns ({listing(layout.columns)})", found=repr(name), suggestion=guess)
@@ -461,7 +460,7 @@ class NoisyMarginal:
         return self.cells * self.noise.variance_above
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginal:
-        """The same measurement on coarser bins. Post-processing."""
+        """Return the same measurement on coarser bins. Post-processing."""
         values, cells = self.values, self.cells
         for axis, column in enumerate(self.columns):
             values, cells = (with_merged_bins(array, axis, maps[column], layout.sizes[column]) for array in (values, cells))
@@ -503,11 +502,11 @@ class NoisySum:
         return 2.0 * float(scale) ** 2 if self.together == 1 else cube_sd(self.together, scale) ** 2
 
     def limit(self, risk: float) -> int:
-        """How far the noise is off at most, at this risk."""
+        """Return how far the noise is off at most, at this risk."""
         return entry_limit(self.together, self.sensitivity / self.epsilon, risk)
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisySum:
-        """The same measurement, with the scores of coarser bins. Post-processing."""
+        """Return the same measurement, with the scores of coarser bins. Post-processing."""
         if self.own is not None:
             return replace(self, scores=self.own.scores(layout))
         merged = merged_scores(self.scores, self.columns, layout.sizes, maps)
@@ -532,7 +531,7 @@ class NoisyMarginals:
     rare_bins: tuple[NoisyBin, ...] = ()
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginals:
-        """The same measurements on coarser bins: column c's bin b becomes `maps[c][b]`."""
+        """Return the same measurements on coarser bins: column c's bin b becomes `maps[c][b]`."""
         tables = tuple(table.merge(layout, maps) for table in self.tables)
-        sums = tuple(one.merge(layout, maps) for one in self.sums)
+        sums = tuple(noisy_sum.merge(layout, maps) for noisy_sum in self.sums)
         return replace(self, layout=layout, tables=tables, sums=sums, rare_bins=merged(self.rare_bins, maps))

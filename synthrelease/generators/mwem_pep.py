@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.data.layout import Layout
@@ -21,9 +22,11 @@ from synthrelease.generators.counting_queries import (
     CELL_LIMIT,
     CountingQuery,
     DenseModel,
+    NoisyAnswers,
     QueryPool,
     Shares,
     Update,
+    correct,
     plausible_cells,
 )
 from synthrelease.privacy.charges import GENERATION, Charge, mechanism, zero_concentrated
@@ -72,26 +75,22 @@ class CountingQueries(Generator):
         private: PrivateCounts,
         charge: Charge,
         background: Background,
-        steps: type[PrivateTables],
-        part: Fraction,
+        kind: type[PrivateTables],
+        budget: Fraction,
         update: Update,
     ) -> DenseModel:
-        """Each step costs `part`, and the pool and the plausible cells are public."""
-        from synthrelease.generators.counting_queries_mechanism import answer
+        """Choose and measure the worst query, and correct the model, again and again, each at an equal part of the budget."""
+        from synthrelease.generators.counting_queries_mechanism import answered
 
-        entropy, layout = private.entropy, private.layout
-        asked = partial(
-            answer,
-            pool=QueryPool(layout, self.queries, self.marginal, entropy.generator()),
-            free=plausible_cells(background.plausibility),
-            steps=steps,
-            part=part,
-            entropy=entropy,
-            iterations=self.iterations,
-            inner=self.inner_updates,
-            update=update,
-        )
-        return DenseModel(layout=layout, shares=private.spend(charge, asked).cells)
+        layout, part = private.layout, budget / (2 * self.iterations)
+        pool = QueryPool(layout, self.queries, self.marginal, private.entropy.generator())
+        model, noisy = Shares(plausible_cells(background.plausibility)), NoisyAnswers()
+        answers = private.spend(charge, partial(answered, budget=budget, entropy=private.entropy, pool=pool, kind=kind))
+        for _ in range(self.iterations):
+            number = answers.worst(np.rint(private.n * pool.shares(model)).astype(np.int64), part)
+            noisy.add(number, answers.count(number, part) / private.n)
+            correct(model, pool, noisy, self.inner_updates, update)
+        return DenseModel(layout=layout, shares=model.cells)
 
     def effort(self, layout: Layout) -> float:
         return float(self.iterations * (self.queries + self.inner_updates))
@@ -106,8 +105,7 @@ class CountingQueries(Generator):
 
 # MWEM (Hardt, Ligett & McSherry, NIPS 2012), native, on cell counts: pure differential privacy.
 #
-# The version of smartnoise-synth 1.0.8 learns the bounds of its histogram from the private rows, and draws a query again, up
-# to
+# The version of smartnoise-synth 1.0.8 learns the bounds of its histogram from the private rows, and draws a query again, up to
 # ten times, when it was measured before, which its guarantee does not cover (docs/generators.md).
 
 
@@ -140,7 +138,7 @@ class MWEM(CountingQueries):
         """
         from synthrelease.generators.counting_queries_mechanism import PaperLaplace
 
-        return self._fit(private, charge, background, PaperLaplace, pure_epsilon(charge) / (2 * self.iterations), weighed)
+        return self._fit(private, charge, background, PaperLaplace, pure_epsilon(charge), weighed)
 
 
 def weighed(model: Shares, query: CountingQuery, share: float) -> None:
@@ -191,13 +189,12 @@ class PEP(CountingQueries):
         """
         from synthrelease.generators.adaptive_mechanism import Gaussian
 
-        rho = charge.curve().rho
-        return self._fit(private, charge, background, Gaussian, rho / (2 * self.iterations), projected)
+        return self._fit(private, charge, background, Gaussian, charge.curve().rho, projected)
 
 
 def projected(model: Shares, query: CountingQuery, share: float) -> None:
     """The nearest table, in Kullback-Leibler divergence, that gives this answer: Lemma 1 there."""
-    now, wanted = model.of(query), min(max(share, _SMALLEST), 1 - _SMALLEST)
-    if 0 < now < 1:
-        odds = math.log(wanted) - math.log(now) + math.log1p(-now) - math.log1p(-wanted)
+    answer, aim = model.of(query), min(max(share, _SMALLEST), 1 - _SMALLEST)
+    if 0 < answer < 1:
+        odds = math.log(aim) - math.log(answer) + math.log1p(-answer) - math.log1p(-aim)
         model.multiply(query, math.exp(min(odds, _LARGEST)))

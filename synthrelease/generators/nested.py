@@ -61,7 +61,7 @@ class NestedGenerator(MarginalsGenerator):
     @classmethod
     def _shares_of_a_count(cls, text: str | None) -> str | None:
         try:
-            numbers = [] if text is None else [float(each) for each in text.split(WITHIN)]
+            numbers = [] if text is None else [float(part) for part in text.split(WITHIN)]
         except ValueError:
             numbers = [math.nan]
         if not all(1e-9 <= number <= 1e9 for number in numbers):
@@ -74,26 +74,27 @@ class NestedGenerator(MarginalsGenerator):
         return tuple(name.strip() for name in self.areas.split(WITHIN))
 
     def level_of(self, columns: Columns, layout: Layout) -> int:
-        """The level whose areas a table is about: 0 for the whole, 1 for the largest areas."""
+        """Return the level whose areas a table is about: 0 for the whole, 1 for the largest areas."""
         return max(
-            (self.chain.index(layout.columns[one]) + 1 for one in columns if layout.columns[one] in self.chain), default=0
+            (self.chain.index(layout.columns[column]) + 1 for column in columns if layout.columns[column] in self.chain),
+            default=0,
         )
 
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
-        stated = super().shares(layout)
+        by_terms = super().shares(layout)
         if self.wanted is None:
-            return stated
-        wanted = [float(each) for each in self.wanted.split(WITHIN)]
-        cells = {columns: layout.subset(columns).n_cells for columns, share in stated.items() if share}
+            return by_terms
+        wanted = [float(part) for part in self.wanted.split(WITHIN)]
+        cells = {columns: layout.subset(columns).n_cells for columns, share in by_terms.items() if share}
         even = divided(cells, {columns: wanted[self.level_of(columns, layout)] for columns in cells}, self.noise)
-        weights = {columns: share * even.get(columns, Fraction(0)) for columns, share in stated.items()}
+        weights = {columns: share * even.get(columns, Fraction(0)) for columns, share in by_terms.items()}
         total = sum(weights.values(), Fraction(0))
         return {columns: weight / total for columns, weight in weights.items()}
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
-        found = [*self._wrong_areas(layout), *self.unknown(layout)]
-        yield from found
-        if found:
+        mistakes = [*self._wrong_areas(layout), *self.unknown(layout)]
+        yield from mistakes
+        if mistakes:
             return
         ties, lowest = set(tied), layout.index(self.chain[-1])
         for name in self.chain[:-1]:
@@ -114,9 +115,10 @@ class NestedGenerator(MarginalsGenerator):
 
     def _wrong_tables(self, layout: Layout) -> Iterable[Mistake]:
         levels = [
-            [layout.columns[one] for one in columns if layout.columns[one] in self.chain] for columns in self.structure(layout)
+            [layout.columns[column] for column in columns if layout.columns[column] in self.chain]
+            for columns in self.structure(layout)
         ]
-        if several := [named for named in levels if len(named) > 1]:
+        if several := [areas for areas in levels if len(areas) > 1]:
             yield Mistake(field="tables", expected="tables that name one column of areas", found=":".join(several[0]))
             return
         for name in self.chain:
@@ -131,49 +133,51 @@ class NestedGenerator(MarginalsGenerator):
                 )
                 yield Mistake(field="tables", expected=expected, found=str(cells))
         others, sets = self._apart(layout), self._structure_of_whole(layout)
-        sets += [tuple(others.index(one) for one in each) for each in tied if set(each) <= set(others)]
+        sets += [tuple(others.index(column) for column in columns) for columns in tied if set(columns) <= set(others)]
         if others and (cells := JunctionTree.of(layout.subset(others).sizes, sets).largest) > DENSE_LIMIT:
             expected = f"tables and rules whose model has cliques of at most {DENSE_LIMIT} cells"
             yield Mistake(field="tables", expected=expected, found=f"{cells} cells in one clique of the model")
 
     def _cells_within(self, layout: Layout) -> dict[str, int]:
         """For each level, the cells that an area of mean size of the level above is divided into."""
-        found, below, of_below = dict[str, int](), set[int](), 1
-        places = [layout.index(name) for name in self.chain]
-        for place, above in zip(reversed(places), [*reversed(places[:-1]), None], strict=True):
-            below |= {one for columns in self.structure(layout) if place in columns for one in columns} - {place}
-            of_below = layout.sizes[place] // (1 if above is None else layout.sizes[above])
-            found[layout.columns[place]] = layout.subset(tuple(sorted(below))).n_cells * max(1, of_below)
-        return found
+        cells, below, of_below = dict[str, int](), set[int](), 1
+        areas = [layout.index(name) for name in self.chain]
+        for area, above in zip(reversed(areas), [*reversed(areas[:-1]), None], strict=True):
+            below |= {column for columns in self.structure(layout) if area in columns for column in columns} - {area}
+            of_below = layout.sizes[area] // (1 if above is None else layout.sizes[above])
+            cells[layout.columns[area]] = layout.subset(tuple(sorted(below))).n_cells * max(1, of_below)
+        return cells
 
     def _apart(self, layout: Layout) -> Columns:
-        """The columns that are no areas."""
-        return tuple(one for one, name in enumerate(layout.columns) if name not in self.chain)
+        """Return the columns that are no areas."""
+        return tuple(column for column, name in enumerate(layout.columns) if name not in self.chain)
 
     def _structure_of_whole(self, layout: Layout) -> list[Columns]:
-        """What the model of these columns ties together, by their places among themselves."""
+        """Return what the model of these columns ties together, by their places among themselves."""
         others = self._apart(layout)
-        kept = (tuple(others.index(one) for one in columns if one in others) for columns in self.structure(layout))
-        return [columns for columns in dict.fromkeys(kept) if columns]
+        projected = (
+            tuple(others.index(column) for column in columns if column in others) for columns in self.structure(layout)
+        )
+        return [columns for columns in dict.fromkeys(projected) if columns]
 
     def model(self, measured: NoisyMarginals, background: Background) -> NestedModel:
-        """The model of the whole, and the tables of areas, each with what the others tell of it."""
+        """Return the model of the whole, and the tables of areas, each with what the others tell of it."""
         layout, others = measured.layout, self._apart(measured.layout)
         areas, structure = [layout.index(name) for name in self.chain], set(self.structure(layout))
         of_whole, tables = list[AreaTable](), {column: list[AreaTable]() for column in areas}
         for table in measured.tables:
             if table.columns in structure:
-                named = next((one for one in table.columns if one in areas), None)
-                (of_whole if named is None else tables[named]).append(_by_area(table, named, background.plausibility))
-        levels, told = levels_of(areas, tables, background.plausibility)
+                area = next((one for one in table.columns if one in areas), None)
+                (of_whole if area is None else tables[area]).append(_by_area(table, area, background.plausibility))
+        levels, of_areas = levels_of(areas, tables, background.plausibility)
         whole = None
         if others:
-            known = [table for table in combined([*of_whole, *told]) if table.columns]
+            consistent = [table for table in combined([*of_whole, *of_areas]) if table.columns]
             rules = _among(others, background.plausibility)
             noise = measured.tables[0]
             whole = maximum_entropy(
                 NoisyMarginals(
-                    layout=rules.layout, n=measured.n, tables=tuple(_marginal(each, others, noise) for each in known)
+                    layout=rules.layout, n=measured.n, tables=tuple(_marginal(table_, others, noise) for table_ in consistent)
                 ),
                 self._structure_of_whole(layout),
                 rules,
@@ -184,20 +188,25 @@ class NestedGenerator(MarginalsGenerator):
         return NestedModel(layout=layout, others=others, whole=whole, levels=levels, n=measured.n)
 
     def ties(self, layout: Layout) -> Ties:
-        """Rows of the whole come first; the area of a row depends on the area above, and on the columns of the tables of this
-        level and of those below."""
-        found, others, drawn, below = super().ties(layout), set(self._apart(layout)), list[tuple[int, Columns]](), set[int]()
-        places = [layout.index(name) for name in self.chain]
-        for above, place in reversed(list(zip([None, *places], places, strict=False))):
-            below |= {one for columns in found.measured if place in columns for one in columns} & others
-            drawn.append((place, (*sorted(below), *(() if above is None else (above,)))))
-        return replace(found, drawn_after=tuple(reversed(drawn)))
+        """Return rows of the whole come first; the area of a row depends on the area above, and on the columns of the tables of
+        this level and of those below."""
+        ties, others, drawn_after, below = (
+            super().ties(layout),
+            set(self._apart(layout)),
+            list[tuple[int, Columns]](),
+            set[int](),
+        )
+        areas = [layout.index(name) for name in self.chain]
+        for above, area in reversed(list(zip([None, *areas], areas, strict=False))):
+            below |= {column for columns in ties.measured if area in columns for column in columns} & others
+            drawn_after.append((area, (*sorted(below), *(() if above is None else (above,)))))
+        return replace(ties, drawn_after=tuple(reversed(drawn_after)))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
         """Tables of areas are allotted, without a prior."""
-        found = super().count_noise(layout, charge)
+        noises = super().count_noise(layout, charge)
         return {
-            columns: replace(noise, prior=0.0) if self.level_of(columns, layout) else noise for columns, noise in found.items()
+            columns: replace(noise, prior=0.0) if self.level_of(columns, layout) else noise for columns, noise in noises.items()
         }
 
     def same_measurements(self, other: Generator) -> bool:
@@ -209,17 +218,17 @@ class NestedGenerator(MarginalsGenerator):
 
     def seconds(self, layout: Layout, rows: int) -> float:
         """Sweeps over what the rows of each area are divided into, and rows that are dealt out, level by level."""
-        found, above = 0.2, 1
-        for place, cells in zip(map(layout.index, self.chain), reversed(self._cells_within(layout).values()), strict=True):
-            found += 5e-7 * min(cells * above, 30 * rows) + 5e-7 * rows
-            above = layout.sizes[place]
-        return found
+        seconds, above = 0.2, 1
+        for area, cells in zip(map(layout.index, self.chain), reversed(self._cells_within(layout).values()), strict=True):
+            seconds += 5e-7 * min(cells * above, 30 * rows) + 5e-7 * rows
+            above = layout.sizes[area]
+        return seconds
 
     def grows(self, layout: Layout) -> str:
         return "with rows and with the cells of the tables of areas"
 
     def peak_cells(self, layout: Layout) -> int:
-        """Rows of the whole are drawn, or the rows of the largest area are divided, beside all that was measured."""
+        """Return rows of the whole are drawn, or the rows of the largest area are divided, beside all that was measured."""
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         return max(BayesianNetwork.peak_cells(layout), 6 * max(self._cells_within(layout).values()), 80 * measured)
 
@@ -276,25 +285,27 @@ class NestedPure(NestedGenerator):
 
 
 def _by_area(table: NoisyMarginal, area: int | None, plausibility: Plausibility) -> AreaTable:
-    """A measured table with the axis of areas first; a table of the whole has one."""
-    known = plausibility.structural_zeros(table.columns)
-    values, variance = np.where(known, 0.0, table.values), np.where(known, 0.0, table.variance())
+    """Return a measured table with the axis of areas first; a table of the whole has one."""
+    is_empty = plausibility.structural_zeros(table.columns)
+    values, variance = np.where(is_empty, 0.0, table.values), np.where(is_empty, 0.0, table.variance())
     if area is None:
         return AreaTable(columns=table.columns, values=values[None], variance=variance[None])
     axis = table.columns.index(area)
-    columns = tuple(one for one in table.columns if one != area)
+    columns = tuple(column for column in table.columns if column != area)
     return AreaTable(columns=columns, values=np.moveaxis(values, axis, 0), variance=np.moveaxis(variance, axis, 0))
 
 
 def _marginal(table: AreaTable, others: Columns, like: NoisyMarginal) -> NoisyMarginal:
-    """A table of the whole for the model; a cell that is known to be empty has the noise of a measured one."""
+    """Return a table of the whole for the model; a cell that is known to be empty has the noise of a measured one."""
     cells = np.where(table.variance[0] > 0, table.variance[0] / like.noise.variance_above, 1.0)
-    columns = tuple(others.index(one) for one in table.columns)
+    columns = tuple(others.index(column) for column in table.columns)
     return NoisyMarginal(columns=columns, values=table.values[0], cost=like.cost, cells=cells, kind=like.kind)
 
 
 def _among(columns: Columns, plausibility: Plausibility) -> Plausibility:
-    """The rules that are about these columns alone, over the layout of these."""
+    """Return the rules that are about these columns alone, over the layout of these."""
     masks = (mask for mask in plausibility.masks if set(mask.columns) <= set(columns))
-    own = tuple(Mask(columns=tuple(columns.index(one) for one in mask.columns), forbidden=mask.forbidden) for mask in masks)
-    return Plausibility(layout=plausibility.layout.subset(columns), masks=own)
+    own_masks = tuple(
+        Mask(columns=tuple(columns.index(column) for column in mask.columns), forbidden=mask.forbidden) for mask in masks
+    )
+    return Plausibility(layout=plausibility.layout.subset(columns), masks=own_masks)

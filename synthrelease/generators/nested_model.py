@@ -25,11 +25,9 @@ from synthrelease.generators.bayesian_network import BayesianNetwork, nearest_on
 
 # Noisy tables of areas that lie within one another, and how they tell more together: up the tree, and down again.
 #
-# Of one set of columns each area has a table, and the tables of the areas in an area add up to its own. Weighted least
-# squares on
-# such a tree take two passes (Hay, Rastogi, Miklau & Suciu, VLDB 2010; theory 12.13, areas within areas): on the way up what
-# an
-# area measured and the sum of what lies in it are weighed by their precisions, on the way down what the sums are off is
+# Of one set of columns each area has a table, and the tables of the areas in an area add up to its own. Weighted least squares
+# on such a tree take two passes (Hay, Rastogi, Miklau & Suciu, VLDB 2010; theory 12.13, areas within areas): on the way up what
+# an area measured and the sum of what lies in it are weighed by their precisions, on the way down what the sums are off is
 # shared out in proportion to the variances. Both are linear in the number of areas. Post-processing.
 
 
@@ -82,34 +80,36 @@ def homes(areas: Sequence[int], plausibility: Plausibility) -> list[np.ndarray]:
             raise RejectedRound("the rules do not put each area into one of the level above")
         of_lowest.append(home)
     of_lowest.append(np.arange(sizes[lowest]))
-    found = []
-    for column, above, own in zip(areas, of_lowest, of_lowest[1:], strict=False):
+    levels = []
+    for column, above, area_of_lowest in zip(areas, of_lowest, of_lowest[1:], strict=False):
         home = np.zeros(sizes[column], dtype=np.int64)
-        home[own] = above
-        found.append(home)
-    return found
+        home[area_of_lowest] = above
+        levels.append(home)
+    return levels
 
 
 def combined(tables: Iterable[AreaTable]) -> tuple[AreaTable, ...]:
-    """One table for each set of columns: figures of the same count are weighed by their precision."""
+    """Return one table for each set of columns: figures of the same count are weighed by their precision."""
     by_columns: dict[Columns, list[AreaTable]] = {}
     for table in tables:
         by_columns.setdefault(table.columns, []).append(table)
-    return tuple(_weighed(each) for each in by_columns.values())
+    return tuple(_weighed(of_columns) for of_columns in by_columns.values())
 
 
 def _weighed(tables: Sequence[AreaTable]) -> AreaTable:
     if len(tables) == 1:
         return tables[0]
-    known = np.any([table.variance == 0 for table in tables], axis=0)
-    precisions = [1 / np.where(known, 1.0, table.variance) for table in tables]
+    is_empty = np.any([table.variance == 0 for table in tables], axis=0)
+    precisions = [1 / np.where(is_empty, 1.0, table.variance) for table in tables]
     total = np.sum(precisions, axis=0)
     values = np.sum([table.values * precision for table, precision in zip(tables, precisions, strict=True)], axis=0) / total
-    return AreaTable(columns=tables[0].columns, values=np.where(known, 0.0, values), variance=np.where(known, 0.0, 1 / total))
+    return AreaTable(
+        columns=tables[0].columns, values=np.where(is_empty, 0.0, values), variance=np.where(is_empty, 0.0, 1 / total)
+    )
 
 
 def lifted(table: AreaTable, home: np.ndarray, areas: int) -> AreaTable:
-    """What the sums over the areas in each of `areas` larger ones tell."""
+    """Return what the sums over the areas in each of `areas` larger ones tell."""
     values, variance = (np.zeros((areas, *table.values.shape[1:])) for _ in range(2))
     np.add.at(values, home, table.values)
     np.add.at(variance, home, table.variance)
@@ -117,7 +117,8 @@ def lifted(table: AreaTable, home: np.ndarray, areas: int) -> AreaTable:
 
 
 def placed(values: np.ndarray, variance: np.ndarray, sums: np.ndarray) -> np.ndarray:
-    """The nearest counts to `values` (areas, cells), in units of their noise, that add up to `sums` (cells,) over the areas.
+    """Return the nearest counts to `values` (areas, cells), in units of their noise, that add up to `sums` (cells,) over the
+    areas.
 
     A cell that is known to be empty in every area stays so.
     """
@@ -129,20 +130,20 @@ def placed(values: np.ndarray, variance: np.ndarray, sums: np.ndarray) -> np.nda
 def levels_of(
     areas: Sequence[int], tables: Mapping[int, Sequence[AreaTable]], plausibility: Plausibility
 ) -> tuple[tuple[Level, ...], tuple[AreaTable, ...]]:
-    """The levels, the largest areas first, each with what those below tell of it; and what they tell of the whole.
+    """Return the levels, the largest areas first, each with what those below tell of it; and what they tell of the whole.
 
     Parameters
     ----------
     tables : of every level, by its column.
     """
-    found, below, above = list[Level](), list[AreaTable](), homes(areas, plausibility)
-    for place in reversed(range(len(areas))):
-        column, home = areas[place], above[place]
-        known = combined([*tables.get(column, ()), *below])
-        found.append(Level(column=column, home=home, tables=known))
-        larger = plausibility.layout.sizes[areas[place - 1]] if place else 1
-        below = [lifted(table, home, larger) for table in known]
-    return tuple(reversed(found)), tuple(below)
+    levels, below, above = list[Level](), list[AreaTable](), homes(areas, plausibility)
+    for index in reversed(range(len(areas))):
+        column, home = areas[index], above[index]
+        tables_here = combined([*tables.get(column, ()), *below])
+        levels.append(Level(column=column, home=home, tables=tables_here))
+        larger = plausibility.layout.sizes[areas[index - 1]] if index else 1
+        below = [lifted(table, home, larger) for table in tables_here]
+    return tuple(reversed(levels)), tuple(below)
 
 
 _MOST_SWEEPS = 60
@@ -171,7 +172,7 @@ def allotted(
     scale: float,
     generator: np.random.Generator,
 ) -> np.ndarray:
-    """(areas, combinations) whole rows of each combination for each area; over the areas they add up to `counts`.
+    """Return (areas, combinations) whole rows of each combination for each area; over the areas they add up to `counts`.
 
     Parameters
     ----------
@@ -191,7 +192,8 @@ def allotted(
 def agreed(
     tables: Sequence[AreaTable], bins: Sequence[np.ndarray], sizes: Sequence[int], counts: np.ndarray, scale: float
 ) -> list[WantedCounts]:
-    """The tables of the areas as they are to be raked to: none below 0, they agree, and add up to the rows that are there.
+    """Return the tables of the areas as they are to be raked to: none below 0, they agree, and add up to the rows that are
+    there.
 
     A table whose columns are all in another one has told what it knows and is left out.
     """
@@ -210,13 +212,13 @@ def agreed(
         cells.append(cell)
     _agree(moved)
     totals = nearest_on_simplex(moved[0].margin(()), float(counts.sum()), np.ones(areas, dtype=bool))
-    sets, found = [set(table.columns) for table in tables], list[WantedCounts]()
-    for each, cell in zip(moved, cells, strict=True):
-        if not any(set(each.columns) < other for other in sets):
-            values, free = each.values.reshape(areas, -1), each.free.reshape(areas, -1)
+    sets, wanted = [set(table.columns) for table in tables], list[WantedCounts]()
+    for table_, cell in zip(moved, cells, strict=True):
+        if not any(set(table_.columns) < other for other in sets):
+            values, free = table_.values.reshape(areas, -1), table_.free.reshape(areas, -1)
             sums = np.bincount(cell, weights=counts, minlength=values.shape[1])
-            found.append(WantedCounts(values=nearest_with_margins(values, totals, sums, free), cell=cell))
-    return found
+            wanted.append(WantedCounts(values=nearest_with_margins(values, totals, sums, free), cell=cell))
+    return wanted
 
 
 @dataclass
@@ -229,11 +231,11 @@ class _WantedTable:
     precision: float
 
     def margin(self, columns: Columns) -> np.ndarray:
-        """Over the areas and some of its columns."""
+        """Return over the areas and some of its columns."""
         return np.asarray(self.values.sum(axis=self._others(columns)))
 
     def cells(self, columns: Columns) -> np.ndarray:
-        """How many cells that may have rows are in each of that margin."""
+        """Return how many cells that may have rows are in each of that margin."""
         return np.asarray(self.free.sum(axis=self._others(columns)))
 
     def move(self, columns: Columns, by: np.ndarray) -> None:
@@ -250,17 +252,20 @@ def _agree(tables: Sequence[_WantedTable]) -> None:
     for columns in shared_sets([table.columns for table in tables]):
         users = [table for table in tables if set(columns) <= set(table.columns)]
         cells = [table.cells(columns) for table in users]
-        weights = [table.precision / max(float(each.mean()), 1e-9) for table, each in zip(users, cells, strict=True)]
+        weights = [
+            table.precision / max(float(free_cells.mean()), 1e-9) for table, free_cells in zip(users, cells, strict=True)
+        ]
         mean = np.sum([weight * table.margin(columns) for weight, table in zip(weights, users, strict=True)], axis=0) / sum(
             weights
         )
-        for table, each in zip(users, cells, strict=True):
+        for table, free_cells in zip(users, cells, strict=True):
             off = mean - table.margin(columns)
-            table.move(columns, np.divide(off, each, out=np.zeros_like(off), where=each > 0))
+            table.move(columns, np.divide(off, free_cells, out=np.zeros_like(off), where=free_cells > 0))
 
 
 def raked(wanted: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
-    """(areas, combinations) expected rows: nearest to the same shares in every area, with the wanted tables and the counts.
+    """Return (areas, combinations) expected rows: nearest to the same shares in every area, with the wanted tables and the
+    counts.
 
     The counts are met to the last digit, the tables as far as they can be.
     """
@@ -276,9 +281,9 @@ def raked(wanted: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
     for _ in range(_MOST_SWEEPS):
         furthest = 0.0
         for table, into in zip(wanted, sums, strict=True):
-            there = (into.T @ rows.T).T
-            furthest = max(furthest, float(np.abs(there - table.values).max()))
-            rows *= np.divide(table.values, there, out=np.zeros_like(there), where=there > 0)[:, table.cell]
+            reached = (into.T @ rows.T).T
+            furthest = max(furthest, float(np.abs(reached - table.values).max()))
+            rows *= np.divide(table.values, reached, out=np.zeros_like(reached), where=reached > 0)[:, table.cell]
         rows = _with_counts(rows, counts, shares)
         if not furthest > _NEAR:
             break
@@ -286,14 +291,14 @@ def raked(wanted: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
 
 
 def _with_counts(rows: np.ndarray, counts: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """The same rows, with the count of every combination; one that no area wants is divided like all rows."""
-    there = rows.sum(axis=0)
-    scaled = rows * np.divide(counts, there, out=np.zeros(len(counts)), where=there > 0)
-    return np.where(there > 0, scaled, np.outer(shares, counts))
+    """Return the same rows, with the count of every combination; one that no area wants is divided like all rows."""
+    reached = rows.sum(axis=0)
+    scaled = rows * np.divide(counts, reached, out=np.zeros(len(counts)), where=reached > 0)
+    return np.where(reached > 0, scaled, np.outer(shares, counts))
 
 
 def divided_rows(expected: np.ndarray, counts: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """(areas, combinations) whole numbers near the expected ones, which add up to `counts` over the areas.
+    """Return (areas, combinations) whole numbers near the expected ones, which add up to `counts` over the areas.
 
     Combinations are divided in turn. An area that got less than it should so far comes first in the next one, so that its
     whole number of rows is near the expected one, too. A combination that is not expected in an area is not there.
@@ -301,8 +306,8 @@ def divided_rows(expected: np.ndarray, counts: np.ndarray, generator: np.random.
     whole = np.zeros(expected.shape, dtype=np.int64)
     owed = generator.random(len(expected))
     owed -= owed.mean()
-    for place, count in enumerate(counts.tolist()):
-        column = expected[:, place]
+    for combination, count in enumerate(counts.tolist()):
+        column = expected[:, combination]
         open_to = np.flatnonzero(column > 0)
         due = owed[open_to] + column[open_to]
         given = np.maximum(np.floor(due), 0).astype(np.int64)
@@ -313,10 +318,10 @@ def divided_rows(expected: np.ndarray, counts: np.ndarray, generator: np.random.
             given[most] -= 1
             left += len(most)
         if left > 0:
-            each, some = divmod(left, len(open_to))
-            given += each
-            given[np.argsort(given - due, kind="stable")[:some]] += 1
-        whole[open_to, place] = given
+            for_each, remaining = divmod(left, len(open_to))
+            given += for_each
+            given[np.argsort(given - due, kind="stable")[:remaining]] += 1
+        whole[open_to, combination] = given
         owed += column
         owed[open_to] -= given
     return whole
@@ -355,7 +360,7 @@ class NestedModel:
         )
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """n rows; the areas of one level are drawn one after the other."""
+        """Return n rows; the areas of one level are drawn one after the other."""
         if self.whole is None:
             bins, counts = dict[int, np.ndarray](), np.array([n])
         else:
@@ -364,7 +369,7 @@ class NestedModel:
         area = np.zeros(len(counts), dtype=np.int64)
         for level in self.levels:
             rows, area, counts = self._allot(level, area, bins, counts, n / self.n, generator)
-            bins = {column: known[rows] for column, known in bins.items()}
+            bins = {column: column_bins[rows] for column, column_bins in bins.items()}
             bins[level.column] = area.astype(np.min_scalar_type(self.layout.sizes[level.column] - 1))
         return Counts.of(self.layout, [bins[column] for column in range(len(self.layout.sizes))], counts)
 
@@ -391,7 +396,7 @@ class NestedModel:
         larger = np.arange(int(level.home.max()) + 2)
         ends, lies = np.searchsorted(above[first], larger), np.argsort(level.home, kind="stable")
         starts = np.searchsorted(level.home[lies], larger)
-        places, into, found = list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
+        cells, into, rows = list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
         for upper in larger[:-1]:
             some, areas = np.arange(ends[upper], ends[upper + 1]), lies[starts[upper] : starts[upper + 1]]
             if not len(some):
@@ -405,14 +410,14 @@ class NestedModel:
                 generator,
             )
             at, area = np.nonzero(whole.T)
-            places.append(some[at])
+            cells.append(some[at])
             into.append(areas[area])
-            found.append(whole[area, at])
-        return _dealt(groups, counts, *(np.concatenate(each) for each in (places, into, found)), generator=generator)
+            rows.append(whole[area, at])
+        return _dealt(groups, counts, *(np.concatenate(pieces) for pieces in (cells, into, rows)), generator=generator)
 
 
 def _of(table: AreaTable, areas: np.ndarray, core: Sequence[int]) -> AreaTable:
-    """The table of some areas, its columns by their places among those of all tables of the level."""
+    """Return the table of some areas, its columns by their places among those of all tables of the level."""
     columns = tuple(core.index(column) for column in table.columns)
     return AreaTable(columns=columns, values=table.values[areas], variance=table.variance[areas])
 
@@ -420,18 +425,19 @@ def _of(table: AreaTable, areas: np.ndarray, core: Sequence[int]) -> AreaTable:
 def _dealt(
     groups: EqualRows,
     counts: np.ndarray,
-    places: np.ndarray,
+    combinations: np.ndarray,
     areas: np.ndarray,
     rows: np.ndarray,
     *,
     generator: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Which rows of a combination of columns go where is left to chance: these columns are all that the areas tell apart.
+    """Return which rows of a combination of columns go where is left to chance: these columns are all that the areas tell
+    apart.
 
     Parameters
     ----------
     groups, counts : which cells have the same combination, and the rows of every cell.
-    places, areas, rows : how many rows of a combination each area gets, one combination after the other.
+    combinations, areas, rows : how many rows of a combination each area gets, one combination after the other.
 
     Returns
     -------
@@ -440,8 +446,8 @@ def _dealt(
     """
     ends, largest = np.cumsum(groups.sums(counts)), int(areas.max(initial=0)) + 1
     cuts = np.unique([0, *(np.searchsorted(ends, np.arange(_ROWS_AT_ONCE, ends[-1], _ROWS_AT_ONCE)) + 1), len(ends)])
-    starts, entries = np.append(groups.starts, len(counts)), np.searchsorted(places, cuts)
-    found = list[tuple[np.ndarray, np.ndarray]]()
+    starts, entries = np.append(groups.starts, len(counts)), np.searchsorted(combinations, cuts)
+    dealt = list[tuple[np.ndarray, np.ndarray]]()
     for piece, (first, last) in enumerate(pairwise(cuts.tolist())):
         cells = groups.order[starts[first] : starts[last]]
         combination = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))
@@ -449,6 +455,6 @@ def _dealt(
         order = order[np.lexsort([generator.random(len(order)), combination[order]])]
         some = slice(entries[piece], entries[piece + 1])
         to = np.repeat(areas[some], rows[some])
-        found.append(np.unique(cells[order] * largest + to, return_counts=True))
-    pairs, together = (np.concatenate(each) for each in zip(*found, strict=True))
+        dealt.append(np.unique(cells[order] * largest + to, return_counts=True))
+    pairs, together = (np.concatenate(columns) for columns in zip(*dealt, strict=True))
     return pairs // largest, pairs % largest, together

@@ -11,7 +11,7 @@ from synthrelease.data.schema import STEPS
 
 
 def own_total(rows: Counts, columns: Sequence[int], factors: Sequence[np.ndarray], ends: tuple[float, float]) -> int:
-    """The exact sum of the whole steps of some rows on atomic cells.
+    """Return the exact sum of the whole steps of some rows on atomic cells.
 
     A row's step is a function of the row alone: a product of single numbers in a fixed order, rounded and kept from 0 to STEPS,
     whatever other rows there are.
@@ -22,11 +22,11 @@ def own_total(rows: Counts, columns: Sequence[int], factors: Sequence[np.ndarray
     factors : of each of these, (n_atoms,) the factor of a row with a value there.
     ends : the least and the most that a product can be.
     """
-    found = rows.project(tuple(columns))
-    product = np.ones(len(found))
-    for place, factor in enumerate(factors):
-        product = product * factor[found.digits(place)]
-    return int(found.counts @ np.rint(in_steps(product, ends)).astype(np.int64))
+    distinct = rows.project(tuple(columns))
+    product = np.ones(len(distinct))
+    for axis, factor in enumerate(factors):
+        product = product * factor[distinct.digits(axis)]
+    return int(distinct.counts @ np.rint(in_steps(product, ends)).astype(np.int64))
 
 
 def in_steps(products: np.ndarray, ends: tuple[float, float]) -> np.ndarray:

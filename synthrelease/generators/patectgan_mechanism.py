@@ -2,7 +2,7 @@
 2017).
 
 Private: the counts of the table, to whom each row belongs, what a teacher knows of its rows, and the exact votes. Out: noisy
-votes, noisy frequencies, and the networks that learned from them, public.
+votes and noisy frequencies, public.
 
 Guarantee: rho zero-concentrated, rho_1 for the frequencies and an equal part of the rest for the votes of each step; neighbours
 replace one record. That moves the votes of one teacher, so each of k counts of votes by 1: squared l2 sensitivity k.
@@ -15,21 +15,18 @@ more frequent among its own rows than among generated ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations_with_replacement
 
 import numpy as np
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
+from synthrelease.enclave.door import opaque
+from synthrelease.generators.adaptive_mechanism import Budgeted
 from synthrelease.generators.adversarial_mechanism import noisy_frequencies
-from synthrelease.generators.gan_networks import Frequencies
 from synthrelease.privacy.noise import SystemEntropy, rounded_gaussian
-
-Ask = Callable[[list[np.ndarray], np.ndarray], np.ndarray]
-"""From bins of rows, and from how often each pair is expected, to noisy votes. One step may ask once."""
 
 TEACHER_CHUNK = 2**17
 """Rows that are dealt out at once."""
@@ -53,24 +50,24 @@ class Pairs:
         return len(self.columns)
 
     def places(self, bins: list[np.ndarray]) -> np.ndarray:
-        """(pairs, rows) where each row's pairs of bins are, from the bins (rows,) of every column."""
-        found = [start + bins[a] * self._sizes[b] + bins[b] for start, (a, b) in zip(self._starts, self.columns, strict=False)]
-        return np.stack(found)
+        """Return (pairs, rows) where each row's pairs of bins are, from the bins (rows,) of every column."""
+        cells = [start + bins[a] * self._sizes[b] + bins[b] for start, (a, b) in zip(self._starts, self.columns, strict=False)]
+        return np.stack(cells)
 
     def surplus(self, tables: np.ndarray) -> np.ndarray:
-        """(tables, cells) how many more rows have each pair than if columns were independent; how many have each bin.
+        """Return (tables, cells) how many more rows have each pair than if columns were independent; how many have each bin.
 
         Parameters
         ----------
         tables : (tables, cells) counts of pairs, or expected ones; each line is treated by itself.
         """
-        found = []
+        surpluses = []
         for start, (a, b) in zip(self._starts, self.columns, strict=False):
             joint = tables[:, start : start + self._sizes[a] * self._sizes[b]].reshape(-1, self._sizes[a], self._sizes[b])
             first, second = joint.sum(axis=2, keepdims=True), joint.sum(axis=1, keepdims=True)
             whole = np.maximum(first.sum(axis=1, keepdims=True), 1e-9)
-            found.append((joint - (a != b) * first * second / whole).reshape(len(tables), -1))
-        return np.hstack(found)
+            surpluses.append((joint - (a != b) * first * second / whole).reshape(len(tables), -1))
+        return np.hstack(surpluses)
 
 
 class Teachers:
@@ -105,7 +102,7 @@ class Teachers:
             np.add.at(flat, owners * self.pairs.cells + places, 1)
 
     def votes(self, bins: list[np.ndarray], expected: np.ndarray) -> np.ndarray:
-        """(rows,) int64: how many teachers hold each of these public rows for real.
+        """Return (rows,) int64: how many teachers hold each of these public rows for real.
 
         Parameters
         ----------
@@ -122,35 +119,43 @@ class Teachers:
         return (score > threshold).sum(axis=0)
 
 
-def taught(
-    counts: Counts,
-    pairs: Pairs,
-    number: int,
-    steps: int,
-    first: Fraction,
-    part: Fraction,
-    entropy: SystemEntropy,
-    start: Callable[[Frequencies], None],
-    step: Callable[[Frequencies, Ask], None],
-) -> Frequencies:
-    """Measure the frequencies for `first`, deal the rows out, then let every step ask the teachers once, for this part of rho.
+class NoisyVotes(Budgeted):
+    """Teachers with the rows of a private table, closed behind a budget rho: their votes come out with noise.
 
-    Parameters
+    Privacy
+    -------
+    rho-zero-concentrated, neighbours replace one record, whatever is asked, and whoever the rows were dealt to: the frequencies
+    cost `first`, every further answer its part (`noisy_votes`), and the parts never add up to more than the budget (theory
+    12.10, a budget that answers share out).
+
+    Attributes
     ----------
-    step : gets the noisy frequencies, and how to ask: bins of rows and what is expected of them, for noisy votes.
+    frequencies : of the bins of all columns, measured with noise.
     """
-    found = noisy_frequencies(counts, first, entropy)
-    start(found)
-    teachers = Teachers.dealt(counts, pairs, number, entropy)
-    for _ in range(steps):
-        step(found, partial(noisy_votes, teachers, rho=part, entropy=entropy))
-    return found
+
+    def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy, first: Fraction, pairs: Pairs, teachers: int):
+        super().__init__(budget, entropy)
+        self._take(first)
+        self.frequencies = noisy_frequencies(counts, first, entropy)
+        self._teachers = Teachers.dealt(counts, pairs, teachers, entropy)
+
+    def votes(self, bins: list[np.ndarray], expected: np.ndarray, part: Fraction) -> np.ndarray:
+        """(rows,) Return how many teachers hold each of these public rows for real, with noise, for this part of the budget."""
+        self._take(part)
+        return opaque(lambda: noisy_votes(self._teachers, bins, expected, rho=part, entropy=self._entropy))
+
+
+def dealt_out(
+    counts: Counts, budget: Fraction, entropy: SystemEntropy, first: Fraction, pairs: Pairs, teachers: int
+) -> NoisyVotes:
+    """Close private counts behind a budget: the charge covers every answer, and nothing else comes out."""
+    return NoisyVotes(counts, budget, entropy, first, pairs, teachers)
 
 
 def noisy_votes(
     teachers: Teachers, bins: list[np.ndarray], expected: np.ndarray, rho: Fraction, entropy: SystemEntropy
 ) -> np.ndarray:
-    """(rows,) int64 votes with rounded Gaussian noise.
+    """Return (rows,) int64 votes with rounded Gaussian noise.
 
     Privacy
     -------

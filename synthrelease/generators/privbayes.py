@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 # Which sets of columns may be the parents of a column in a Bayesian network: the maximal ones, or a public choice of them.
 #
 # PrivBayes, Algorithms 5 and 6 (Zhang, Cormode, Procopiuc, Srivastava & Xiao, TODS 2017), one column at a time. Nothing here
-# sees
-# data: all of it is a function of the sizes of the columns, of which are already placed, and of two bounds.
+# sees data: all of it is a function of the sizes of the columns, of which are already placed, and of two bounds.
 
 _ORDERS_PER_SET = 4
 """How many orders are tried for each set that is wanted: different orders may lead to the same set."""
 
 
 def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int, limit: int) -> list[tuple[int, ...]]:
-    """All maximal parent sets when there are at most `limit` of them, otherwise at most `limit` of them by a public rule.
+    """Return all maximal parent sets when there are at most `limit` of them, otherwise at most `limit` of them by a public
+    rule.
 
     The rule: for each of a fixed sequence of orders of all columns, the set that is filled with the placed columns in that
     order, each taken when it still fits. Such a set cannot be extended, so it is a maximal one, and every maximal set is that
@@ -63,13 +63,13 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
     No private data: the result depends on the arguments alone. A private choice among these sets is as private as one among
     all sets as long as the arguments are public or outputs of earlier, paid choices: neighbours then choose among the same.
     """
-    found = list(islice(maximal_sets(sizes, placed, bound, most), limit + 1))
-    if len(found) <= limit:
-        return found
-    room, there = max(math.floor(bound), 0), set(placed)
+    maximal = list(islice(maximal_sets(sizes, placed, bound, most), limit + 1))
+    if len(maximal) <= limit:
+        return maximal
+    room, is_placed = max(math.floor(bound), 0), set(placed)
     chosen: dict[tuple[int, ...], None] = {}
     for number in range(_ORDERS_PER_SET * limit):
-        order = [column for column in _order(number, len(sizes)) if column in there]
+        order = [column for column in _order(number, len(sizes)) if column in is_placed]
         chosen[_filled(sizes, order, room, most)] = None
         if len(chosen) == limit:
             break
@@ -77,8 +77,8 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
 
 
 def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int) -> Iterator[tuple[int, ...]]:
-    """The sets of at most `most` placed columns with at most `bound` joint cells that cannot be extended, each once, without
-    looking at the others. The empty set is always allowed, so that every column has a choice.
+    """Yield the sets of at most `most` placed columns with at most `bound` joint cells that cannot be extended, each once,
+    without looking at the others. The empty set is always allowed, so that every column has a choice.
 
     Columns are taken or left out from small to large. The first one left out is the smallest outside the set: the set is
     maximal just when that one no longer fits, which is known as soon as it happens. A branch is not entered when that one would
@@ -105,7 +105,7 @@ def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most
 
 
 def _filled(sizes: Sequence[int], order: Sequence[int], room: int, most: int) -> tuple[int, ...]:
-    """The columns in this order, each taken when it still fits."""
+    """Return the columns in this order, each taken when it still fits."""
     taken: list[int] = []
     for column in order:
         if len(taken) == most:
@@ -118,7 +118,7 @@ def _filled(sizes: Sequence[int], order: Sequence[int], room: int, most: int) ->
 
 @lru_cache(maxsize=4096)
 def _order(number: int, n_columns: int) -> tuple[int, ...]:
-    """A fixed order of the columns that looks random: by the digest of the two numbers, the same on every machine."""
+    """Return a fixed order of the columns that looks random: by the digest of the two numbers, the same on every machine."""
     return tuple(sorted(range(n_columns), key=lambda column: blake2b(f"{number}:{column}".encode(), digest_size=8).digest()))
 
 
@@ -206,7 +206,8 @@ class PrivBayes(Generator):
         return float(self.degree or 0) + (1 / self.theta if self.theta else 0.0)
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Each column's choice looks at up to `MOST_PAIRS` tables of the cells that occur; each measured cell gets noise.
+        """Return each column's choice looks at up to `MOST_PAIRS` tables of the cells that occur; each measured cell gets
+        noise.
 
         How many cells theta leaves depends on the budget: an epsilon of 4 is supposed.
         """
@@ -222,7 +223,7 @@ class PrivBayes(Generator):
         return BayesianNetwork.peak_cells(layout)
 
     def _parent_sets(self, n: int, layout: Layout, epsilon_tables: Fraction) -> ParentSets:
-        """The parent sets that each column may choose from the columns already placed.
+        """Return the parent sets that each column may choose from the columns already placed.
 
         All maximal ones, or, where that is more than the column's share of `MOST_PAIRS`, as many by the rule of `parent_sets`.
 
@@ -240,7 +241,7 @@ class PrivBayes(Generator):
 
         def sets(column: int, placed: Sequence[int]) -> list[tuple[int, ...]]:
             limit = max(1, MOST_PAIRS // (len(sizes) - len(placed)))
-            there = [other for other in telling if other in placed]
-            return competing_sets(sizes, there, bound / sizes[column], most, limit)
+            possible = [other for other in telling if other in placed]
+            return competing_sets(sizes, possible, bound / sizes[column], most, limit)
 
         return sets

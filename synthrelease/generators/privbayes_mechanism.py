@@ -59,7 +59,7 @@ def dependence_score(joint: np.ndarray, n: int) -> int:
 
 
 def _sum_of_large(table: np.ndarray, n: int, parents: np.ndarray, column: np.ndarray) -> int:
-    """The same sum where 64 bits do not hold its terms, up to 2^40 rows: each as high 2^64 + low, exactly.
+    """Return the same sum where 64 bits do not hold its terms, up to 2^40 rows: each as high 2^64 + low, exactly.
 
     The low part is the term modulo 2^64, in [-2^63, 2^63); what is left, over 2^64, is a whole number, and doubles know it up
     to (2^81 2^-52 + 2^63 2^-52) / 2^64 < 2^-34.
@@ -72,7 +72,7 @@ def _sum_of_large(table: np.ndarray, n: int, parents: np.ndarray, column: np.nda
 
 
 def score_sensitivity(n: int) -> int:
-    """Largest change of `dependence_score` when one record is replaced: 6 n + 4.
+    """Return largest change of `dependence_score` when one record is replaced: 6 n + 4.
 
     R changes by at most 3/n + 2/n^2 (theory 6.1, dependence score); the score is 2 n^2 R.
     """
@@ -87,7 +87,7 @@ def _choose_structure(
     selector: str,
     entropy: SystemEntropy = SYSTEM,
 ) -> list[tuple[tuple[int, ...], int]]:
-    """(parents, column) pairs in sampling order.
+    """Return (parents, column) pairs in sampling order.
 
     Privacy
     -------
@@ -122,7 +122,7 @@ def _choose_structure(
 def _measure(
     marginals: Lattice, network: list[tuple[tuple[int, ...], int]], epsilon: Fraction, entropy: SystemEntropy = SYSTEM
 ) -> list[NoisyTable]:
-    """One noisy joint table per column, axes (parents..., column).
+    """Return one noisy joint table per column, axes (parents..., column).
 
     Privacy
     -------

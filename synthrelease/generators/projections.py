@@ -63,7 +63,7 @@ class Projection(SpecTable):
         raise NotImplementedError
 
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:
-        """The projected table, of the same size. Sees synthetic rows only: free.
+        """Return the projected table, of the same size. Sees synthetic rows only: free.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class FrequentCombinations(Projection):
         return 1
 
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:
-        """The projected table, of the same size.
+        """Return the projected table, of the same size.
 
         Rows whose rarest combination occurs fewer than `minimum_count` times are dropped, which makes others rarer; so again,
         until none is rare. Each pass drops a row or is the last. The largest table of such rows is left: a row that a pass
@@ -136,10 +136,10 @@ class FrequentCombinations(Projection):
             raise RejectedRound(f"the projection looks at no more than {MOST_CHOICES} choices of columns")
         left, rare = table, True
         while rare and len(left):
-            kept = np.ones(len(left), dtype=bool)
+            frequent = np.ones(len(left), dtype=bool)
             for columns in combinations(range(width), chosen):
-                kept &= _occurrences(left, columns) >= self.minimum_count
-            left, rare = left.keep(kept), not kept.all()
+                frequent &= _occurrences(left, columns) >= self.minimum_count
+            left, rare = left.keep(frequent), not frequent.all()
         if not len(left):
             raise RejectedRound("the projection to frequent combinations kept no row")
         missing = table.total - left.total
@@ -148,10 +148,10 @@ class FrequentCombinations(Projection):
 
 
 def _occurrences(table: Counts, columns: tuple[int, ...]) -> np.ndarray:
-    """(n_cells,) how many rows have the same bins of these columns as each cell."""
+    """Return (n_cells,) how many rows have the same bins of these columns as each cell."""
     parts = table.project(columns)
-    places = parts.find([table.bins[column] for column in columns])
-    return parts.counts[places]
+    cells = parts.find([table.bins[column] for column in columns])
+    return parts.counts[cells]
 
 
 # Face privacy: no row of the released table occurs fewer than m times (paper, Algorithm 3; theory 7.1, minimum count).
@@ -204,7 +204,7 @@ class MinimumCount(Projection):
         return self.minimum_count
 
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:
-        """The projected table, of the same size.
+        """Return the projected table, of the same size.
 
         Of the n_k distinct rows that occur k < m times, floor(k n_k / m) are kept, each m times; rows that
         occur m times or more stay. What the rounding lacks (fewer than m rows for each k) is made up by adding single
@@ -225,15 +225,16 @@ class MinimumCount(Projection):
             cells = np.flatnonzero(table.counts == k) if order is None else order[table.counts[order] == k]
             size = k * len(cells) // m
             if order is None:
-                kept = generator.choice(cells, size=size, replace=False)
+                chosen = generator.choice(cells, size=size, replace=False)
             else:
-                kept = cells[((np.arange(size) + generator.random()) * len(cells) / max(1, size)).astype(np.int64)]
-            counts[kept] = m
+                chosen = cells[((np.arange(size) + generator.random()) * len(cells) / max(1, size)).astype(np.int64)]
+            counts[chosen] = m
         return _filled_up(table, counts, generator)
 
 
 def nested(counts: np.ndarray, minimum_count: int, generator: np.random.Generator) -> np.ndarray:
-    """Places of the rare rows that are kept (Hod & Canetti 2024, Algorithm 4, the projection behind the release of 2014).
+    """Return places of the rare rows that are kept (Hod & Canetti 2024, Algorithm 4, the projection behind the release of
+    2014).
 
     R_0 is empty. For k = 1 to m - 1 the rows that occur k times join R_(k-1), and of them all a share of k / (k + 1), rounded
     down, is drawn without replacement: R_k. Rows of R_(m-1) are kept, so one of count k with probability k / (k + 1) x ... x
@@ -244,15 +245,15 @@ def nested(counts: np.ndarray, minimum_count: int, generator: np.random.Generato
     ----------
     counts : (n_cells,) how often each row occurs.
     """
-    kept = np.zeros(0, dtype=np.int64)
+    chosen = np.zeros(0, dtype=np.int64)
     for k in range(1, minimum_count):
-        joined = np.concatenate([kept, np.flatnonzero(counts == k)])
-        kept = generator.choice(joined, size=k * len(joined) // (k + 1), replace=False)
-    return kept
+        joined = np.concatenate([chosen, np.flatnonzero(counts == k)])
+        chosen = generator.choice(joined, size=k * len(joined) // (k + 1), replace=False)
+    return chosen
 
 
 def _filled_up(table: Counts, counts: np.ndarray, generator: np.random.Generator) -> Counts:
-    """The table with these counts, rows that are missing from its size added singly to kept cells at random."""
+    """Return the table with these counts, rows that are missing from its size added singly to kept cells at random."""
     missing = table.total - int(counts.sum())
     if missing:
         cells = np.flatnonzero(counts)
@@ -270,7 +271,7 @@ PROJECTIONS: Mapping[str, type[Projection]] = {
 
 
 def published_projection(settings: Mapping[str, Any]) -> Projection | None:
-    """The projection of a published configuration; None for a kind that is not known here.
+    """Return the projection of a published configuration; None for a kind that is not known here.
 
     Raises
     ------

@@ -50,7 +50,7 @@ class ScoreFactor:
     spread: bool
 
     def of_bins(self, size: int) -> list[Fraction]:
-        """One score per bin."""
+        """Return one score per bin."""
         if not self.spread or size == 1:
             return list(self.scores[:size])
         low, high = self.scores
@@ -95,11 +95,11 @@ class ScoredSum:
         return tuple(factor.column for factor in self.factors if isinstance(factor, OwnValue))
 
     def columns(self, layout: Layout) -> tuple[int, ...]:
-        """Increasing indices of its columns."""
+        """Return increasing indices of its columns."""
         return tuple(sorted(layout.index(factor.column) for factor in self.factors))
 
     def scores(self, layout: Layout) -> np.ndarray:
-        """(sizes of its columns) what a row of each cell adds, from 0 to STEPS; public, and read only.
+        """Return (sizes of its columns) what a row of each cell adds, from 0 to STEPS; public, and read only.
 
         Exact whole numbers, where bins alone decide. Otherwise what the numbers that stand for bins lead to, as floats: what a
         row of a released table adds; of a layout that does not know them, what rows without values add.
@@ -113,24 +113,24 @@ class ScoredSum:
 
     def own_steps(self, transformation: Transformation) -> list[np.ndarray]:
         """Of each of its columns, in the order of the layout, (n_atoms,) the factor of a row with a value there."""
-        layout, found = transformation.layout, []
+        layout, factors = transformation.layout, []
         for factor in self._in_order(layout):
             binning = transformation.binning(factor.column)
             if isinstance(factor, OwnValue):
-                found.append(factor.of(transformation.schema[factor.column].atoms.known_numbers))
+                factors.append(factor.of(transformation.schema[factor.column].atoms.known_numbers))
             else:
-                found.append(np.array([float(score) for score in factor.of_bins(len(binning))])[list(binning.of_atom)])
-        return found
+                factors.append(np.array([float(score) for score in factor.of_bins(len(binning))])[list(binning.of_atom)])
+        return factors
 
     def _in_order(self, layout: Layout) -> list[ScoreFactor | OwnValue]:
         return sorted(self.factors, key=lambda factor: layout.index(factor.column))
 
     def _of_numbers(self, factor: ScoreFactor | OwnValue, layout: Layout) -> np.ndarray:
-        place = layout.index(factor.column)
+        column = layout.index(factor.column)
         if isinstance(factor, ScoreFactor):
-            return np.array([float(score) for score in factor.of_bins(layout.sizes[place])])
-        known = layout.numbers[place] if layout.numbers else (None,) * layout.sizes[place]
-        return factor.of(np.array([np.nan if number is None else number for number in known], dtype=float))
+            return np.array([float(score) for score in factor.of_bins(layout.sizes[column])])
+        numbers = layout.numbers[column] if layout.numbers else (None,) * layout.sizes[column]
+        return factor.of(np.array([np.nan if number is None else number for number in numbers], dtype=float))
 
     @cached_property
     def ends(self) -> tuple[float, float]:
@@ -145,7 +145,7 @@ class ScoredSum:
         return tuple(min(max(end, float(self.limits[0])), float(self.limits[1])) for end in (low, high))  # type: ignore[return-value]
 
     def mistakes(self, layout: Layout) -> Iterable[Mistake]:
-        """What is wrong with its columns, or with how many scores they have."""
+        """Return what is wrong with its columns, or with how many scores they have."""
         for factor in self.factors:
             if factor.column not in layout.columns:
                 guess = closest(factor.column, layout.columns)
@@ -198,62 +198,62 @@ class SumGroup:
 
 
 def _product(factors: Sequence[np.ndarray]) -> np.ndarray:
-    """The product of arrays of one axis each, an axis for each."""
-    found = np.array(1.0)
+    """Return the product of arrays of one axis each, an axis for each."""
+    product = np.array(1.0)
     for factor in factors:
-        found = found[..., None] * factor
-    return found
+        product = product[..., None] * factor
+    return product
 
 
 @lru_cache(maxsize=1_000)
-def _steps(one: ScoredSum, layout: Layout) -> np.ndarray:
-    columns = one.columns(layout)
+def _steps(scored: ScoredSum, layout: Layout) -> np.ndarray:
+    columns = scored.columns(layout)
     by_column = {
         layout.index(factor.column): factor.of_bins(layout.sizes[layout.index(factor.column)])
-        for factor in one.factors
+        for factor in scored.factors
         if isinstance(factor, ScoreFactor)
     }
     cells = [Fraction(1)]
     for column in columns:
-        cells = [before * score for before in cells for score in by_column[column]]
-    if one.limits is not None:
-        cells = [min(max(cell, one.limits[0]), one.limits[1]) for cell in cells]
+        cells = [product * score for product in cells for score in by_column[column]]
+    if scored.limits is not None:
+        cells = [min(max(cell, scored.limits[0]), scored.limits[1]) for cell in cells]
     low, high = min(cells), max(cells)
     width = (high - low) or Fraction(1)
     steps = [round((cell - low) / width * STEPS) for cell in cells]
-    found = np.array(steps, dtype=np.int64).reshape([layout.sizes[column] for column in columns])
-    found.flags.writeable = False
-    return found
+    scores = np.array(steps, dtype=np.int64).reshape([layout.sizes[column] for column in columns])
+    scores.flags.writeable = False
+    return scores
 
 
 def read_sums(text: str) -> tuple[SumGroup, ...]:
-    """The terms of a formula. Raises Unexpected."""
+    """Return the terms of a formula. Raises Unexpected."""
     return tuple(SumGroup.of(term) for term in terms_of(text))
 
 
 def terms_of(formula: str) -> list[str]:
-    """What the signs + of a formula that stand outside of braces divide."""
+    """Return what the signs + of a formula that stand outside of braces divide."""
     return _PLUS.split(formula)
 
 
 def merged_scores(scores: np.ndarray, columns: Sequence[int], sizes: Sequence[int], maps: Sequence[np.ndarray]) -> np.ndarray:
-    """Scores on coarser bins: the mean score of the measured bins that make one."""
+    """Return scores on coarser bins: the mean score of the measured bins that make one."""
     for axis, column in enumerate(columns):
         added = with_merged_bins(scores.astype(float), axis, maps[column], sizes[column])
         number = np.bincount(maps[column], minlength=sizes[column])
-        scores = added / np.maximum(number, 1).reshape([-1 if one == axis else 1 for one in range(len(columns))])
+        scores = added / np.maximum(number, 1).reshape([-1 if axis_ == axis else 1 for axis_ in range(len(columns))])
     return scores
 
 
 def own_values_of(text: str) -> set[str]:
-    """The columns whose own values a formula names, also one that cannot be read otherwise."""
+    """Return the columns whose own values a formula names, also one that cannot be read otherwise."""
     return {match["column"] for match in _OWN.finditer(text)}
 
 
 def _factor(text: str) -> ScoreFactor | OwnValue | None:
-    if own := _OWN.fullmatch(text):
-        low, high, centre = (float(own[name] or 0) for name in ("low", "high", "centre"))
-        return OwnValue(column=own["column"], low=low, high=high, centre=centre) if low < high else None
+    if own_value := _OWN.fullmatch(text):
+        low, high, centre = (float(own_value[name] or 0) for name in ("low", "high", "centre"))
+        return OwnValue(column=own_value["column"], low=low, high=high, centre=centre) if low < high else None
     match = _FACTOR.fullmatch(text)
     if match is None:
         return None

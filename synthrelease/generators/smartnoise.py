@@ -14,7 +14,6 @@ Measuring and fitting are mixed there, so all of a fit runs behind the door (`me
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from importlib import import_module
@@ -26,11 +25,12 @@ from pydantic import Field
 
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.marginals import added_up
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError, RejectedRound, rejecting
 from synthrelease.generators.base import Background, Generator, Guaranteed
-from synthrelease.generators.bayesian_network import BayesianNetwork, margin_of
+from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.junction_tree import JunctionTree, spread
 from synthrelease.generators.maximum_entropy import families_of
 from synthrelease.privacy.charges import GENERATION, Charge
@@ -45,18 +45,11 @@ _FLOOR = 1e-12
 """Added to the share of every possible cell, so that rules can leave any of them."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class FittedTables:
-    """What a library fitted: shares of the cells of some tables, by their column sets, all of the same law."""
-
-    layout: Layout
-    tables: dict[Columns, np.ndarray]
-
-
 class LibraryGenerator(Generator):
     """A family of smartnoise-synth with a zero-concentrated guarantee for adding or removing one record."""
 
     guarantee: ClassVar[Guaranteed] = "zCDP"
+    no_draft: ClassVar[str] = "Its library is an extra, which is not always installed."
     by_library: ClassVar[bool] = True
     library_megabytes: ClassVar[int] = 1200
     most_rows: ClassVar[int] = 2**30  # `Randomness.choose`
@@ -81,11 +74,11 @@ class LibraryGenerator(Generator):
             ) from error
 
     def charge(self, epsilon: Fraction) -> Charge:
-        """The rho of a fit. A quarter of it is asked of the library (`neighbours`)."""
+        """Return the rho of a fit. A quarter of it is asked of the library (`neighbours`)."""
         return replacing_one(self._by_library(epsilon))
 
     def rho_of_library(self, charge: Charge) -> Fraction:
-        """The rho that the library is given.
+        """Return the rho that the library is given.
 
         Privacy
         -------
@@ -104,19 +97,27 @@ class LibraryGenerator(Generator):
         return BayesianNetwork.peak_cells(layout)
 
 
-def network_of(fitted: FittedTables, plausibility: Plausibility) -> BayesianNetwork:
-    """A network to draw rows from. Rules on columns that stand together in a table are exact zeros. Post-processing.
+def network_of(learned: LearnedField, layout: Layout, plausibility: Plausibility) -> BayesianNetwork:
+    """Return a network of what the library fitted, to draw rows from. Rules on columns that stand together in a clique of its
+    junction tree are exact zeros. Post-processing.
 
     Raises
     ------
-    RejectedRound : when the library's tables hold what is not a number, or nothing plausible.
+    RejectedRound : when a clique has too many cells, or the library's tables hold what is not a number, or nothing plausible.
     """
-    layout = fitted.layout
-    tree = JunctionTree.of(layout.sizes, fitted.tables)
+    from synthrelease.generators.smartnoise_library import column_names
+
+    model, names = learned.field, column_names(layout)
+    sets = [tuple(sorted(names.index(name) for name in clique if name in names)) for clique in model.cliques]
+    tree = JunctionTree.of(layout.sizes, [columns for columns in sets if columns])
+    if tree.largest > DENSE_LIMIT:
+        raise RejectedRound("the model ties too many cells together")
     potentials = []
     for index, clique in enumerate(tree.cliques):
-        shares = fitted.tables[clique] + _FLOOR
-        given = margin_of(shares, clique, tree.separator(index))
+        with rejecting(ArithmeticError, np.linalg.LinAlgError, because="the library's model cannot be evaluated"):
+            values = np.asarray(model.project([names[c] for c in clique]).datavector(flatten=False), dtype=float)
+        shares = learned.expand(clique, np.maximum(values, 0.0) / values.sum()) + _FLOOR
+        given = added_up(shares, clique, tree.separator(index))
         with np.errstate(all="ignore"):
             table = np.log(shares) - np.log(spread(given, tree.separator(index), clique))
         potentials.append(np.where(plausibility.structural_zeros(clique), -np.inf, table))
@@ -125,29 +126,6 @@ def network_of(fitted: FittedTables, plausibility: Plausibility) -> BayesianNetw
         raise RejectedRound("the library fitted no table")
     families = tuple(families_of(tree, [np.exp(belief) for belief in beliefs]))
     return BayesianNetwork(layout=layout, families=families, plausibility=plausibility)
-
-
-def tables_of(learned: LearnedField, layout: Layout) -> FittedTables:
-    """The shares of what was learned, on the cliques of its junction tree. Post-processing.
-
-    Raises
-    ------
-    RejectedRound : when a clique has too many cells.
-    """
-    from synthrelease.generators.smartnoise_library import column_names
-
-    model = learned.field
-    names = column_names(layout)
-    sets = [tuple(sorted(names.index(name) for name in clique if name in names)) for clique in model.cliques]
-    tree = JunctionTree.of(layout.sizes, [columns for columns in sets if columns])
-    if tree.largest > DENSE_LIMIT:
-        raise RejectedRound("the model ties too many cells together")
-    tables = {}
-    for clique in tree.cliques:
-        with rejecting(ArithmeticError, np.linalg.LinAlgError, because="the library's model cannot be evaluated"):
-            values = np.asarray(model.project([names[c] for c in clique]).datavector(flatten=False), dtype=float)
-        tables[clique] = learned.expand(clique, np.maximum(values, 0.0) / values.sum())
-    return FittedTables(layout=layout, tables=tables)
 
 
 # AIM, an adaptive and iterative mechanism (McKenna, Mullins, Sheldon & Miklau, PVLDB 2022), from smartnoise-synth.
@@ -174,7 +152,6 @@ class AIM(LibraryGenerator):
         "AIM (McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): in every round the table that the model gets most wrong is "
         "chosen privately and measured with noise; the rows follow a model of these tables."
     )
-    no_draft: ClassVar[str] = "Its library is an extra, which is not always installed."
     family: Literal["aim"] = "aim"
     library_megabytes: ClassVar[int] = 1900
     usual_seconds: ClassVar[float] = 40.0
@@ -197,19 +174,9 @@ class AIM(LibraryGenerator):
         """
         from synthrelease.generators.smartnoise_mechanism import run_aim
 
-        rho = self.rho_of_library(charge)
-        learned = private.spend(
-            charge,
-            partial(
-                run_aim,
-                rho=rho,
-                entropy=private.entropy,
-                degree=self.degree,
-                rounds=self.rounds,
-                max_model_size=self.max_model_size,
-            ),
-        )
-        return network_of(tables_of(learned, private.layout), background.plausibility)
+        rho, settings = self.rho_of_library(charge), self.model_dump(include={"degree", "rounds", "max_model_size"})
+        learned = private.spend(charge, partial(run_aim, rho=rho, entropy=private.entropy, **settings))
+        return network_of(learned, private.layout, background.plausibility)
 
 
 # MST (McKenna, Miklau & Sheldon, 2021), from smartnoise-synth: a spanning tree of columns, chosen privately and measured.
@@ -228,7 +195,6 @@ class MST(LibraryGenerator):
         "MST (McKenna, Miklau and Sheldon 2021): all single columns and, along a privately chosen tree, pairs of columns are "
         "measured with noise; the rows follow a model of these tables."
     )
-    no_draft: ClassVar[str] = "Its library is an extra, which is not always installed."
     family: Literal["mst"] = "mst"
     paper: ClassVar[str] = "McKenna, Miklau & Sheldon 2021"
 
@@ -243,4 +209,4 @@ class MST(LibraryGenerator):
 
         rho = self.rho_of_library(charge)
         learned = private.spend(charge, partial(run_mst, rho=rho, entropy=private.entropy))
-        return network_of(tables_of(learned, private.layout), background.plausibility)
+        return network_of(learned, private.layout, background.plausibility)

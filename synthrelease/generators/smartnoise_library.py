@@ -36,7 +36,7 @@ def column_names(layout: Layout) -> list[str]:
 @contextlib.contextmanager
 def ours(module: ModuleType, **replaced: Any) -> Iterator[None]:
     """While it lasts, these functions of a module of the library are ours, and it prints nothing."""
-    theirs = {name: getattr(module, name) for name in replaced}
+    originals = {name: getattr(module, name) for name in replaced}
     try:
         for name, function in replaced.items():
             setattr(module, name, function)
@@ -44,22 +44,22 @@ def ours(module: ModuleType, **replaced: Any) -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     finally:
-        for name, function in theirs.items():
+        for name, function in originals.items():
             setattr(module, name, function)
 
 
 def library_budget(rho: Fraction) -> float:
-    """A rho for the library, with room for the rounding of its sums."""
+    """Return a rho for the library, with room for the rounding of its sums."""
     return float(rho) * (1 - 1e-9)
 
 
 def decompressed(values: np.ndarray, columns: Columns, supports: dict[int, np.ndarray]) -> np.ndarray:
     """Undo MST's merging of the bins with little noisy support: its last bin's share is spread evenly over them."""
     for axis, column in enumerate(columns):
-        kept = supports[column]
-        if not kept.all():
-            into = np.where(kept, np.cumsum(kept) - 1, kept.sum())
-            shared = np.where(kept, 1.0, (~kept).sum())
+        supported = supports[column]
+        if not supported.all():
+            into = np.where(supported, np.cumsum(supported) - 1, supported.sum())
+            shared = np.where(supported, 1.0, (~supported).sum())
             shape = [-1 if other == axis else 1 for other in range(values.ndim)]
             values = values.take(into, axis=axis) / shared.reshape(shape)
     return values

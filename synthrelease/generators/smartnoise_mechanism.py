@@ -54,7 +54,7 @@ def run_mst(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> LearnedFie
     with ours(library, gaussian_noise=randomness.gaussian_noise, **by_rho):
         synthesizer.MST(dataset(counts), 1.0, 0.0)
         synthesizer.undo_compress_fn(None)
-    supports = {int(name.removeprefix("col")): np.asarray(kept) for name, kept in synthesizer.supports.items()}
+    supports = {int(name.removeprefix("col")): np.asarray(supported) for name, supported in synthesizer.supports.items()}
     model = synthesizer.synthesizer
     return LearnedField(model, lambda columns, values: decompressed(values, columns, supports))
 
@@ -93,7 +93,8 @@ def run_aim(
 
 
 def dataset(counts: Counts) -> Any:
-    """The rows as the library wants them, over the whole public domain; a column of one bin is added where there is but one."""
+    """Return the rows as the library wants them, over the whole public domain; a column of one bin is added where there is but
+    one."""
     import pandas as pd
     from mbi import Dataset, Domain
 
@@ -124,15 +125,15 @@ class Randomness:
         return noise[0] if size is None else noise.tolist()
 
     def choose(self, scores: Sequence[float], epsilon: float, sensitivity: float) -> int:
-        """Index of a high score: the exponential mechanism on scores rounded down, whose sensitivity is a step more.
+        """Return index of a high score: the exponential mechanism on scores rounded down, whose sensitivity is a step more.
 
         That step also covers the rounding errors of the scores, as long as they differ by less than a step in two neighbours:
         l1 distances of exact counts from public numbers, computed in double precision as mbi does, are off by less than 2^-17
         for tables of up to 2^30 rows and 2^22 cells, and a step is 2^-10.
         """
         self._spend(Fraction(float(epsilon)) ** 2 / 8)
-        known = np.nan_to_num(np.asarray(scores, dtype=float), nan=0.0)  # where the model, which is public, is no number
-        steps = [int(step) for step in np.floor(known / sensitivity * _STEPS)]
+        finite = np.nan_to_num(np.asarray(scores, dtype=float), nan=0.0)  # where the model, which is public, is no number
+        steps = [int(step) for step in np.floor(finite / sensitivity * _STEPS)]
         exact = Fraction(float(epsilon))
         return choose(steps, sensitivity=_STEPS + 1, epsilon=exact, mechanism="exponential", entropy=self._entropy)
 

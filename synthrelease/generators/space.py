@@ -37,7 +37,7 @@ class Configuration:
 
 
 def join(column: Column, binnings: Sequence[Binning]) -> Binning:
-    """The common refinement of some binnings of a column: one of them, where it refines all others."""
+    """Return the common refinement of some binnings of a column: one of them, where it refines all others."""
     for binning in binnings:
         if all(binning.refines(other) for other in binnings):
             return binning
@@ -46,7 +46,7 @@ def join(column: Column, binnings: Sequence[Binning]) -> Binning:
     inside: list[list[str]] = [[] for _ in bins]
     for label, index in zip(column.atoms.labels, of_atom, strict=True):
         inside[index].append(label)
-    labels = tuple(" or ".join(found) for found in inside)
+    labels = tuple(" or ".join(held) for held in inside)
     missing = None if column.atoms.missing is None else of_atom[-1]  # the last atom, by itself in all of them
     return Binning(name="common", labels=labels, numbers=(None,) * len(bins), of_atom=of_atom, missing=missing)
 
@@ -102,7 +102,7 @@ class ConfigurationSpace:
         return (self[index] for index in range(len(self)))
 
     def draw(self) -> Configuration:
-        """A uniform draw with operating-system entropy."""
+        """Return a uniform draw with operating-system entropy."""
         from synthrelease.privacy.noise import SYSTEM  # which who plans has no use of
 
         return self[SYSTEM.pick(len(self))]

@@ -13,7 +13,7 @@ import pytest
 from synthrelease.answers.bounds import bound
 from synthrelease.answers.facts import Knowledge
 from synthrelease.answers.limits import RISK, KeptRows
-from synthrelease.answers.questions import limits_of, tells_values
+from synthrelease.answers.questions import tells_values
 from synthrelease.criteria.facts import outward
 from synthrelease.errors import InputError
 from synthrelease.privacy.charges import Charge, RowsRule
@@ -85,9 +85,9 @@ def test_a_mean_of_the_file_leaves_room_for_where_in_its_bin_each_value_lies() -
 
 def test_open_bins_end_at_the_public_bounds() -> None:
     column = replace(WIDE, lower=(-np.inf, 1.0, 2.0), upper=(1.0, 2.0, np.inf), bounds=(-3.0, 7.0))
-    assert [end.tolist() for end in limits_of(column)] == [[-3.0, 1.0, 2.0], [0.0, 1.0, 7.0]]
+    assert [end.tolist() for end in column.value_limits] == [[-3.0, 1.0, 2.0], [0.0, 1.0, 7.0]]
     real = replace(column, kind="real")
-    assert [end.tolist() for end in limits_of(real)] == [[-3.0, 1.0, 2.0], [1.0, 2.0, 7.0]]
+    assert [end.tolist() for end in real.value_limits] == [[-3.0, 1.0, 2.0], [1.0, 2.0, 7.0]]
     assert tells_values(integer_column("c", [0, 1, 2]))
     assert not tells_values(column)
 

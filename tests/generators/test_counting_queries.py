@@ -17,16 +17,15 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
 from synthrelease.generators import adaptive_mechanism as mechanism
 from synthrelease.generators import counting_queries
-from synthrelease.generators.adaptive_mechanism import PrivateTables
+from synthrelease.generators.adaptive_mechanism import Laplace, PrivateTables
 from synthrelease.generators.base import Background, Generator
 from synthrelease.generators.counting_queries import CELL_LIMIT, CountingQuery, DenseModel, QueryPool, Shares, plausible_cells
-from synthrelease.generators.counting_queries_mechanism import answer, exact_answers
+from synthrelease.generators.counting_queries_mechanism import QueryAnswers, exact_answers
 from synthrelease.generators.mwem_pep import MWEM, PEP, projected, weighed
 from synthrelease.privacy.charges import Meter, zero_concentrated
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.plan import pure_epsilon
 from synthrelease.studio.audit.cases import World
-from synthrelease.studio.audit.enumeration import Recording
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2, "c": 3})
@@ -143,8 +142,11 @@ class ExactSteps(PrivateTables):
 def test_a_model_with_all_answers_is_the_table() -> None:
     """Without noise, asking everything: the closed form is the table itself."""
     rows = WORLD.counts([int(code) for code in np.random.default_rng(4).choice(24, 400, p=np.arange(24, 0, -1) / 300)])
-    model = answer(rows, pool_of(59), FREE, ExactSteps, Fraction(1), Recording(), 200, 59, projected)
-    assert np.abs(model.cells.ravel() * 400 - rows.dense()).max() < 1
+    generator = PEP(queries=200, iterations=200, inner_updates=59)
+    charge, background = generator.charge(Fraction(1)), Background(plausibility=Plausibility(layout=WORLD.layout, masks=()))
+    private = PrivateCounts(rows, Meter([charge]))
+    model = generator._fit(private, charge, background, ExactSteps, Fraction(1), projected)
+    assert np.abs(model.shares.ravel() * 400 - rows.dense()).max() < 1
 
 
 # --- What is spent
@@ -252,3 +254,16 @@ def test_rows_of_a_dense_model_are_its_shares_up_to_one() -> None:
     table = DenseModel(layout=WORLD.layout, shares=shares).sample(10_000, np.random.default_rng(0))
     assert np.abs(table.dense() - 10_000 * shares.ravel() / shares.sum()).max() < 1 + 1e-9
     assert not table.dense().reshape(shares.shape)[0, 1].any()
+
+
+def test_choices_and_counts_take_their_parts_and_none_is_given_beyond_the_budget() -> None:
+    pool = pool_of(9)
+    answers = QueryAnswers(WORLD.counts([0, 1, 5]), Fraction(1), SystemEntropy(), pool, Laplace)
+    answers.worst(np.zeros(len(pool), dtype=np.int64), Fraction(1, 4))
+    assert answers.left == Fraction(3, 4)
+    answers.count(0, Fraction(3, 4))
+    assert answers.left == 0
+    with pytest.raises(BudgetError):
+        answers.count(0, Fraction(1, 1000))
+    with pytest.raises(BudgetError):
+        answers.worst(np.zeros(len(pool), dtype=np.int64), Fraction(1, 1000))

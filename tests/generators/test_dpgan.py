@@ -14,10 +14,16 @@ from hypothesis import strategies as st
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.errors import RejectedRound
+from synthrelease.errors import BudgetError, RejectedRound
 from synthrelease.generators import adversarial_mechanism as clipped_gradients
 from synthrelease.generators import gan_networks as adversarial
-from synthrelease.generators.adversarial_mechanism import clipped_shares, clipped_sum_of_cells, noisy_gradient, places
+from synthrelease.generators.adversarial_mechanism import (
+    NoisyGradients,
+    clipped_shares,
+    clipped_sum_of_cells,
+    noisy_gradient,
+    places,
+)
 from synthrelease.generators.base import Background
 from synthrelease.generators.counting_queries import CELL_LIMIT
 from synthrelease.generators.gan_networks import Game, Network, Wanted, Weights
@@ -262,3 +268,16 @@ def test_a_table_that_is_too_large_is_a_mistake() -> None:
     (mistake,) = SMALL.mistakes(layout_of(128, 128, 129), [])
     assert str(CELL_LIMIT) in mistake.expected
     assert list(SMALL.mistakes(WORLD.layout, [])) == []
+
+
+def test_frequencies_and_gradients_take_their_parts_and_none_is_given_beyond_the_budget() -> None:
+    rows = NoisyGradients(WORLD.counts([0, 1, 5]), Fraction(1), SystemEntropy())
+    critic = Network((sum(WORLD.layout.sizes), 4, 1), np.random.default_rng(0))
+    rows.frequencies(Fraction(1, 4))
+    assert rows.left == Fraction(3, 4)
+    rows.gradient(critic, 1.0, Fraction(3, 4))
+    assert rows.left == 0
+    with pytest.raises(BudgetError):
+        rows.gradient(critic, 1.0, Fraction(1, 1000))
+    with pytest.raises(BudgetError):
+        rows.frequencies(Fraction(1, 1000))

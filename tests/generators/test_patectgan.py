@@ -12,13 +12,15 @@ import pytest
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import BudgetError
 from synthrelease.generators import patectgan_mechanism as dealing
 from synthrelease.generators.base import Background
 from synthrelease.generators.gan_networks import Network
 from synthrelease.generators.gans import PATECTGAN, TABLE_LIMIT, Mirrors, towards
-from synthrelease.generators.patectgan_mechanism import Pairs, Teachers, noisy_votes
+from synthrelease.generators.patectgan_mechanism import NoisyVotes, Pairs, Teachers, noisy_votes
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.curves import zcdp
+from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.studio.audit.cases import World
 from synthrelease.studio.audit.enumeration import Recording
 from tests.helpers.small import layout_of
@@ -260,3 +262,13 @@ def test_it_learns_columns_that_depend_on_each_other() -> None:
         return float(np.abs(model.shares.ravel() - counts.dense() / 10_000).sum() / 2)
 
     assert any(distance() < 0.2 for _ in range(3))
+
+
+def test_frequencies_and_votes_take_their_parts_and_none_is_given_beyond_the_budget() -> None:
+    teachers = NoisyVotes(WORLD.counts([0, 1, 5]), Fraction(1), SystemEntropy(), Fraction(1, 4), PAIRS, 2)
+    assert teachers.left == Fraction(3, 4)
+    rows, expected = [np.zeros(3, dtype=np.int64)] * 2, np.ones(PAIRS.cells)
+    teachers.votes(rows, expected, Fraction(3, 4))
+    assert teachers.left == 0
+    with pytest.raises(BudgetError):
+        teachers.votes(rows, expected, Fraction(1, 1000))

@@ -22,7 +22,7 @@ PUBLIC = {"layout", "sizes", "shape", "size", "dtype", "columns", "epsilon"}
 NOISE = ("privacy/noise.py",)
 """What the functions of this file give back has noise, or is chosen with it."""
 
-DOORS = ("PrivateCounts", "PrivateRows", "PrivateTables")
+DOORS = ("PrivateCounts", "PrivateRows", "PrivateTables", "NoisyGradients", "NoisyVotes", "QueryAnswers")
 """Whoever holds one of these has noisy answers alone: what is inside comes out in their own methods, or in `spend`."""
 
 PUBLIC_TYPES = {

@@ -32,7 +32,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: the budget may be passed",
         breaks="more is spent than is charged",
-        place="generators.adaptive_mechanism:PrivateTables._take",
+        place="generators.adaptive_mechanism:Budgeted._take",
         old="not 0 < part <= self.left",
         new="part <= 0",
         tests=(BUDGET,),

@@ -64,7 +64,7 @@ OF_ANSWERS = (
     Mutation(
         name="limits of a single Gaussian noise: one side alone",
         breaks="bounds that are wrong twice as often as they say",
-        place="generators.measured_noise:RoundedGaussian._within",
+        place="generators.measured_noise:RoundedGaussian.limit",
         old="math.erfc((t + 0.5) / self.scale / math.sqrt(2)) <= risk",
         new="math.erfc((t + 0.5) / self.scale / math.sqrt(2)) <= 2 * risk",
         tests=(NOISE,),

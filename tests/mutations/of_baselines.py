@@ -275,7 +275,7 @@ OF_BASELINES = (
         name="nested minimum count: rows of a class are not joined with those kept before",
         breaks="rarer rows are never kept",
         place="generators.projections:nested",
-        old="np.concatenate([kept, np.flatnonzero(counts == k)])",
+        old="np.concatenate([chosen, np.flatnonzero(counts == k)])",
         new="np.flatnonzero(counts == k)",
         tests=(MINIMUM,),
     ),

@@ -170,8 +170,8 @@ OF_CRITERIA = (
         name="bounds: pairs are taken to agree on columns that were not compared",
         breaks="a bound that does not hold",
         place="answers.facts:_Builder.add_unmatched",
-        old="found(inside, axis=ignored, keepdims=True)",
-        new="found(inside, axis=(), keepdims=True)",
+        old="over(inside, axis=ignored, keepdims=True)",
+        new="over(inside, axis=(), keepdims=True)",
         tests=("tests/answers/test_bounds.py",),
     ),
     # --- Rare combinations

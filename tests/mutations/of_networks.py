@@ -28,8 +28,8 @@ OF_NETWORKS = (
         name="DPCTGAN: impossible cells get mass",
         breaks="rows that the rules exclude",
         place="generators.gans:DPCTGAN.fit",
-        old="game.shares(conditions) * free",
-        new="game.shares(conditions)",
+        old="game.shares(frequencies.everywhere(DRAWS, public)) * free",
+        new="game.shares(frequencies.everywhere(DRAWS, public))",
         tests=(f"{CONDITIONAL}::test_impossible_cells_get_nothing",),
     ),
     Mutation(
@@ -52,8 +52,8 @@ OF_NETWORKS = (
         name="PATECTGAN: impossible cells get mass",
         breaks="rows that the rules exclude",
         place="generators.gans:PATECTGAN.fit",
-        old="game.shares(found.everywhere(DRAWS, public)) * free",
-        new="game.shares(found.everywhere(DRAWS, public))",
+        old="game.shares(frequencies.everywhere(DRAWS, public)) * free",
+        new="game.shares(frequencies.everywhere(DRAWS, public))",
         tests=(f"{VOTES}::test_impossible_cells_get_nothing",),
     ),
 )

@@ -25,8 +25,8 @@ OF_NOISE = (
         name="apart: a row that is counted apart adds nothing to a sum",
         breaks="one that leaves its bin moves the sum by all its range",
         place="generators.marginals_mechanism:measure_sums",
-        old="_total(one, counts, marginals) + apart * _MIDDLE",
-        new="_total(one, counts, marginals)",
+        old="_total(scored, counts, marginals) + apart * _MIDDLE",
+        new="_total(scored, counts, marginals)",
         tests=(f"{APART}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
     ),
     Mutation(

@@ -80,7 +80,7 @@ OF_OWN_VALUES = (
         name="own values: a sum of them takes the numbers of bins",
         breaks="the model is pulled to the mean of bin numbers",
         place="generators.marginals_mechanism:_total",
-        old="one.own is None",
+        old="scored.own is None",
         new="True",
         tests=(f"{SUMS}::test_a_sum_of_own_values_is_that_of_the_rows",),
     ),

@@ -115,8 +115,8 @@ OF_THE_ROWS = (
         name="filler: implausible rows",
         breaks="rows that the rules exclude",
         place="data.plausibility:Plausibility.drawn_from",
-        old="mask.forbidden[there]",
-        new="~mask.forbidden[there]",
+        old="mask.forbidden[present]",
+        new="~mask.forbidden[present]",
         tests=(f"{ROWS}::test_filler_rows_are_plausible_public_and_a_prefix_of_one_sequence",),
     ),
     Mutation(

@@ -74,7 +74,7 @@ def _texts(room: str) -> Mapping[str, str]:
     return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
-_METER = "the tables refuse a charge beyond what is left (PrivateTables._take): the last look gets less, and no privacy is lost"
+_METER = "the tables refuse a charge beyond what is left (Budgeted._take): the last look gets less, and no privacy is lost"
 _ROUNDING = (
     "it decides where all gaps are large and hardly differ: there the least and the largest are the same to the rounding"
 )

@@ -507,8 +507,8 @@ OF_THE_THEORY = (
         name="maximum entropy: families given one column less",
         breaks="ties between columns are lost",
         place="generators.maximum_entropy:families_of",
-        old="known.append(column)",
-        new="known[:] = [*known, column][-2:]",
+        old="parents.append(column)",
+        new="parents[:] = [*parents, column][-2:]",
         tests=(f"{ENTROPY}::test_families_multiply_to_the_shares_of_the_cliques",),
     ),
     Mutation(
@@ -900,7 +900,7 @@ OF_THE_THEORY = (
     Mutation(
         name="MWEM: choices and counts get the whole part each",
         breaks="epsilon doubled",
-        place="generators.mwem_pep:MWEM.fit",
+        place="generators.mwem_pep:CountingQueries._fit",
         old="2 * self.iterations",
         new="self.iterations",
         tests=("tests/generators/test_counting_queries.py",),

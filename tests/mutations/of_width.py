@@ -73,8 +73,8 @@ OF_WIDTH = (
         name="elimination: the largest table first",
         breaks="a table that does not fit into memory",
         place="generators.junction_tree:elimination_order",
-        old="min(open_columns, key=lambda each: (_cells(joined(each), sizes), each))",
-        new="max(open_columns, key=lambda each: (_cells(joined(each), sizes), each))",
+        old="min(open_columns, key=lambda candidate: (_cells(joined(candidate), sizes), candidate))",
+        new="max(open_columns, key=lambda candidate: (_cells(joined(candidate), sizes), candidate))",
         tests=(f"{WIDE}::test_a_star_of_forty_columns_is_summed_from_its_ends",),
     ),
     Mutation(
@@ -97,8 +97,8 @@ OF_WIDTH = (
         name="single rows: a draw at the end of the shares goes to the last bin",
         breaks="a row in a cell that the rules exclude",
         place="generators.bayesian_network:_Drawing._searched",
-        old="np.minimum(places - first, self._last.take(rows))",
-        new="places - first",
+        old="np.minimum(ends - first, self._last.take(rows))",
+        new="ends - first",
         tests=("tests/generators/test_drawn_bins.py",),
     ),
     Mutation(
@@ -147,8 +147,8 @@ OF_WIDTH = (
         name="sub-tables: summed over the wrong axis",
         breaks="another figure",
         place="data.marginals:summed_to",
-        old="tuple(place for place, column in enumerate(parent) if column not in columns)",
-        new="tuple(-1 - place for place, column in enumerate(parent) if column not in columns)",
+        old="tuple(axis for axis, column in enumerate(parent) if column not in columns)",
+        new="tuple(-1 - axis for axis, column in enumerate(parent) if column not in columns)",
         tests=(DIFFERENCES,),
     ),
     Mutation(
@@ -203,8 +203,8 @@ OF_WIDTH = (
         name="groups: rows that differ in an early word alone are one",
         breaks="rows are added up that are not the same",
         place="data.counts:EqualRows.of",
-        old="new[places[1:]] |= ordered[1:] != ordered[:-1]",
-        new="new[places[1:]] = ordered[1:] != ordered[:-1]",
+        old="new[tied_rows[1:]] |= ordered[1:] != ordered[:-1]",
+        new="new[tied_rows[1:]] = ordered[1:] != ordered[:-1]",
         tests=("tests/data/test_width.py::test_groups_are_in_the_order_of_the_rows",),
     ),
     Mutation(

@@ -64,7 +64,8 @@ def _stand_ins(world: World) -> Iterator[tuple[Any, str, Any]]:
     yield door, "uniform_subset", partial(_subset, world, door.uniform_subset)
     yield door, "random_pieces", partial(_pieces, world, door.random_pieces)
     yield door, "opaque", partial(_opaque, world, door.opaque)
-    yield adaptive, "opaque", partial(_opaque, world, adaptive.opaque)
+    for module in (adaptive, adversarial, counting_queries, patectgan):
+        yield module, "opaque", partial(_opaque, world, module.opaque)
     yield Door, "spend", _spending(world, Door.spend)
     for library in filter(None, map(sys.modules.get, ("snsynth.mst.mst", "snsynth.aim.aim"))):
         yield library, "np", _Numpy()
