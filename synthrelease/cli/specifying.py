@@ -70,7 +70,7 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
         yield f"{pairs} carried in some members only: measured together in the first members, and not in later ones."
     if not found.columns:
         return
-    yield "Do not compute a table, a mean by group or a slope of another pair: its error has no limit."
+    yield "Do not compute a table, a mean by group or a slope of another pair: the criteria alone limit its error."
     for line in found.columns[:MOST_LINES]:
         full = (
             f"{'only' if line.only else 'not'} with {', '.join(line.others)}" if line.others else "in full with no other column"

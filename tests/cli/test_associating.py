@@ -38,10 +38,11 @@ def test_a_configuration_by_hand_is_told_what_its_rows_will_carry(command: str, 
     assert "Associations: the generator chooses with noise" in printed(command, write_config(tmp_path))
     told = printed(command, write_config(tmp_path, alone))
     assert "Associations: the rows will carry 0 of 1 pairs of columns." in told
+    assert "Do not compute a table, a mean by group or a slope of another pair: the criteria alone limit its error." in told
     assert "  face: in full with no other column" in told
     told = printed(command, write_config(tmp_path, MEASURED))
     assert "Associations: the rows will carry 1 of 1 pairs of columns." in told
-    assert "its error has no limit" not in told
+    assert "the criteria alone limit its error" not in told
 
 
 def test_the_labour_survey_does_not_carry_wages_by_municipality_age_or_quarter() -> None:
