@@ -30,6 +30,7 @@ MAX_BEGINNINGS = 100
 _LONGEST = 200
 """Characters of a code, at most, as a codelist has them."""
 _WITH_POINT = re.compile(r"\d+(\.0+)?", re.ASCII)
+_DECIMAL = re.compile(r"\d+(\.\d+)?", re.ASCII)
 _LETTERS_FIRST = re.compile(r"([A-Za-z]{1,2})\d[0-9A-Za-z]*([.\-/][0-9A-Za-z]+)*", re.ASCII)
 _DOTTED = re.compile(r"(\d{1,3})\.[0-9A-Za-z.]+", re.ASCII)
 
@@ -248,6 +249,10 @@ def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str,
     padded = {text for text in texts if _ZERO_FIRST.fullmatch(text)}
     if all(map(_WITH_POINT.fullmatch, texts)) and not padded and not texts.keys() & answers.entry.labels.keys():
         return replace(answers, texts=_together(texts, lambda text: text.partition(".")[0])), {}
+    if all(map(_DECIMAL.fullmatch, texts)) and not answers.entry.labels:  # 12 is 12.0, as a release reads it
+        frequent = {_without_zeros(text): text for text in sorted(texts, key=lambda text: texts[text])}
+        texts = _together(texts, lambda text: frequent[_without_zeros(text)])
+        answers = replace(answers, texts=texts)
     width = _code_width(texts)
     words = {text: " ".join(bare(text).casefold().split()) for text in texts}
     if set(words.values()) <= _YES | _NO and not _YES.isdisjoint(words.values()) and not _NO.isdisjoint(words.values()):
@@ -261,6 +266,11 @@ def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str,
         group.sort(key=lambda text: (not text.isprintable(), len(text) != width if width else False))
     merged = {group[0]: sum(texts[text] for text in group) for group in of_word.values()}
     return replace(answers, texts=merged), {group[0]: tuple(group[1:]) for group in of_word.values()}
+
+
+def _without_zeros(number: str) -> str:
+    """Return a number without needless zeros at the end of its fraction."""
+    return number.rstrip("0").rstrip(".") if "." in number else number
 
 
 def _code_width(texts: Collection[str]) -> int:

@@ -159,7 +159,7 @@ def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: list[str
 KEEP_MISSING = 20
 """Rows without an answer up to which they may be left out."""
 _AFTER_MARK = re.compile("([,;|\"'])[\\s=+@-]+")
-_LETTERS = str.maketrans(
+LETTERS = str.maketrans(
     {"ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "l", "đ": "d", "ı": "i", "Ø": "O", "Æ": "AE", "Ł": "L"}
 )
 """Letters that are not made of a plain one and a mark."""
@@ -340,7 +340,7 @@ def plain_label(text: str) -> str:
 
 def plain_name(source: str, taken: Collection[str]) -> str:
     """A column name of plain letters, digits and underscores, as rules and TOML keys need it, that no other column has."""
-    plain = unicodedata.normalize("NFKD", source.strip().translate(_LETTERS))
+    plain = unicodedata.normalize("NFKD", source.strip().translate(LETTERS))
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     name = re.sub(r"\W+", "_", plain, flags=re.ASCII).strip("_") or "column"
     if not name.isidentifier() or name in _RESERVED:

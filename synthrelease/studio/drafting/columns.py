@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,13 +22,22 @@ from synthrelease.settings.columns import InputTable
 from synthrelease.studio.drafting.bins import NumberBins, far_value, number_bins, number_facts
 from synthrelease.studio.drafting.categories import (
     MAX_CATEGORIES,
+    MAX_WELL_FILLED,
     are_too_many,
     draft_by_beginning,
     draft_codes,
     share_of_frequent,
 )
 from synthrelease.studio.drafting.codebook import CodebookEntry, no_answers
-from synthrelease.studio.drafting.column_draft import NUMBER, Answers, ColumnDraft, LeftOut, left_out_as_key, plain_name
+from synthrelease.studio.drafting.column_draft import (
+    LETTERS,
+    NUMBER,
+    Answers,
+    ColumnDraft,
+    LeftOut,
+    left_out_as_key,
+    plain_name,
+)
 from synthrelease.studio.drafting.options import AreasDraft, areas_asked, nested_columns
 from synthrelease.studio.drafting.public_file import (
     Order,
@@ -40,11 +50,82 @@ from synthrelease.studio.drafting.public_file import (
     with_bins_for_gaps,
 )
 
+# What the name of a column, or its label, says in six languages and some of their neighbours.
+
+
+def words_in(name: str) -> str:
+    """Return a name as plain words between blanks, to search it for whole words.
+
+    Examples
+    --------
+    >>> words_in("GemeindeNr_2"), words_in("département")
+    (' gemeinde nr 2 ', ' departement ')
+    """
+    plain = unicodedata.normalize("NFKD", name.translate(LETTERS))
+    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    split = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])|[\W_]+", " ", plain)
+    return f" {' '.join(split.casefold().split())} "
+
+
+def _words(*alternatives: str) -> re.Pattern[str]:
+    """A pattern for whole words of `words_in`."""
+    return re.compile(rf" ({'|'.join(alternatives)})(?= )")
+
+
+_CLASSIFICATION = _words(
+    r"icd|cim|cie|isco|isic|nace|naics|naf|ateco|cnae|sbi|noga|isced|coicop|nuts|fips|atc|drg|pcs",
+    r"codes?|\w*code|kode|\w+kode|kod|codigos?|codice|cod|\w*kennziffer|\w*schlussel|zips?|plz|postal|\w*postleitzahl|postnummer",
+)
+"""Classifications, and words for a code."""
+_PLACE = _words(
+    r"municip\w*|kommun\w*|gemeinde\w*|gemeente\w*|comunes?|communes?|concelho|departe?ments?|departamento|dep|dept|dpt",
+    r"regions?|regione|regiao|regio|provinc\w*|prov|bezirk\w*|\w*kreis|canton|kanton|districts?|distrit[oe]|distretto|county",
+    r"fylke|zones?|zonas?|states?|estado|bundesland|country|pais|pays|paese|land|branche|sector|sektor|secteur|settore|setor",
+    r"industry|industria|beruf|profession|profesion|professione|profissao|occupation|ocupacion|occupazione|ocupacao",
+    r"diagnos\w*|diag|dx",
+)
+"""Places, industries, occupations and diagnoses: numbers in their place are codes."""
+_GROUP = _words(
+    r"areas?|aire|territor\w*|units?|ward|site|cent(er|re)|hospital|school|clinic|station|team|types?|tipo|typ|groups?|gruppe"
+    r"|groupe|gruppo|grupo|class|category|categorie|kategorie|categoria|status|statut|stato"
+)
+"""Words for groups, that are numbered now and then; of many different numbers they say nothing: an area has metres, too."""
+_QUANTITY = _words(
+    r"ages?|alter|edad|idade|eta|leeftijd|alder|years?|yrs|jahre|ans|anos|anni|jaar|months?|mois|monate|meses|mesi|weeks?|days?",
+    r"tage|jours|dias|giorni|dagen|hours?|hrs|heures|stunden|horas|ore|uren|minutes?|visits|children|siblings|persons?|number",
+    r"score|points|percent|pct|ratio|rate|taux|quote|income|einkommen|revenu|ingresos?|reddito|renda|inkomen|wages?|salary",
+    r"salaire|salario|lohn|loon|price|prix|preis|precio|prezzo|cost|amount|montant|betrag|importe|anzahl|nombre|height|length|distance",
+    r"size|dose|stay",
+)
+"""Quantities; a name alone outweighs little."""
+_WEIGHT = _words(
+    r"w|[a-z]{0,4}wts?|wt[a-z]{0,4}|\w*wgt\w*|\w*weights?|\w*factor|\w*faktor|i?pond\w*|poids|coef\w*|\w*gewicht\w*|gew",
+    r"pesos?|\w*vikt\w*|\w*vekt\w*|\w*vaegt\w*|\w*paino\w*|expansion|fexp|fac exp|hrf|raising|grossing",
+)
+"""Weights, also of bodies."""
+_DESIGN_WEIGHT = _words(
+    r"(survey|sampling|sample|design|persons?|household|final|respon\w*|expansion|grossing|calibrat\w*|poststrat\w*) weights?",
+    r"weighting (factor|variable)|(expansion|grossing|raising) factor|fa?c?(tor)? ?(de )?exp\w*|fnlwgt|i?pond\w*|extri\w*|hrf",
+    r"\w*(hoch|auf)rechnung\w*|\w*gewichtung\w*|(design|erhebungs)gewicht|(facteur|coefficient) d (extrapolation|expansion)",
+    r"(coef\w*|fattore) (di )?riporto|weegfactor|wegingsfactor|(opregnings|upprakning|oppblasning)\w*",
+    r"(peso|poids)( \w+){0,6} (calibra\w*|campion\w*|muestr\w*|amostr\w*|sondage)",
+)
+"""Weights that are no body's."""
+_BODY = re.compile(
+    r"birth|body|baby|bab|kg|gram|newborn|born|infant|f[oe]et|geburts|korper|peso nac|gain|loss|lost|change|kropp|corpor"
+)
+_STRATUM = _words(
+    r"\w{0,6}strat(um|a)?|strates?|estratos?|strat[oi]|schicht|\w*schichtung|sampling strat(um|a)|sdmvstra|\w*stratum"
+)
+_CLUSTER = _words(
+    r"\w{0,4}psu|upm|clusters?|kluster|klumpen|grappes?|conglomerad[oa]|conglomerat[oi]|primary (sampling )?unit",
+    r"(sampling|sample) point|enumeration area|unite primaire|unidad primaria|unita primaria",
+)
+
 # Whether whole numbers are a quantity or codes: points for either, each with its reason, and a doubt where they balance.
 #
-# Nothing here knows what a column is called, but for the names of classifications; what counts is how the numbers look, how
-# often
-# each occurs, and what the other columns say (`together`).
+# Beside the names of classifications and quantities it counts how the numbers look, how often each occurs, and what the other
+# columns say. Numbers with one or two decimals are looked at as the whole numbers that they are without the point.
 
 _FILLED = 40
 """Different numbers without a gap, none of them frequent, from which on nobody is asked whether they are a quantity."""
@@ -58,19 +139,6 @@ _DOUBT = 1.0
 _YEARS_OF_KINDS = range(1850, 2101)
 _LAGS = (1, 2, 5, 10)
 """Distances at which numbers that people round are alike."""
-_CLASSIFICATION = re.compile(
-    r"(^|_)(icd|isco|isic|nace|naics|isced|coicop|nuts|fips|zip|plz|post(al|leit)?_?(code|zahl)|municip\w*|kommun\w*|gemeinde)"
-    r"(code|nr)?\d*r?\d*($|_)",
-    re.IGNORECASE,
-)
-"""Names of columns whose numbers are codes."""
-_QUANTITY = re.compile(
-    r"(^|_|\b)(age|ages|alter|edad|idade|[aâ]ge|years?|yrs|months?|weeks?|days?|hours?|hrs|minutes?|visits|children|siblings|persons?"
-    r"|score|points|percent|pct|ratio|rate|income|wages?|salary|price|cost|amount|height|length|distance|area|size|dose|stay)(\d*)"
-    r"($|_|\b)",
-    re.IGNORECASE,
-)
-"""Names of columns that hold a quantity; a name alone outweighs little."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +162,8 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
 
     Parameters
     ----------
-    values, rows : (n_values,) at least three different whole numbers, increasing, and how many rows have each.
+    values, rows : (n_values,) at least three different whole numbers, increasing, and how many rows have each; of numbers with
+        a fraction without the point.
     order : what the other columns say.
     """
     if _are_years(values):
@@ -104,7 +173,7 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
     few = len(values) <= _RATHER_FEW  # as codes each stands by itself, and nothing is lost
     codes = total > 0 or (few and total >= -_DOUBT)
     filled = len(values) / ((values[-1] - values[0]) / _step(values) + 1)
-    plain = (len(values) >= _FILLED and filled > 0.9 and rows.max() < rows.sum() / 20) or _QUANTITY.search(answers.source)
+    plain = (len(values) >= _FILLED and filled > 0.9 and rows.max() < rows.sum() / 20) or _named_a_quantity(answers)
     silent = order.unlike is None and rows.sum() >= _FEW * len(values) and not plain
     strongest = sorted(evidence, key=lambda each: -abs(each[0]))
     reasons = [because for points, because in strongest if (points > 0) == codes]
@@ -167,10 +236,15 @@ def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> list[
         found.append((-2.5, "most are 0"))
     if values[0] in (0, 1, 2) and filled > 0.75 and n > 5 and _fall(rows):
         found.append((-1.5, "they get rarer from the first on, as numbers of things do"))
-    if _CLASSIFICATION.search(answers.source):
-        found.append((4.0, "named like a classification"))
-    elif _QUANTITY.search(answers.source) and n > _VERY_FEW:
+    if _named_a_quantity(answers) and n > _VERY_FEW:
         found.append((-1.5, "named like a quantity"))
+    elif _named_codes(answers):
+        found.append((4.0, "named like a classification"))
+    elif n <= MAX_WELL_FILLED and _GROUP.search(words_in(answers.source)):
+        found.append((1.5, "named like a group"))
+    if widths := _widths_of_fractions(answers.texts):
+        found.append((-1.0, "they have fractions"))
+        found.append((1.5 if len(widths) == 1 and min(widths)[0] > 1 else 0.0, "all are written with as many digits"))
     if n > _MANY_VALUES and _thin_out(values, rows):
         found.append((-2.0, "there are hundreds of them, closer together where they are frequent"))
     if n > _FEW and _are_rounded(values, rows):
@@ -188,6 +262,25 @@ def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> list[
         points = next(points for limit, points in steps if jumps < limit)
         found.append((points, ragged if points > 0 else smooth))
     return found
+
+
+def _named_codes(answers: Answers) -> bool:
+    """Whether the name, or the label, is that of a classification or of places."""
+    name, label = words_in(answers.source), words_in(answers.entry.description)
+    return bool(_CLASSIFICATION.search(name) or _PLACE.search(name) or _CLASSIFICATION.search(label))
+
+
+def _named_a_quantity(answers: Answers) -> bool:
+    """Whether the name is that of a quantity, and not that of codes as well, as in age_code."""
+    name = words_in(answers.source)
+    return bool(_QUANTITY.search(name) and not _CLASSIFICATION.search(name))
+
+
+def _widths_of_fractions(texts: Collection[str]) -> set[tuple[int, int]]:
+    """Return how many digits stand before and behind the points; nothing where all numbers are whole."""
+    if all(map(_WHOLE.fullmatch, texts)):
+        return set()
+    return {(len(whole), len(rest)) for whole, _, rest in (text.lstrip("+-").partition(".") for text in texts)}
 
 
 _MANY_VALUES = 200
@@ -273,44 +366,12 @@ _DECORATED = re.compile(
 _SHORT_YEAR = re.compile(r"\d{1,2}([./-])(\d{1,2}|[A-Za-z]{3})\1\d{2}( .*)?", re.ASCII)
 _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?", re.ASCII)
-_WEIGHT = re.compile(
-    r"(^|[_. ])([a-z]*we?i?g?h?ts?|wt|wgt|fnlwgt|[ph]?wgtp|factor|fac_?exp|fexp|expansion|poids|gewicht|peso_?exp\w*"
-    r"|pond\w*|peso|paino|vekt|vikt|vægt|gew|hrf)"
-    r"(\d*)($|[_. ])",
-    re.IGNORECASE,
-)
-_BARE = re.compile(r"weights?|wt|peso|poids|gewicht|gew|paino|vekt|vikt|vægt", re.IGNORECASE)
-_CLUSTER = re.compile(
-    r"(^|[_. ])(psu|upm|clusters?|klumpen|grappe|conglomerad[oa]|conglomerato|primary_?sampling_?unit|sampling_?point"
-    r"|enumeration_?area)(_?(id|nr|no|num|code))?\d*($|[_. ])",
-    re.IGNORECASE,
-)
-_STRATUM = re.compile(
-    r"(^|[_. ])(strat(a|um)?|estratos?|strates?|strato|schicht(ung)?|stratum_?(id|nr|no|code))\d*($|[_. ])", re.IGNORECASE
-)
-_DESCRIBED_WEIGHT = re.compile(
-    r"(survey|sampling|sample|design|person|household|final|respon\w*|expansion|grossing|calibrat\w*|post-?strat\w*)[ -]+weight"
-    r"|weighting (factor|variable)|(expansion|grossing|raising) factor|(hoch|auf)rechnungsfaktor|gewichtungs"
-    r"|(design|erhebungs)gewicht|facteur d.(extrapolation|expansion)|pond[ée]ration|factor de (expansi|ponderaci)|ponderaci"
-    r"|(opregnings|uppräknings|oppblåsnings)|weegfactor|wegingsfactor",
-    re.IGNORECASE,
-)
-"""Descriptions of design weights."""
+_PLAIN = re.compile(r"\d{1,10}(\.\d+)?", re.ASCII)
 _AS_WEIGHT = "a weight, in classes; "
 _FEW_CLUSTERS = 10
 """Groups that are not taken for the clusters of a sample, whatever their name, at most."""
-_AS_CLUSTER = (
-    "it looks like the cluster of a sample: its codes name places or interviewers. No interval of a release knows clusters, so "
-    "they are too narrow where rows of a cluster are alike"
-)
-_AS_STRATUM = (
-    "it looks like the stratum of a sample; is it one? It is released as a category, and no estimate from the release uses "
-    "strata"
-)
-_BODY = re.compile(
-    r"birth|body|baby|bab|kg|gram|newborn|born|infant|f[oe]et|geburts|körper|koerper|peso_?nac|gain|loss|lost|change",
-    re.IGNORECASE,
-)
+_FEW_STRATA = 6
+"""Categories that are not taken for the strata of a sample, whatever their name, at most: social strata are as many."""
 
 
 _NO_ORDER = Order()
@@ -340,13 +401,30 @@ def _draft(answers: Answers, taken: Collection[str], order: Order) -> ColumnDraf
         return LeftOut(source=source, because="nearly all rows have one value")
     if untidy := _untidy(answers):
         return LeftOut(source=source, because=untidy)
-    if _CLUSTER.search(source) and len(texts) > _FEW_CLUSTERS:
-        return LeftOut(source=source, because=_AS_CLUSTER)
+    if design := _design(answers):
+        return LeftOut(source=source, because=design)
     if key := left_out_as_key(answers):
         return key
     if all(NUMBER.fullmatch(text) for text in texts):
         return _numeric(answers, taken, order)
     return _grouped(answers, taken, f"{len(texts)} categories in the public file")
+
+
+def _design(answers: Answers) -> str:
+    """Return why a column of strata or clusters of a sample is left out; empty for others, and where a codebook wants it."""
+    if answers.entry.number or answers.entry.code:
+        return ""
+    named = f"{words_in(answers.source)} {words_in(answers.entry.description)}"
+    what = "cluster" if _CLUSTER.search(named) and len(answers.texts) > _FEW_CLUSTERS else ""
+    what = what or ("stratum" if _STRATUM.search(named) and len(answers.texts) > _FEW_STRATA else "")
+    if not what:
+        return ""
+    lost = {
+        "cluster": "its codes name places or interviewers, and intervals are too narrow where rows of a cluster are alike",
+        "stratum": "no estimate from the release uses strata",
+    }[what]
+    wanted = json.dumps({answers.source: {"kind": "code"}}, ensure_ascii=False)
+    return f"it looks like the {what} of a sample: {lost}. If users need it, draft again with a codebook: {wanted}"
 
 
 def _untidy(answers: Answers) -> str:
@@ -377,17 +455,23 @@ def _numeric(answers: Answers, taken: Collection[str], order: Order) -> ColumnDr
     """Numbers, codes that are written as numbers, or a weight."""
     values, rows = _numbers_and_rows(answers.texts)
     weight = _is_weight(answers, values)
-    kind = Kind(codes=False, because="a design weight") if weight else _kind(answers, values, rows, order)
+    like_a_weight = "" if weight else _like_a_weight(answers, values, rows)
+    sure = weight or like_a_weight
+    kind = Kind(codes=False, because="a design weight") if sure else _kind(answers, values, rows, order)
     if kind.codes:
         found = _grouped(answers, taken, f"{len(answers.texts)} codes, not numbers: {kind.because}")
         if not (isinstance(found, LeftOut) and kind.doubt):
             return _asked(found, answers, kind)
     if max(abs(values[0]), abs(values[-1])) > 1e14:
         return LeftOut(source=answers.source, because="its numbers are too large: it may be a code")
-    found = numbers(answers, answers.source, taken, weight=weight)
+    found = numbers(answers, answers.source, taken, weight=bool(sure))
     if isinstance(found, LeftOut):
         return found
-    if not weight and _said_to_be_weight(answers):
+    if like_a_weight:
+        none = json.dumps({answers.source: {"kind": "number"}}, ensure_ascii=False)
+        doubt = f"taken for a design weight: {like_a_weight}. If it is none, draft again with a codebook: {none}"
+        found = replace(found, doubt="; ".join(filter(None, [found.doubt, doubt])))
+    if not sure and _said_to_be_weight(answers):
         found = without_role(found)
     return _asked(found, answers, kind)
 
@@ -458,18 +542,43 @@ def _is_weight(answers: Answers, values: np.ndarray) -> bool:
         numbers @ rows < 0.9 * rows.sum() or answers.missing_rows > 0.1 * answers.rows
     ):  # scaled weights are 1 in the mean, others more
         return False
-    if not _BARE.fullmatch(answers.source) or _DESCRIBED_WEIGHT.search(answers.entry.description):
+    name = words_in(answers.source)
+    if _DESIGN_WEIGHT.search(name) or _DESIGN_WEIGHT.search(words_in(answers.entry.description)):
         return True
+    if " w " in name and len(values) <= _MANY_VALUES and not _repeats_fractions(answers.texts, rows):
+        return False
     cumulated = np.cumsum(rows) / answers.rows
     low, middle, high = (float(values[np.searchsorted(cumulated, share)]) for share in (0.1, 0.5, 0.9))
     return not ((40 <= middle <= 220 or 1500 <= middle <= 5500) and high < 3 * low)
 
 
 def _said_to_be_weight(answers: Answers) -> bool:
-    name, description = answers.source, answers.entry.description
-    if _BODY.search(name) or _BODY.search(description):
-        return False
-    return bool(_WEIGHT.search(name) or _DESCRIBED_WEIGHT.search(description))
+    name, label = words_in(answers.source), words_in(answers.entry.description)
+    return bool((_WEIGHT.search(name) or _DESIGN_WEIGHT.search(name + label)) and not _BODY.search(name + label))
+
+
+_NEAR_1, _AT_1 = 0.02, 0.002
+"""How far the mean of a weight may be from 1 where its values come again, and where each row has its own."""
+
+
+def _like_a_weight(answers: Answers, values: np.ndarray, rows: np.ndarray) -> str:
+    """Return why a column that is not named so looks like a design weight: its mean is 1, or fractions that come again add up
+    to a whole number, as those of a population do. Empty for all others.
+    """
+    if answers.entry.number or answers.entry.code or answers.missing_rows or len(values) <= 20 or values[0] <= 0:
+        return ""
+    again, total = _repeats_fractions(answers.texts, rows), float(values @ rows)
+    fine = again or any(len(text.partition(".")[2]) > 2 for text in answers.texts)
+    if fine and abs(total / rows.sum() - 1) <= (_NEAR_1 if again else _AT_1):
+        return "its mean is 1"
+    if again and total >= 2 * rows.sum() and abs(total - round(total)) <= 0.01:
+        return f"its fractions add up to a whole number, {total:.0f}"
+    return ""
+
+
+def _repeats_fractions(texts: Collection[str], rows: np.ndarray) -> bool:
+    """Whether numbers have three decimals or more, and each comes again in five rows or more in the mean."""
+    return any(len(text.partition(".")[2]) > 2 for text in texts) and bool(rows.mean() >= 5)
 
 
 def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Kind:
@@ -482,8 +591,11 @@ def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) 
         return Kind(codes=True, because=f"{answers.named_by!r} names them" if answers.named_by else "the codebook names them")
     if any(re.fullmatch(r"0\d+", text) for text in texts) or _are_dotted_codes(texts):
         return Kind(codes=True, because="some start with a 0")
-    if not all(_WHOLE.fullmatch(text) for text in texts):
-        return Kind(codes=False, because="they have fractions")
+    if not all(map(_WHOLE.fullmatch, texts)):
+        decimals = max(len(text.partition(".")[2].rstrip("0")) for text in texts)
+        if decimals > 2 or len(values) > MAX_WELL_FILLED or not all(map(_PLAIN.fullmatch, texts)):
+            return Kind(codes=False, because="they have fractions")
+        values = np.rint(values * 10**decimals)
     if len(values) <= 2:
         return Kind(codes=True, because="two values")
     if labelled_scale(labels, values):
@@ -982,8 +1094,7 @@ def _homes(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows) -> dict[s
 
 def _questions(column: ColumnDraft, *others: Mapping[str, str]) -> str:
     """What the steward is asked about a column."""
-    stratum = _AS_STRATUM if _STRATUM.search(column.source) and not column.bins else ""
-    return "; ".join(filter(None, [column.doubt, stratum, *(questions.get(column.source, "") for questions in others)]))
+    return "; ".join(filter(None, [column.doubt, *(questions.get(column.source, "") for questions in others)]))
 
 
 def answers_of(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:

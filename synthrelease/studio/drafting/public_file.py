@@ -756,6 +756,8 @@ _TEXTS = 200
 _FREQUENT = 3
 _OTHERS = 60
 """Columns of numbers, or of 0 and 1, that are compared with, at most."""
+_FEW_FRACTIONS = 100
+"""Different numbers with fractions that may be codes, as regions with a point are, at most."""
 _FEW_VALUES = 60
 """Values of which all pairs are compared; of more, those at some distances."""
 _DISTANCES = 30
@@ -785,15 +787,16 @@ class Order:
 
 
 def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]:
-    """For every column of whole numbers, by its name in the file, what the others say of it."""
+    """Return what the other columns say of every column of whole numbers, or of few with fractions, by its name in the file."""
     taken = slice(None, None, -(-rows.n_rows // _ROWS))
     numbers = {source: _numbers(found, rows, taken) for source, found in answers.items() if _are_numbers(found)}
     names, others = _witnesses(answers, numbers, rows, taken)
     whole = {source: values for source, values in numbers.items() if np.array_equal(values, np.rint(values), equal_nan=True)}
     beginnings = _beginnings(whole)
     found = {}
-    for source, values in whole.items():
-        if len(answers[source].texts) < 3:
+    for source, values in numbers.items():
+        n_values = len(answers[source].texts)
+        if n_values < 3 or (source not in whole and n_values > _FEW_FRACTIONS):
             continue
         unlike, tells = _compared(source, values, names, others)
         found[source] = Order(

@@ -74,19 +74,6 @@ def test_a_weight_adds_up_to_the_rows_and_is_no_body_s(name: str, values: np.nda
     assert ("design weight" in found.remark) == (not role and name in ("weight", "wt"))
 
 
-@pytest.mark.parametrize("name", ["psu", "UPM_id", "cluster"])
-def test_clusters_are_never_a_released_code_and_strata_are_asked(name: str, tmp_path: Path) -> None:
-    table = pd.DataFrame({**TABLE, name: 100 + RANDOM.integers(0, 20, N), "estrato": RANDOM.choice(["A", "B", "C"], N)})
-    table.to_csv(tmp_path / "public.csv", index=False)
-    found, left_out, _ = drafted_columns(read_public_file(tmp_path / "public.csv"), {}, None)
-    assert {column.name: column.doubt.partition(";")[0] for column in found} | {"sex": "", "age": ""} == {
-        "sex": "",
-        "age": "",
-        "estrato": "it looks like the stratum of a sample",
-    }
-    assert [each.because[:34] for each in left_out] == ["it looks like the cluster of a sam"]
-
-
 @pytest.mark.parametrize(
     ("description", "role"),
     [

@@ -1,0 +1,144 @@
+"""Codes with a point, quantities with many values, weights, strata and clusters: told in six languages and by their shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
+from synthrelease.studio.drafting.columns import draft_column
+
+RANDOM = np.random.default_rng(65)
+N = 6000
+
+
+def drafted(name: str, values: object, entry: CodebookEntry | None = None) -> ColumnDraft | LeftOut:
+    texts, times = np.unique(np.asarray(values).astype(str), return_counts=True)
+    counts = dict(zip(texts.tolist(), times.tolist(), strict=True))
+    return draft_column(Answers.of(name, counts, 0, entry or CodebookEntry()), ())
+
+
+REGIONS = RANDOM.choice(["11.0", "11.1", "12.0", "12.1", "21.0", "21.3", "24.0", "27.2"], N)
+ZIPS = RANDOM.choice([97301, 97302, 97305, 97401, 97402, 97403, 97501, 97504, 97601, 97603], N)
+SECTORS = RANDOM.choice(["10.71", "41.20", "47.11", "56.10", "62.01", "84.11", "85.20", "86.10", "97.00"], N)
+CODES = {
+    "a region with a point": ("region", REGIONS),
+    "a region that no name tells": ("q17", REGIONS),
+    "a region as a number of a spreadsheet": ("x", RANDOM.choice(["11.0", "12.0", "21.0", "24.0", "27.0", "53.0"], N)),
+    "postal codes": ("zip", ZIPS),
+    "postal codes of a column without a name": ("v3", ZIPS),
+    "leading zeros": ("zone", RANDOM.choice(["011", "012", "013", "021"], N)),
+    "industries": ("branche", SECTORS),
+    "industries by their digits": ("v12", SECTORS),
+    "a department of France": ("département", RANDOM.choice([1, 13, 33, 59, 69, 75, 92, 93, 974], N)),
+    "a province of Italy": ("provincia_cod", RANDOM.integers(1, 108, N)),
+    "a municipality of Germany": ("Gemeindekennziffer", RANDOM.choice(np.arange(1101, 1150), N)),
+    "a canton": ("kanton", RANDOM.integers(1, 27, N)),
+    "an occupation of Spain": ("ocupacion", RANDOM.choice([11, 12, 21, 23, 31, 41, 51, 71, 91], N)),
+    "a Dutch municipality": ("gemeentecode", RANDOM.choice(np.arange(14, 400, 7), N)),
+    "said by its label": ("v9", RANDOM.choice(np.arange(10, 40), N)),
+}
+LABELS = {"said by its label": "ISCO-08 code of the main job"}
+
+
+@pytest.mark.parametrize("case", CODES)
+def test_codes_are_told_by_names_and_by_how_they_are_written(case: str) -> None:
+    name, values = CODES[case]
+    found = drafted(name, values, CodebookEntry(description=LABELS.get(case, "")))
+    assert isinstance(found, ColumnDraft)
+    assert (found.kind, bool(found.bins)) in {("code", False), ("category", False)}, found.remark
+
+
+MARKS = np.round(np.clip(RANDOM.normal(2.6, 0.9, N), 1, 6), 1)
+QUANTITIES = {
+    "a ratio to 500": ("debt_ratio", np.minimum(500, np.round(np.exp(RANDOM.normal(4.2, 0.8, N)))).astype(int)),
+    "a ratio without a telling name": ("q4", np.minimum(500, np.round(np.exp(RANDOM.normal(4.2, 0.8, N)))).astype(int)),
+    "marks with a decimal": ("note", MARKS),
+    "a temperature": ("temp", np.round(RANDOM.normal(37.2, 0.8, N), 1)),
+    "hours in halves": ("hours", np.round(RANDOM.normal(36, 6, N) * 2) / 2),
+    "income of a region": ("region_income", np.round(RANDOM.lognormal(7, 0.4, N))),
+    "an age": ("age", RANDOM.integers(0, 95, N)),
+    "a floor area": ("area", np.round(RANDOM.lognormal(4.3, 0.4, N))),
+}
+
+
+@pytest.mark.parametrize("case", QUANTITIES)
+def test_quantities_stay_numbers(case: str) -> None:
+    found = drafted(*QUANTITIES[case])
+    assert isinstance(found, ColumnDraft)
+    assert found.bins, found.remark
+
+
+def test_12_and_12_point_0_are_one_key() -> None:
+    """A private file that says 12.0 of a code 12 is read so; a draft must not take the two for two codes."""
+    found = drafted("region", RANDOM.choice(["12", "12.0", "11.1", "11.10", "21.3", "27.2"], N))
+    assert isinstance(found, ColumnDraft)
+    assert sorted(map(float, found.codes)) == [11.1, 12.0, 21.3, 27.2]
+    assert sum(code.rows for code in found.codes.values()) == N
+
+
+REPEATED = np.round(RANDOM.lognormal(0, 0.4, 200), 4)[RANDOM.integers(0, 200, N)]
+MEAN_1 = np.round(REPEATED / REPEATED.mean(), 4)
+TO_POPULATION = np.round(REPEATED * 812.5 / REPEATED.mean(), 2)
+WEIGHTS = {
+    "no name, mean 1": ("v7", MEAN_1, ""),
+    "INSEE": ("extri", MEAN_1, ""),
+    "French": ("poids_final", TO_POPULATION, ""),
+    "German": ("hochrechnungsfaktor", TO_POPULATION, ""),
+    "Spanish": ("factor_expansion", TO_POPULATION, ""),
+    "Italian": ("coef_riporto", TO_POPULATION, ""),
+    "Dutch": ("weegfactor", MEAN_1, ""),
+    "Swedish": ("uppräkningsvikt", TO_POPULATION, ""),
+    "a letter": ("w_pupil", np.round(RANDOM.uniform(8, 40, 80), 3)[RANDOM.integers(0, 80, N)], ""),
+    "camel case": ("finalWeight", TO_POPULATION, ""),
+    "French label": ("v99", TO_POPULATION, "Coefficient de pondération de l'individu"),
+    "Portuguese label": ("v1028", TO_POPULATION, "Peso do domicílio e das pessoas com calibração"),
+}
+
+
+@pytest.mark.parametrize("case", WEIGHTS)
+def test_weights_are_told_by_name_label_and_mean(case: str) -> None:
+    name, values, label = WEIGHTS[case]
+    found = drafted(name, values, CodebookEntry(description=label))
+    assert isinstance(found, ColumnDraft)
+    assert found.weight, found.remark
+    assert ("mean is 1" in found.doubt) == (case == "no name, mean 1")
+
+
+def test_no_quantity_is_a_weight() -> None:
+    kilograms = np.round(RANDOM.normal(75, 12, N), 1)
+    for name, values in {"weight": kilograms, "ratio": np.round(RANDOM.lognormal(0.4, 0.5, N), 4), "w": MARKS}.items():
+        found = drafted(name, values)
+        assert isinstance(found, ColumnDraft)
+        assert not found.weight
+
+
+STRATA = RANDOM.integers(1, 25, N)
+DESIGN = {
+    "strate": "stratum",
+    "Schicht_Nr": "stratum",
+    "estrato": "stratum",
+    "sdmvstra": "stratum",
+    "strato": "stratum",
+    "psu": "cluster",
+    "grappe": "cluster",
+    "Klumpen": "cluster",
+    "conglomerado": "cluster",
+    "SDMVPSU": "cluster",
+}
+
+
+@pytest.mark.parametrize("name", DESIGN)
+def test_strata_and_clusters_are_left_out_unless_a_codebook_wants_them(name: str) -> None:
+    found = drafted(name, STRATA)
+    assert isinstance(found, LeftOut)
+    assert f"it looks like the {DESIGN[name]} of a sample" in found.because
+    assert f'{{"{name}": {{"kind": "code"}}}}' in found.because
+    assert isinstance(drafted(name, STRATA, CodebookEntry(code=True)), ColumnDraft)
+
+
+def test_a_label_tells_a_stratum() -> None:
+    found = drafted("v2", STRATA, CodebookEntry(description="Primary sampling unit of the respondent"))
+    assert isinstance(found, LeftOut)
+    assert "cluster of a sample" in found.because
