@@ -7,6 +7,7 @@ fits are known (`studio.drafting.criteria`).
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -56,6 +57,7 @@ class FileColumn:
     limits : inner limits of the drafted bins of a column of numbers; None for categories.
     mean_range : of a column of numbers: what values may be clipped to so that no mean moves by more than next to nothing.
     line_range : likewise for a line, in which a few extreme rows may count as less than they are.
+    spread : the standard deviation of its values within `mean_range`.
     category_rows : how often each category occurs in the file, by its label; empty for numbers.
     missing_rows : rows without a value.
     partners : the other columns, those with the strongest association with it first.
@@ -71,6 +73,7 @@ class FileColumn:
     partners: Mapping[str, Partner]
     mean_range: tuple[float, float]
     line_range: tuple[float, float]
+    spread: float = 1.0
 
     @property
     def n_bins(self) -> int:
@@ -151,7 +154,7 @@ class CriterionDraft:
     Attributes
     ----------
     seen : the figure on the public file: between its halves, in fits, and if columns were independent.
-    about : the size of what its figure is an error of, such as a share or the width of a range; None where the figure says it.
+    about : the size of what its figure is an error of, such as a share or a standard deviation; None where the figure says it.
     in_place_of : the name of the criterion that this one stands for where that one could only have a far wider limit, because
         bins are too wide for it; empty where it stands for none.
     asks : "single columns", or "shares of single columns" where its figure is one, which independent columns have right;
@@ -181,6 +184,8 @@ _MANY = 20
 """Columns beyond which a draft compares tables of two columns alone: those of three take seconds in every round."""
 _MOST_BY = 6
 """Groupings of a share of rows."""
+_BINS_OF_NEIGHBOURS = 12
+"""Bins of a column from which on a bin and its two neighbours are at most a quarter of them."""
 _ROWS_FOR_A_CELL = 4
 """Rows of a file for each cell of the columns that faithfulness compares: then most rows have a similar one."""
 
@@ -206,23 +211,24 @@ def absolute_marginal_error(file: FileFacts) -> Drafts:
     )
     yield CriterionDraft(
         settings=_settings(f"{name} single columns", kind, largest=1, **limit),
-        remark="no bin of one column may be off by more than this share of all rows",
+        remark="no bin of one column may be off by more than this share of all rows (independent columns pass)",
+        about=statistics.median(1 / max(1, column.n_bins) for column in file.columns),
         asks="shares of single columns",
     )
 
 
 def relative_marginal_error(file: FileFacts) -> Drafts:
-    """Draft a limit on the ratios of bins. At a clip of 2 the sensitivity is about 4 over the rows of the rarest bin."""
+    """Draft a limit on the ratios of bins. At a clip of 1.25 the sensitivity is about 1.6 over the rows of the rarest bin."""
     shares = [times / file.n_rows for column in file.columns for times in column.category_rows.values()]
     shares += [column.missing_rows / file.n_rows for column in file.columns if column.missing_rows]
-    step = 4 / max(1.0, file.n_rows * min([0.01, *shares]))
+    step = 1.25**2 / max(1.0, file.n_rows * min([0.01, *shares]))
     epsilon = budget(step / 0.1)
     if epsilon > MOST_EPSILON:
         yield "relative_marginal_error: with so few rows in the rarest bins its noise would need a large budget"
         return
     name, kind = "relative error of single columns", "relative_marginal_error"
     yield CriterionDraft(
-        settings=_settings(name, kind, threshold=1.4, clip=2, epsilon=epsilon),
+        settings=_settings(name, kind, threshold=1.2, clip=1.25, epsilon=epsilon),
         remark="no bin of one column may be off by more than this factor",
         asks="single columns",
     )
@@ -281,18 +287,22 @@ def conditional_mean(file: FileFacts) -> Drafts:
             ),
             remark="no mean of a group, nor the overall mean, may be off by more than this; values beyond `range` count as its "
             "ends",
-            about=high - low,
+            about=column.spread,
         )
 
 
 def conditional_median(file: FileFacts) -> Drafts:
-    """Draft the median of the column of numbers that is associated most with others."""
+    """Draft the median of the column of numbers that is associated most with others.
+
+    Of few bins it must lie in the released one itself: with its neighbours that would be most of the range.
+    """
     for column in file.outcomes[:1]:
+        within = 1 if column.n_bins >= _BINS_OF_NEIGHBOURS else 0
         by = [other.name for other in file.grouping(column, 0.05 * file.n_rows, 3)]
         name, kind = f"median {column.name}", "conditional_median"
         yield CriterionDraft(
-            settings=_settings(name, kind, column=column.name, by=by, within=1, threshold=file.cell),
-            remark="whether each original median lies in the bin of the released one or next to it",
+            settings=_settings(name, kind, column=column.name, by=by, within=within, threshold=file.cell),
+            remark=f"whether each original median lies in the bin of the released one{' or next to it' if within else ''}",
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def test_without_an_answer_the_draft_asks_and_nothing_is_promised(
     assert "How many rows one person can have is not answered yet" in said
 
 
-def test_with_the_key_the_untouched_draft_is_released_and_tells_first_stays(
+def test_with_the_key_the_untouched_draft_is_released_and_tells_a_stay_of_each_patient(
     files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     public, private, out = str(files / "public.csv"), str(files / "private.csv"), tmp_path / "out"
@@ -76,7 +77,7 @@ def test_with_the_key_the_untouched_draft_is_released_and_tells_first_stays(
     assert code == 0
     config = tmp_path / "configs" / "stays.toml"
     text = config.read_text(encoding="utf-8")
-    assert 'key = "potilas"\nfirst_by = ["tulo"]' in text
+    assert 'key = "potilas"\nfirst_by = "random"' in text
     assert "'kyyti'" in text
     code, said = said_by(monkeypatch, capsys, "plan", str(config))
     assert code == 0, said
@@ -92,8 +93,9 @@ def test_with_the_key_the_untouched_draft_is_released_and_tells_first_stays(
     days = released.table["paivat"]
     longest = days.cat.categories[-1]
     least = int(re.findall(r"\d+", longest)[0])
-    of_first = (6 - least) / 5 if least <= 5 else 0.0  # a first stay takes one to five days, a fifth of all stays ten or more
-    assert abs((days == longest).mean() - of_first) < 0.06 < 0.2 * (1 - of_first)
+    of_first = (6 - least) / 5 if least <= 5 else 0.0  # a first stay takes one to five days, a later one ten or more
+    drawn_first = (1 - math.exp(-0.25)) / 0.25  # the mean of 1 / k over patients with k stays: one of them is drawn
+    assert abs((days == longest).mean() - (drawn_first * of_first + 1 - drawn_first)) < 0.04
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,15 @@ from synthrelease.settings.tables import RANDOM
 from synthrelease.spec.load import load_changed
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import judged_digest
-from synthrelease.studio.drafting.edits import criterion_edits, filled_numbers, limits_of, table_of, with_limits
+from synthrelease.studio.drafting.edits import (
+    MovedLimits,
+    criterion_edits,
+    filled_numbers,
+    limits_of,
+    table_of,
+    with_bounds,
+    with_limits,
+)
 from synthrelease.studio.drafting.public_file import PublicFile
 from synthrelease.studio.drafting.toml_edit import Edit, Path_, changed, loaded_changed, replace_files, taken_over, toml
 from synthrelease.studio.rehearsal.rehearse import STORE, RehearsalProgress, standing
@@ -567,6 +575,8 @@ def _of_column(shown: Shown, what: str, which: str, form: Form) -> Changes:
     if what == "bounds":
         low, high, by = number(form.get("low", "")), number(form.get("high", "")), form.get("by", "").strip()
         edits = [Edit(path=(*table, "bounds"), toml=f"[{low}, {high}]")]
+        moved = with_bounds(column, (float(low), float(high)), _table_at(shown, table).get("numbers", {}))
+        edits += _of_moved(table, moved, _table_at(shown, table).get("numbers", {}))
         if by != column.bounds_by:
             edits.append(Edit(path=(*table, "bounds_by"), toml=toml(by) if by else None))
         return {"configuration": edits}
@@ -605,12 +615,18 @@ def _of_limits(shown: Shown, column: Column, alternative: str, table: Path_, for
         public=shown.public,
         policy=shown.spec.input,
     )
-    edits = [Edit(path=(*table, "alternatives", name), toml=toml(texts)) for name, texts in found.alternatives.items()]
-    if found.numbers != tables.get("numbers", {}):
-        edits.append(Edit(path=(*table, "numbers"), toml=toml(found.numbers) if found.numbers else None))
+    edits = _of_moved(table, found, tables.get("numbers", {}))
     if found.groups is None:
         return {"configuration": edits}
     return {"configuration": edits, "acceptance": [Edit(path=("groups", column.name), toml=toml(found.groups))]}
+
+
+def _of_moved(table: Path_, moved: MovedLimits, numbers: Mapping[str, Any]) -> list[Edit]:
+    """The changes of the bins of a column, and of the numbers that stand for them."""
+    edits = [Edit(path=(*table, "alternatives", name), toml=toml(texts)) for name, texts in moved.alternatives.items()]
+    if moved.numbers != numbers:
+        edits.append(Edit(path=(*table, "numbers"), toml=toml(moved.numbers) if moved.numbers else None))
+    return edits
 
 
 def _of_questions(shown: Shown, what: str, which: str, form: Form) -> Changes:

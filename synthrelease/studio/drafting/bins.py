@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class NumberBins:
 
     Attributes
     ----------
-    low, high : bounds, a little wider than the public file's smallest and largest value.
+    low, high : bounds: the public file's smallest and largest value, rounded outward to a tenth of the range.
     coarse, fine : inner limits, increasing; those of `coarse` are among those of `fine`.
     groups : limits of `coarse` that divide the rows into three groups, or two.
     """
@@ -48,19 +48,17 @@ class NumberBins:
     groups: tuple[float, ...]
 
     def texts(self, *, whole: bool, weight: bool) -> dict[str, list[str]]:
-        """The alternatives as a configuration has them; the fine one where it is another than the coarse one.
+        """Return the alternatives as a configuration has them; the fine one where it is another than the coarse one.
+
+        The first and the last bin end at the bounds: a mean that rests on an open bin is not estimable.
 
         Parameters
         ----------
         weight : whether a 0 stands for nobody: "<1" has the number 1, and "0" would have none above 0.
         """
-        found = {"coarse": self.coarse, "fine": self.fine}
-        low = None if weight else self.low
-        return {
-            name: bin_texts(limits, whole=whole, low=low)
-            for name, limits in found.items()
-            if name == "coarse" or limits != self.coarse
-        }
+        limits = {"coarse": self.coarse} | ({"fine": self.fine} if self.fine != self.coarse else {})
+        ends = None if weight else self.low, self.high
+        return {name: bin_texts(each, whole=whole, ends=ends) for name, each in limits.items()}
 
 
 def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> NumberBins:
@@ -75,17 +73,12 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> Numbe
     wanted = _logarithmic(values, counts, whole) or _even(values, counts, whole, fixed)
     coarse = _kept(values, counts, wanted[0], fixed)
     fine = _kept(values, counts, wanted[1], coarse)
-    edge = round_step((values[-1] - values[0]) / 100, whole)
+    edge = round_step((values[-1] - values[0]) / 10, whole)
     low = _plain(math.floor(values[0] / edge) * edge)
     high = _plain(math.ceil((values[-1] + (1 if whole else 0)) / edge) * edge - (1 if whole else 0))
-    groups = _groups(values, counts, coarse)
-    return NumberBins(
-        low=low,
-        high=max(high, low + edge),
-        coarse=coarse,
-        fine=fine,
-        groups=groups,
-    )
+    if not whole and high in (low, *coarse[-1:], *fine[-1:]):  # the last bin begins there
+        high = _plain(high + edge)
+    return NumberBins(low=low, high=max(high, low + edge), coarse=coarse, fine=fine, groups=_groups(values, counts, coarse))
 
 
 def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, ...]:
@@ -183,32 +176,38 @@ def _plain(value: float) -> float:
     return float(f"{value:.12g}")
 
 
-def bin_texts(limits: Sequence[float], *, whole: bool, low: float | None = None) -> list[str]:
-    """The bins between limits as they are written in a configuration, runs of single whole numbers as "18..44".
+Ends = tuple[float | None, float | None]
+"""The lowest and the highest number of a column, both included; None where that end stays open."""
 
-    Parameters
-    ----------
-    low : the lowest possible number. Where the first bin of whole numbers holds 0 alone it is written "0", since the number of
-        "<1" in means is 1.
+
+def bin_texts(limits: Sequence[float], *, whole: bool, ends: Ends = (None, None)) -> list[str]:
+    """Return the bins between limits as they are written in a configuration, runs of single whole numbers as "18..44".
+
+    Examples
+    --------
+    >>> bin_texts([1, 2, 20], whole=True, ends=(0, 99))
+    ['0..1', '2-19', '20-99']
+    >>> bin_texts([2.5], whole=False)
+    ['<2.5', '>=2.5']
     """
     if not limits:
         raise ValueError("bins need at least one limit")
-    first = f"<{_shown(limits[0])}"
-    last = f">={_shown(limits[-1])}"
+    low, high = ends
+    first = [f"<{_shown(limits[0])}"] if low is None else []
+    last = [f">={_shown(limits[-1])}"] if high is None else []
+    edges = [*([] if low is None else [low]), *limits, *([] if high is None else [high + 1 if whole else high])]
     if not whole:
-        return [first, *(f"{_shown(a)} to {_shown(b)}" for a, b in zip(limits, limits[1:], strict=False)), last]
+        return [*first, *(f"{_shown(a)} to {_shown(b)}" for a, b in pairwise(edges)), *last]
     texts: list[str] = []
     run: list[int] = []
-    if low == 0 and limits[0] == 1:
-        first, limits = "", [0, *limits]
-    for a, b in zip(limits, limits[1:], strict=False):
+    for a, b in pairwise(edges):
         if b == a + 1:
             run.append(int(a))
             continue
         texts += _run_text(run)
         run = []
         texts.append(f"{int(a)}-{int(b) - 1}")
-    return [*([first] if first else []), *texts, *_run_text(run), last]
+    return [*first, *texts, *_run_text(run), *last]
 
 
 def _run_text(run: Sequence[int]) -> list[str]:
@@ -249,12 +248,14 @@ class NumberFacts:
     numbers : what stands for a bin, by its label, where it is another number than the bin has by itself.
     step : of the grid that own values are counted on; None for the one that the bounds imply.
     mean_range, line_range : what values are clipped to for a mean, and for a line.
+    spread : the standard deviation of the values within `mean_range`.
     """
 
     numbers: Mapping[str, float]
     step: float | None
     mean_range: Range
     line_range: Range
+    spread: float = 1.0
 
 
 def number_facts(
@@ -271,11 +272,13 @@ def number_facts(
     found: dict[str, float] = {}
     for intervals in bins:
         found |= bin_numbers(values, counts, intervals, bounds, whole)
+    mean_range = _mean_range(values, counts, bounds)
     return NumberFacts(
         numbers={label: number for label, number in found.items() if number > 0 or not weight},
         step=None if weight else _step(values, counts, bins[0], bounds, whole),
-        mean_range=_mean_range(values, counts, bounds),
+        mean_range=mean_range,
         line_range=_line_range(values, counts, bounds),
+        spread=_moments(np.clip(values, *mean_range), counts)[1],
     )
 
 

@@ -51,9 +51,14 @@ ATTEMPTS = 6
 _ROOM = 1.25
 """Threshold over the largest figure of those fits and of the file's halves."""
 MOST_OF_FIGURE = 0.25
-"""A threshold over what the figure is an error of, at most: more, and the criterion promises nothing."""
+"""A threshold over what the figure is an error of, at most: more, and the criterion promises little."""
+MOST_OF_INDEPENDENT = 0.5
+"""A threshold over the figure of independent columns, at most, where a criterion is about one column: nearer to it, it tells
+next to nothing of what goes with the column."""
 _MUCH_WIDER = 3
 """A criterion of own values may have so many times the limit of one of bins, because it says more."""
+_LITTLE_WIDER = 2
+"""A criterion of cells that has so many times the limit of single columns, at most, stands for both."""
 _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
@@ -157,7 +162,7 @@ def draft_acceptance(
     file = FileFacts(columns=tuple(facts), n_rows=n_rows, cell=cell, unique=unique, strongest=strongest, members=tuple(members))
     found = drafts_of(file)
     drafted = tuple(each for each in found if isinstance(each, CriterionDraft))
-    grouped = {name for draft in drafted for name in _names(draft.settings.get("by"))}
+    grouped = {name for draft in drafted for name in grouped_by(draft)}
     return AcceptanceDraft(
         criteria=drafted,
         groups={column.name: column.bins.groups for column in columns if column.bins and column.name in grouped},
@@ -165,8 +170,10 @@ def draft_acceptance(
     )
 
 
-def _names(found: object) -> tuple[str, ...]:
-    return tuple(found) if isinstance(found, list | tuple) else ()
+def grouped_by(draft: CriterionDraft) -> tuple[str, ...]:
+    """Return the columns by whose groups the figure of a criterion is taken."""
+    by = draft.settings.get("by")
+    return tuple(by) if isinstance(by, list | tuple) else ()
 
 
 def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair]) -> dict[str, dict[str, Partner]]:
@@ -209,6 +216,7 @@ def _facts(column: ColumnDraft, partners: Mapping[str, Partner]) -> FileColumn:
         partners=partners,
         mean_range=column.facts.mean_range if column.facts else (0.0, 1.0),
         line_range=column.facts.line_range if column.facts else (0.0, 1.0),
+        spread=column.facts.spread if column.facts else 1.0,
     )
 
 
@@ -254,6 +262,7 @@ def settle(
     ]
     settled = one_of_each(draft.criteria, settled)
     of_bins = [each.asks for each in draft.criteria].index("shares of single columns")
+    settled[of_bins] = _beside_cells(settled[of_bins], settled[0])
     standing = DraftStanding(
         bins=_typical(attempts, of_bins),
         judged=any(isinstance(each, CriterionDraft) and each.asks == "pairs" for each in settled),
@@ -284,7 +293,8 @@ def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
     criterion = next(each for each in spec.criteria if each.name == draft.settings["name"])
     unit = explain(criterion).figure_unit(facts)
     below = "; below 0 is room to spare" if criterion.best_figure < 0 else ""
-    return replace(draft, remark=f"{draft.remark} (in: {unit}{below})") if unit else draft
+    said = unit.startswith("share") and "share" in draft.remark and not below
+    return replace(draft, remark=f"{draft.remark} (in: {unit}{below})") if unit and not said else draft
 
 
 def one_of_each(
@@ -305,6 +315,15 @@ def one_of_each(
                 found[index] = replace(second, remark=f"{second.remark}. {why}")
             found[place if taken else index] = None
     return found
+
+
+def _beside_cells(bins: CriterionDraft | str | None, cells: CriterionDraft | str | None) -> CriterionDraft | str | None:
+    """Return the criterion of single columns; why not, where that of cells limits their shares nearly as well."""
+    if not (isinstance(bins, CriterionDraft) and isinstance(cells, CriterionDraft)):
+        return bins
+    if _threshold(cells) > _LITTLE_WIDER * _threshold(bins) or "largest" not in cells.settings:
+        return bins
+    return f"{bins.settings['name']}: {cells.settings['name']!r} limits the bins of single columns, too"
 
 
 def _threshold(draft: CriterionDraft) -> float:
@@ -341,28 +360,31 @@ def with_threshold(
     if sensitivity is None:
         return draft
     if not math.isfinite(max(*fits, yardstick.perfect)):
-        return f"{name}: in some group of a fit there is nothing to compare"
+        return f"{name}: some group of a fit has nothing to compare"
 
     def above(reached: float) -> float:
         return rounded_up(max(reached, 0) * _ROOM + 2 * margin * sensitivity)
 
     threshold = above(max(*fits, yardstick.perfect))
-    if draft.asks == "pairs" and yardstick.independent <= threshold:
+    of_pairs = draft.asks == "pairs"
+    if of_pairs and yardstick.independent <= threshold:
         threshold = above(max(fits))
     seen = (
         f"{_shown(yardstick.perfect)} between halves, up to {_shown(max(fits))} in {len(fits)} fits, "
         f"{_shown(yardstick.independent)} if independent"
     )
-    if yardstick.independent <= threshold and "single columns" not in draft.asks:
-        return f"{name}: a table with independent columns would pass"
+    most = MOST_OF_INDEPENDENT if {"column", "target"} & draft.settings.keys() else 1
+    if yardstick.independent * most <= threshold and "single columns" not in draft.asks:
+        passed = "pass" if yardstick.independent <= threshold else "nearly pass"
+        return f"{name}: independent columns would {passed} each threshold that can be met"
     if draft.about is not None and threshold > MOST_OF_FIGURE * draft.about:
-        return f"{name}: no limit below {_shown(threshold)} can be met, which promises little of {_shown(draft.about)}"
+        return f"{name}: no threshold below {_shown(threshold)} can be met, which promises little of {_shown(draft.about)}"
     epsilon = budget(NOISE_SHARE * sensitivity / threshold)
     if epsilon > MOST_EPSILON:
-        return f"{name}: with so few rows its noise would need a budget of {float(epsilon):g}"
+        return f"{name}: with so few rows its noise would need epsilon {float(epsilon):g}"
     clip = draft.settings.get("clip")
     if isinstance(clip, int | float) and threshold >= clip:
-        return f"{name}: some bins are so rare that no limit below {clip:g} can be met"
+        return f"{name}: some bins are so rare that no threshold below {clip:g} can be met"
     settings = {**draft.settings, "threshold": threshold, "epsilon": epsilon}
     return replace(draft, settings=settings, seen=seen)
 

@@ -69,7 +69,6 @@ from synthrelease.studio.drafting.options import (
     draft_marks,
     ignoring,
     most_leaning,
-    with_drafted_order,
 )
 from synthrelease.studio.drafting.public_file import PublicFile, names_of, read_public_file
 from synthrelease.studio.drafting.text import (
@@ -277,7 +276,7 @@ class Drafting:
             "epsilon": Fraction(1, 100),
         }
         remark = f"the share of rows in a wrong cell, on average over all pairs with {listing(important)}: said to be important"
-        return replace(drafted, criteria=(*drafted.criteria, CriterionDraft(settings=settings, remark=remark)))
+        return replace(drafted, criteria=(*drafted.criteria, CriterionDraft(settings=settings, remark=remark, asks="pairs")))
 
     @cached_property
     def begun(self) -> Ground:
@@ -418,9 +417,11 @@ class Drafting:
         return [*(column.name for column in self.columns if column.weight), *members]
 
     def draft(self, choices: Choices, acceptance: AcceptanceDraft) -> Draft:
-        unit = with_drafted_order(self.unit, {name for each in self.columns for name in (each.source, each.minus) if name})
+        columns, left_out = self.columns, self.left_out
         return Draft(
-            configuration=configuration_text(self.name, self.file, self.columns, self.left_out, choices, unit, self.members),
+            configuration=configuration_text(
+                self.name, self.file, columns, left_out, choices, self.unit, self.members, acceptance.kept
+            ),
             acceptance=acceptance_text(self.name, self.file, acceptance, self.wide),
             columns=tuple(self.columns),
             left_out=tuple(self.left_out),
@@ -429,7 +430,7 @@ class Drafting:
             source=self.file.name,
             smaller=choices.smaller,
             plan=choices.plan,
-            unit=unit,
+            unit=self.unit,
             members=self.members,
             codelists={path: codelist_text(column) for column in self.columns if (path := codelist_name(self.name, column))},
         )
@@ -1028,8 +1029,8 @@ def draft(
         file = read_public_file(public, table, wanted, positions)
     book = written_as_in(file.columns, known)
     own_key, as_key = (key, AS_KEY_OF_ROOTS) if answer is None or answer.key is None else (answer.key, AS_KEY)
-    columns, left_out, dated = drafted_columns(file, book, own_key, as_key)
-    answer = answer and answer.ordered(file, dated)
+    columns, left_out, _ = drafted_columns(file, book, own_key, as_key)
+    answer = answer and answer.ordered(file, {column.source for column in left_out})
     within = None
     if areas is not None:
         within, columns, left_out = with_areas(areas, file, book, columns, left_out)
@@ -1096,7 +1097,7 @@ _LEAVES = 3
 def with_rows_that_tell(drafting: Drafting) -> Drafting:
     """Return a draft whose rows of persons tell more about all rows of the public file than independent columns, without noise.
 
-    Where the first rows by a date do not, rows of each person are drawn at random; where these do not, columns are left out in
+    Where the first rows by the number of the record do not, rows of each person are drawn at random; where these do not, columns are left out in
     which they lean most.
 
     Raises

@@ -23,7 +23,7 @@ import numpy as np
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.columns import ALL_COLUMNS
 from synthrelease.criteria.drafts import ASKED_FOR
-from synthrelease.data.schema import Column, IntervalBin, parse_bins
+from synthrelease.data.schema import Binning, Column, IntervalBin, parse_bins
 from synthrelease.errors import InputError, OutputError, SpecError, Unexpected, closest, listing
 from synthrelease.generators.measurements import FormulaTerm, folded, formula_of, read_terms
 from synthrelease.privacy.charges import Charge, decimal_text
@@ -37,7 +37,7 @@ from synthrelease.spec.load import load_changed, load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import ShortlistFile, cheaper_plan
 from synthrelease.spec.tried import leave, rows_tried
-from synthrelease.studio.drafting.bins import bin_numbers, bin_texts
+from synthrelease.studio.drafting.bins import Ends, bin_numbers, bin_texts
 from synthrelease.studio.drafting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import ColumnDraft, LeftOut, plain_name
 from synthrelease.studio.drafting.columns import drafted_columns
@@ -629,6 +629,30 @@ def with_limits(
     )
 
 
+def with_bounds(column: Column, bounds: tuple[float, float], numbers: Mapping[str, float]) -> MovedLimits:
+    """Give a column other bounds: bins that ended at the old ones, or do not reach the new ones, end there."""
+    whole, alternatives, labels = column.kind == "integer", dict[str, list[str]](), dict[str, str]()
+    for name, binning in column.alternatives.items():
+        before = _ends(binning, whole)
+        after = tuple(
+            bound if end is not None and (end == old or sign * end < sign * bound) else end
+            for end, old, bound, sign in zip(before, column.bounds or before, bounds, (-1, 1), strict=True)
+        )
+        if after != before and len(binning.lower) > 1:
+            alternatives[name] = bin_texts(binning.lower[1:], whole=whole, ends=after)
+            parsed = parse_bins(alternatives[name], whole_numbers=whole)
+            labels |= dict(zip(binning.labels, (one.label for one in parsed), strict=False))
+    moved = {labels.get(label, label): number for label, number in numbers.items()}
+    return MovedLimits(alternatives=alternatives, numbers=moved, groups=None)
+
+
+def _ends(binning: Binning, whole: bool) -> Ends:
+    """Return the lowest and the highest number of closed end bins."""
+    ends = (binning.lower[0], binning.upper[-1] - (1 if whole else 0))
+    low, high = (end if math.isfinite(end) else None for end in ends)
+    return low, high
+
+
 def filled_numbers(column: Column, numbers: Mapping[str, float], public: PublicFile, policy: InputTable) -> dict[str, float]:
     """The numbers of all bins of a column: those that stand, and the mean of the public rows in each other bin.
 
@@ -739,19 +763,7 @@ def _moved(limits: Limits, moved: Mapping[float, float]) -> Limits:
 def _texts(column: Column, alternative: str, limits: Limits) -> list[str]:
     """The bins as they are written; the first and the last stay as closed as they were."""
     binning, whole = column.alternatives[alternative], column.kind == "integer"
-    texts = bin_texts(limits, whole=whole)
-    first, last = binning.lower[0], binning.upper[-1]
-    if math.isfinite(first):
-        texts[0] = _closed(first, limits[0], whole)
-    if math.isfinite(last):
-        texts[-1] = _closed(limits[-1], last, whole)
-    return texts
-
-
-def _closed(low: float, high: float, whole: bool) -> str:
-    if not whole:
-        return f"{low:.12g} to {high:.12g}"
-    return f"{low:.0f}" if high == low + 1 else f"{low:.0f}-{high - 1:.0f}"
+    return bin_texts(limits, whole=whole, ends=_ends(binning, whole))
 
 
 def _groups(groups: Sequence[str], moved: Mapping[float, float], gone: set[float], whole: bool) -> list[str] | None:

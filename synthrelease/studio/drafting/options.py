@@ -6,9 +6,7 @@ every level of areas gets its own: those of an area that its rows can bear.
 
 from __future__ import annotations
 
-import json
 import math
-import textwrap
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -21,12 +19,10 @@ from synthrelease.criteria.drafts import CriterionDraft
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import lattice
 from synthrelease.data.schema import Binning
-from synthrelease.errors import InputError, closest, listing, so_many
+from synthrelease.errors import InputError, closest, listing
 from synthrelease.generators.measured_noise import CountNoise
 from synthrelease.generators.measurements import divided, power_of
-from synthrelease.settings.tables import NOT_ANSWERED, RANDOM
 from synthrelease.sources.paths import without_secrets
-from synthrelease.spec.record import used_rows
 from synthrelease.studio.drafting.categories import are_too_many, draft_codes
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut, heavy_value, left_out_as_key, plain_name
 from synthrelease.studio.drafting.criteria import Suggestion
@@ -434,11 +430,9 @@ ROW = "row"
 MOST_ROWS, FEWEST_PERSONS = 1000, 20
 AS_KEY = "[unit] has it as the key, which tells whose row it is and is never released"
 _IF_NONE = (
-    "If that says that a row has no key, leave the key of such rows empty in the private file: then they are left out. As it "
-    "is, they count as one person, of whom the first rows are released."
+    "If it stands for an unknown person, leave the key of such rows empty in the private file: then they are left out. As it "
+    "is, they count as one person."
 )
-_MOST_DIFFER = 0.5
-"""Of the rows of persons behind the first, in which a date has to differ that orders them."""
 _MENTIONED = 6
 """Candidates that a draft names."""
 
@@ -451,7 +445,8 @@ class UnitAnswer:
     ----------
     key, records : the column that tells whose row it is, and how many rows of each person are released; without a key each
         row is another person.
-    first_by : the column by which a person's rows are ordered, where there is one; else they are drawn at random.
+    first_by : the number of the record by which a person's rows are ordered, where the file has one that is not released; else
+        they are drawn at random. A released value chooses no row: the release would describe the rows with such values.
     heavy : the value of the key that may stand for none (`keys.heavy_value`).
     varying : the columns in which rows of a person differ, released or not, by the share of later rows in which they do.
     without_key, later : rows of the public file that have no key, and those beyond what is released of each person.
@@ -466,25 +461,21 @@ class UnitAnswer:
     later: int = 0
 
     @property
-    def lost(self) -> str:
-        """How many rows of the public file are left out because of whose they are, a sentence."""
-        return (
-            f"Of the public file {so_many(self.later, 'row')} of persons who have more, and {so_many(self.without_key, 'row')} "
-            "without a key, are left out, whatever stands in them."
-        )
-
-    @property
     def doubt(self) -> str:
         """What the steward is asked about the key and the order of rows, in sentences; empty where nothing is doubtful."""
         said = [f"In the public file the key {self.key!r} has {self.heavy}. {_IF_NONE}"] if self.heavy else []
-        if self.varying and not self.first_by:
-            named = [f"{name!r} ({share:.0%})" for name, share in list(self.varying.items())[:_MENTIONED]]
-            more = f" and {len(self.varying) - _MENTIONED} more" if len(self.varying) > _MENTIONED else ""
+        named = [f"{name!r} ({share:.0%})" for name, share in self.varying.items() if name not in self.first_by]
+        more = f" and {len(named) - _MENTIONED} more" if len(named) > _MENTIONED else ""
+        if self.first_by:
             said.append(
-                "Which row of a person comes first? No released date says it well, so one is drawn at random. Columns in "
-                f"which rows of a person differ (in so many of the rows behind the first): {', '.join(named)}{more}. If one of "
-                "them is the order of events, say so under [unit], released or not: "
-                f"first_by = [{_text(next(iter(self.varying)))}]."
+                f"Is {self.first_by[0]!r} the order of events? Every row has its own number there, so the first event of each "
+                'person is released. first_by = "random" draws one.'
+            )
+        elif named:
+            said.append(
+                "Which row of a person is released? One is drawn at random. Columns in which later rows of a person differ: "
+                f"{', '.join(named[:_MENTIONED])}{more}. To release first events alone, name the "
+                'column that tells their order: first_by = ["COLUMN"].'
             )
         return " ".join(said)
 
@@ -515,8 +506,8 @@ class UnitAnswer:
             )
         return cls(key=key, records=int(number))
 
-    def ordered(self, file: PublicFile, dated: Sequence[str]) -> UnitAnswer:
-        """Add the column of dates that orders the rows of persons best, if one does in most of them, and what differs in them.
+    def ordered(self, file: PublicFile, unreleased: Collection[str]) -> UnitAnswer:
+        """Add the columns in which rows of a person differ, and the number of the record, where an unreleased column is one.
 
         Raises
         ------
@@ -542,9 +533,10 @@ class UnitAnswer:
             if len(pairs) > len(of_each):
                 differ[name] = (len(pairs) - len(of_each)) / behind
         varying = dict(sorted(differ.items(), key=lambda each: -each[1]))
+        records = (name for name in varying if name in unreleased and len(rows[name][0]) == len(every))
         return replace(
             self,
-            first_by=tuple(name for name in varying if name in dated and varying[name] >= _MOST_DIFFER)[:1],
+            first_by=tuple(name for name in records if all(map(str.isdecimal, rows[name][0])))[:1],
             heavy=heavy,
             varying=varying,
             without_key=int((~with_key).sum()),
@@ -569,61 +561,13 @@ def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> t
     )
 
 
-def with_drafted_order(answer: UnitAnswer | None, sources: Collection[str]) -> UnitAnswer | None:
-    """The answer without a date of which no column is released: only a released column says how its dates are written."""
-    return answer and replace(answer, first_by=tuple(name for name in answer.first_by if name in sources))
-
-
-def unit_lines(answer: UnitAnswer | None, left_out: Sequence[LeftOut]) -> list[str]:
-    """The table [unit], and what is said above it."""
+def shared_keys(left_out: Sequence[LeftOut]) -> str:
+    """Say which columns look like keys that several rows share, as a question about persons."""
     keys = sorted((each for each in left_out if each.rows_of_one > 1), key=lambda each: (-each.mean_rows, each.source))
+    if not keys:
+        return ""
     named = [f"{each.source!r} up to {each.rows_of_one} rows, {each.mean_rows:.3g} in the mean" for each in keys]
     more = f"; and {len(keys) - _MENTIONED} more" if len(keys) > _MENTIONED else ""
-    found = f"In the public file rows share the values of {'; '.join(named[:_MENTIONED])}{more}." if keys else ""
-    if heavy := "; ".join(f"{each.source!r} has {each.heavy}" for each in keys[:_MENTIONED] if each.heavy):
-        found += f" {heavy}. {_IF_NONE}"
-    if answer is None:
-        none = "No column of the public file looks like a key that several rows share. Persons may come again all the same."
-        return [
-            *_comment(
-                "HOW MANY ROWS CAN ONE PERSON HAVE? All rows of a person are protected together only as far as this table "
-                f"says. `plan`, `check` and `release` refuse to go on until it is answered. {found or none} The answers:"
-            ),
-            "# - each row is another person:",
-            "#     records_per_person = 1",
-            "# - a column tells whose row it is:",
-            f"#     key = {_text(keys[0].source)}" if len(keys) == 1 else '#     key = "COLUMN"',
-            '#     first_by = "random"',
-            "#     records_per_person = 1",
-            *_comment(
-                "One row of each person is then released, all others are left out, and all rows of a person are protected. "
-                "With records_per_person = 3 up to three rows of each are released, at three times a person's epsilon. "
-                'first_by = ["COLUMN"], a date for example, says which rows come first; first_by = "random" draws them. To '
-                "release persons with all their rows as a second table, draft with --key in place of --unit (docs/linked.md)."
-            ),
-            "[unit]",
-            'name = "record"                 # what a record is, in a word or two',
-            f"records_per_person = {_text(NOT_ANSWERED)}",
-        ]
-    if answer.key is None:
-        said = "Each row is another person, says `init --unit row`. Who stands in k rows is protected at k times the epsilon."
-        return [*_comment(f"{said} {found}"), "[unit]", "records_per_person = 1"]
-    return [
-        *_comment(
-            f"{answer.key!r} tells whose row it is, says `init --unit`. All rows of a person are protected together. "
-            f"{answer.lost} {used_rows(answer.records, answer.first_by)[1]} Numbers of rows beside a column are of all rows. "
-            f"{answer.doubt}"
-        ),
-        "[unit]",
-        f"key = {_text(answer.key)}",
-        f"first_by = {toml(list(answer.first_by) or RANDOM)}".ljust(31) + " # which rows of a person come first",
-        f"records_per_person = {answer.records}".ljust(31) + " # rows of each person that are released, at most",
-    ]
-
-
-def _comment(text: str) -> list[str]:
-    return textwrap.wrap(text, 120, initial_indent="# ", subsequent_indent="# ", break_long_words=False, break_on_hyphens=False)
-
-
-def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    heavy = "; ".join(f"{each.source!r} has {each.heavy}" for each in keys[:_MENTIONED] if each.heavy)
+    said = f" {heavy}. {_IF_NONE}" if heavy else ""
+    return f"In the public file rows share the values of {'; '.join(named[:_MENTIONED])}{more}.{said}"

@@ -17,17 +17,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthrelease.data.schema import parse_bins
-from synthrelease.errors import listing
+from synthrelease.errors import listing, so_many
 from synthrelease.generators.measurements import folded, formula_by_cells, read_terms
 from synthrelease.privacy.curves import epsilon_of
 from synthrelease.resources import templates
-from synthrelease.settings.tables import MOST_PAIRS, BudgetTable
+from synthrelease.settings.tables import MOST_PAIRS, NOT_ANSWERED, RANDOM, BudgetTable
+from synthrelease.spec.record import used_rows
 from synthrelease.spec.reference import ACCEPTANCE_NAME, CONFIGURATION_NAME
 from synthrelease.studio.drafting.bins import bin_texts
 from synthrelease.studio.drafting.column_draft import ColumnDraft, LeftOut
-from synthrelease.studio.drafting.criteria import OTHERS, AcceptanceDraft, Suggestion
+from synthrelease.studio.drafting.criteria import OTHERS, AcceptanceDraft, Suggestion, grouped_by
 from synthrelease.studio.drafting.members import MembersDraft
-from synthrelease.studio.drafting.options import WITHIN, AreasDraft, UnitAnswer, unit_lines
+from synthrelease.studio.drafting.options import WITHIN, AreasDraft, UnitAnswer, shared_keys
 from synthrelease.studio.drafting.public_file import PublicFile
 from synthrelease.studio.drafting.toml_edit import comment, formula, number_text, toml
 
@@ -104,7 +105,7 @@ def _column_remarks(column: ColumnDraft) -> dict[str, str]:
     """What stands behind some settings of a column."""
     return {
         "missing": f"{column.missing_rows} public rows",
-        "step": "own values count as multiples of it: in a coarser grid means would move",
+        "step": "own values count as multiples of it",
         "characters": "of a text in the file are its code",
         "outside_label": "of a text that is not listed",
     }
@@ -112,8 +113,8 @@ def _column_remarks(column: ColumnDraft) -> dict[str, str]:
 
 def settings_text(settings: Mapping[str, object], remarks: Mapping[str, str] | None = None) -> str:
     """The lines of a table, with remarks behind some of its settings."""
-    told = {key: f"  # {remark}" for key, remark in (remarks or {}).items() if remark}
-    return "\n".join(f"{key} = {toml(value)}{told.get(key, '')}" for key, value in settings.items())
+    comments = {key: f"  # {remark}" for key, remark in (remarks or {}).items() if remark}
+    return "\n".join(f"{key} = {toml(value)}{comments.get(key, '')}" for key, value in settings.items())
 
 
 @cache
@@ -127,17 +128,22 @@ def _templates() -> Environment:
 def _rendered(template: str, name: str, file: PublicFile, **values: object) -> str:
     """A template with its first lines: the schema, for editors with Taplo's directive, and where the draft comes from."""
     notice = comment(
-        f"DRAFT by `synthrelease init` from the PUBLIC file {file.name!r} ({file.n_rows} rows). What was read off the file is "
-        "published without any protection: if it was not public, delete this draft. Go through every line, then delete this "
+        f"DRAFT by `synthrelease init` from the PUBLIC file {file.name!r} ({file.n_rows} rows). What stands here of the "
+        "file is published without protection: if it is not public, delete this draft. Check every line, then delete this "
         "notice."
     )
-    text = _templates().get_template(template).render(name=name, notice=notice, n_rows=file.n_rows, **values)
+    text = (
+        _templates()
+        .get_template(template)
+        .render(name=name, notice=notice, file_name=repr(file.name), n_rows=file.n_rows, **values)
+    )
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
 
 
 def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns: Sequence[ColumnDraft]) -> str:
-    """acceptance/NAME.toml, with the pairs that fits lose, for the card to name."""
+    """Return acceptance/NAME.toml, with the pairs that fits lose, for the card to name."""
     whole = {column.name: column.kind == "integer" for column in columns}
+    by = {name for criterion in draft.criteria for name in grouped_by(criterion)}
     pairs = list(dict.fromkeys([*draft.lost, *(pair.columns for pair in draft.faint)]))
     return _rendered(
         "acceptance.toml",
@@ -146,9 +152,9 @@ def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns
         schema=ACCEPTANCE_NAME,
         draft=draft,
         folded=_with_folded_tables,
-        groups=[(column, bin_texts(limits, whole=whole[column])) for column, limits in draft.groups.items()],
+        groups=[(column, bin_texts(limits, whole=whole[column])) for column, limits in draft.groups.items() if column in by],
         not_drafted=_together(
-            "Not drafted", ((name, why) for name, _, why in (each.partition(": ") for each in draft.left_out))
+            "Not drafted", ((name, f"because {why}") for name, _, why in (each.partition(": ") for each in draft.left_out))
         ),
         pairs=[":".join(pair) for pair in pairs[:MOST_PAIRS]],
         lost=len(draft.lost),
@@ -293,10 +299,17 @@ def configuration_text(
     choices: Choices,
     unit: UnitAnswer | None = None,
     members: MembersDraft | None = None,
+    kept: str = "",
 ) -> str:
-    """configs/NAME.toml; `unit` None where nobody has said how rows belong to persons."""
+    """Return configs/NAME.toml.
+
+    Parameters
+    ----------
+    unit : None where nobody has said how rows belong to persons.
+    kept : what fits keep, which stands in the acceptance file.
+    """
     gaps = [column.name for column in columns if column.missing_rows and not column.keeps_missing]
-    told = f"{choices.gaps:,} of the {file.n_rows:,} rows of the public file, {choices.gaps / file.n_rows:.1%}"
+    lost = f"{choices.gaps:,} of the {file.n_rows:,} rows of the public file, {choices.gaps / file.n_rows:.1%}"
     wide = [column.name for column in (*columns, *(members.wide() if members else ()))]
     rules = sorted(choices.rules, key=lambda rule: not rule.active)
     return _rendered(
@@ -306,7 +319,7 @@ def configuration_text(
         schema=CONFIGURATION_NAME,
         choices=replace(choices, rules=tuple(rules[: sum(rule.active for rule in rules) + MOST_SUGGESTED])),
         input=_input(file, weighted=any(column.weight for column in columns)),
-        unit="\n".join(unit_lines(unit, left_out)),
+        unit=unit_text(unit, left_out),
         columns=columns,
         settings_of=lambda column, of_member=False: settings_text(
             column_settings(name, column, of_member=of_member), _column_remarks(column)
@@ -314,8 +327,9 @@ def configuration_text(
         left_out=_left_out(left_out),
         members=members,
         left_out_of_members=_left_out(members.left_out) if members else [],
-        gaps=f'Rows without {", ".join(gaps)} are left out: {told}. For a bin of their own: missing = "bin".' if gaps else "",
+        gaps=f'Rows without {", ".join(gaps)} are left out: {lost}. For a bin of their own: missing = "bin".' if gaps else "",
         example="" if choices.rules else _example_rule(columns),
+        plan=choices.plan.replace(f" {kept}", " What it keeps stands in the acceptance file.") if kept else choices.plan,
         several=[column for column in columns if column.common or column.groups or column.levels],
         within=f" {WITHIN} ",
         tables=" + ".join(choices.tables) if choices.areas else formula_by_cells(choices.tables, wide),
@@ -323,6 +337,22 @@ def configuration_text(
         test_epsilon=TEST,
         usual_rows=BudgetTable.model_fields["rows"].default,
     )
+
+
+def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut]) -> str:
+    """Return the table [unit], and what is said above it."""
+    keys = [each.source for each in left_out if each.rows_of_one > 1]
+    values = {
+        "unit": unit,
+        "keys": shared_keys(left_out),
+        "key": keys[0] if len(keys) == 1 else "",
+        "not_answered": NOT_ANSWERED,
+        "random": RANDOM,
+    }
+    if unit is not None and unit.key is not None:
+        values |= {"later": so_many(unit.later, "row"), "without_key": so_many(unit.without_key, "row")}
+        values["leaning"] = used_rows(unit.records, unit.first_by)[1]
+    return _templates().get_template("unit.toml").render(values).strip("\n")
 
 
 def _input(file: PublicFile, *, weighted: bool) -> dict[str, object]:

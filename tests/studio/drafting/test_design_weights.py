@@ -92,14 +92,14 @@ def test_a_weight_may_be_told_by_its_description(description: str, role: bool) -
 
 
 def test_a_column_that_cannot_be_loaded_is_left_out_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bounds the wrong way round stand for any mistake that a guess may make."""
+    """A step below 0 stands for any mistake that a guess may make."""
     made = columns.numbers
 
     def crooked(answers: Answers, wanted: str, taken: Collection[str], **others: bool) -> ColumnDraft | LeftOut:
         found = made(answers, wanted, taken, **others)  # type: ignore[arg-type]
         assert isinstance(found, ColumnDraft)
-        assert found.bins
-        return replace(found, bins=replace(found.bins, low=9e9)) if wanted == "odd" else found
+        assert found.facts
+        return replace(found, facts=replace(found.facts, step=-1.0)) if wanted == "odd" else found
 
     monkeypatch.setattr(columns, "numbers", crooked)
     found = drafted("odd", STAYS, tmp_path)

@@ -15,9 +15,16 @@ from synthrelease.errors import InputError
 from synthrelease.studio.drafting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, LeftOut, heavy_value, left_out_as_key
 from synthrelease.studio.drafting.draft import draft
-from synthrelease.studio.drafting.options import UnitAnswer, unit_lines
+from synthrelease.studio.drafting.options import UnitAnswer
 from synthrelease.studio.drafting.public_file import read_public_file
+from synthrelease.studio.drafting.text import unit_text
 from synthrelease.studio.rehearsal.plan_race import Promise
+
+
+def plain_text(lines: str) -> str:
+    """Lines of a comment as one sentence after the other."""
+    return " ".join(lines.replace("\n# ", " ").split())
+
 
 RANDOM = np.random.default_rng(11)
 START = RANDOM.bit_generator.state
@@ -130,8 +137,7 @@ def test_a_value_of_a_key_that_many_rows_have_may_say_that_there_is_none() -> No
     assert drafted is not None
     told = re.fullmatch(r"'0' in 300 rows, and no other value in more than ([1-9])", drafted.heavy)
     assert told is not None
-    asked = " ".join(unit_lines(None, [drafted]))
-    assert f"'patient_id' has {drafted.heavy}. If that says" in asked.replace(" # ", " ")
+    assert f"'patient_id' has {drafted.heavy}. If it stands for an unknown person" in plain_text(unit_text(None, [drafted]))
     plain = key_of(keys[:-300], "patient_id")
     assert plain is not None
     assert plain.heavy == ""
@@ -147,8 +153,8 @@ def test_the_answer_with_a_key_asks_about_such_a_value(tmp_path: Path) -> None:
     path = tmp_path / "stays.csv"
     path.write_text("patient,day\n" + "".join(f"{key},1\n" for key in [*range(1, 40), *[0] * 80, *[""] * 90]))
     answer = UnitAnswer.of("patient", ["patient", "day"]).ordered(read_public_file(path, None), [])
-    assert "the key 'patient' has '0' in 80 rows, and no other value in more than 1. If that says" in answer.doubt
-    assert answer.doubt in " ".join(unit_lines(answer, [])).replace(" # ", " ")
+    assert "the key 'patient' has '0' in 80 rows, and no other value in more than 1. If it stands for" in answer.doubt
+    assert answer.doubt in plain_text(unit_text(answer, []))
     assert UnitAnswer(key="patient").doubt == ""
 
 
@@ -166,17 +172,36 @@ def visits(path: Path, persons: int = 400) -> tuple[int, int]:
     return len(lines), blank
 
 
-def test_without_a_date_the_order_is_asked_for_and_chance_decides(tmp_path: Path) -> None:
+def test_the_order_is_asked_for_and_chance_decides(tmp_path: Path) -> None:
     """Every column in which rows of a person differ is named, also the number of the visit that a draft leaves out."""
     rows, _ = visits(tmp_path / "visits.csv")
     answer = UnitAnswer.of("patient", ["patient", "visit"]).ordered(read_public_file(tmp_path / "visits.csv", None), [])
     assert (answer.first_by, answer.later, answer.without_key) == ((), rows - 400, 0)
     assert next(iter(answer.varying.items())) == ("visit", 1.0)
     assert set(answer.varying) == {"visit", "points", "ward"}
-    assert "one is drawn at random" in answer.doubt
-    assert answer.doubt.endswith('first_by = ["visit"].')
-    dated = UnitAnswer.of("patient", ["patient"]).ordered(read_public_file(tmp_path / "visits.csv", None), ["sex", "visit"])
-    assert (dated.first_by, dated.doubt) == (("visit",), "")
+    assert "One is drawn at random" in answer.doubt
+    assert 'first_by = ["COLUMN"]' in answer.doubt
+
+
+@pytest.mark.parametrize("released", ["discharged", "visit", "amount"])
+def test_no_released_value_chooses_the_row_of_a_person(released: str, tmp_path: Path) -> None:
+    """By a date the earliest stay of each person would be released, by an amount the cheapest: both lean. Only the number of
+    the record, which is not released, may be drafted as the order, and init says how to draw at random."""
+    n = 600
+    values = {
+        "discharged": [f"2024-{1 + day // 28:02}-{1 + day % 28:02}" for day in RANDOM.integers(0, 330, n).tolist()],
+        "visit": [number % 3 + 1 for number in range(n)],
+        "amount": RANDOM.integers(100, 100_000, n).tolist(),
+    }[released]
+    persons, records = [number // 3 + 5000 for number in range(n)], RANDOM.permutation(np.arange(n) + 70_000).tolist()
+    lines = [f"{person},{record},{value}" for person, record, value in zip(persons, records, values, strict=True)]
+    (tmp_path / "stays.csv").write_text(f"patient,record,{released}\n" + "\n".join(lines) + "\n")
+    file = read_public_file(tmp_path / "stays.csv", None)
+    assert UnitAnswer.of("patient", ["patient"]).ordered(file, []).first_by == ()
+    numbered = UnitAnswer.of("patient", ["patient"]).ordered(file, ["record"])
+    assert numbered.first_by == ("record",)
+    for answer in (numbered, UnitAnswer.of("patient", ["patient"]).ordered(file, [])):
+        assert "at random" in plain_text(unit_text(answer, [])) or 'first_by = "random"' in answer.doubt
 
 
 @pytest.mark.slow

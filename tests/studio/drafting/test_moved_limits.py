@@ -11,7 +11,7 @@ import pytest
 from synthrelease.errors import SpecError
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.drafting.edits import MovedLimits, fill_numbers, limits_of, with_limits
+from synthrelease.studio.drafting.edits import MovedLimits, fill_numbers, limits_of, with_bounds, with_limits
 from synthrelease.studio.drafting.public_file import PublicFile, public_bins, read_public_file
 from tests.helpers.tiny import write_config
 
@@ -84,6 +84,15 @@ def test_closed_ends_stay_closed(spec) -> None:
     found = with_limits(spec.schema["wage"], "all", [2.5, 4], numbers={}, groups=None, public=None, policy=spec.input)
     assert found.alternatives == {"all": ["0 to 2.5", "2.5 to 4", "4 to 9.5"]}
     assert limits_of(spec.schema["face"]) == {}
+
+
+def test_bins_that_end_at_the_bounds_follow_them(spec) -> None:
+    """Else whoever widens the bounds of a draft has a file that cannot be loaded. Open bins, and ends beyond, stay."""
+    assert with_bounds(spec.schema["age"], (0, 120), {"<20": 11}).alternatives == {}
+    wider = with_bounds(spec.schema["wage"], (0, 12), {"4 to 9.5": 5.5, "2 to 4": 3.1})
+    assert wider.alternatives == {"all": ["0 to 2", "2 to 4", "4 to 12"]}
+    assert wider.numbers == {"4 to 12": 5.5, "2 to 4": 3.1}
+    assert with_bounds(spec.schema["wage"], (1, 9.2), {}).alternatives == {}
 
 
 @pytest.mark.parametrize("limits", [[], [0, 5], [20.5], [100]])

@@ -32,7 +32,7 @@ def test_every_pair_that_fits_lose_is_named_once_with_a_reason(file: PublicFile)
     assert sorted(table.pairs) == sorted({"age:ward", *(f"mark:sign {number}" for number in range(40))})
     assert table.why
     words = " ".join(text.replace("#", "").split())
-    assert "Of the first 2 a model cannot hold" in words
+    assert "For the first 2 the model has no room" in words
     assert "Of the last 39 fewer than one row in a hundred" in words  # one pair is lost among all rows, too
 
 

@@ -75,7 +75,7 @@ def test_nobody_is_weighted_by_nothing() -> None:
     """Most rows of "<1" have a weight of 0, but a weight must have a number above 0."""
     values = np.where(RANDOM.random(N) < 0.1, 0, RANDOM.integers(5, 60, N))
     facts, texts, _ = facts_of(values, weight=True)
-    assert texts[0] == "<1"
+    assert (texts[0], texts[-1]) == ("<1", "50-59")
     assert all(number > 0 for number in facts.numbers.values())
 
 
@@ -120,7 +120,7 @@ def skewed(n: int = 6000) -> pd.DataFrame:
 
 def test_the_own_values_of_a_draft_have_the_mean_of_the_file(tmp_path: Path) -> None:
     """Read as a release reads them: on the grid, which of skewed money is finer than the bounds alone would have it."""
-    frame = skewed(12_000)
+    frame = skewed(25_000)
     spec = spec_of(frame, tmp_path)
     means = [criterion for criterion in spec.criteria if isinstance(criterion, ConditionalMean)]
     assert means
@@ -137,7 +137,7 @@ def test_a_draft_says_what_its_numbers_are(tmp_path: Path) -> None:
     spec_of(skewed(), tmp_path)
     text = (tmp_path / "configs" / "x.toml").read_text(encoding="utf-8")
     comment = " ".join(text.replace("#", "").split())
-    assert "Nothing here may be learned from the private file" in comment
+    assert "learn none from the private file" in comment
     assert tomllib.loads(text)["columns"]["fee"]["numbers"]
 
 
@@ -171,9 +171,9 @@ def test_a_line_of_own_values_is_kept_unless_its_limit_is_far_wider(
 def test_a_line_on_bins_is_drafted_where_own_values_have_no_near_limit(tmp_path: Path) -> None:
     """The last bins have most of the spread of both columns, and few rows: much noise, and lines that bins hide."""
     random = np.random.default_rng(8)
-    x = np.round(random.lognormal(4, 1, 3000))
-    smoker = random.random(3000) < 1 / (1 + np.exp(-2 * (np.log(x) - 4)))
-    z = np.round(x * random.lognormal(0, 0.5, 3000))
+    x = np.round(random.lognormal(4, 1, n := 5_000))
+    smoker = random.random(n) < 1 / (1 + np.exp(-2 * (np.log(x) - 4)))
+    z = np.round(x * random.lognormal(0, 0.5, n))
     spec = spec_of(pd.DataFrame({"x": x, "smoker": np.where(smoker, "yes", "no"), "z": z}), tmp_path)
     lines = [criterion for criterion in spec.criteria if isinstance(criterion, RegressionOneStep)]
     assert [line.values for line in lines] == ["own target"]
