@@ -1097,8 +1097,8 @@ _LEAVES = 3
 def with_rows_that_tell(drafting: Drafting) -> Drafting:
     """Return a draft whose rows of persons tell more about all rows of the public file than independent columns, without noise.
 
-    Where the first rows by the number of the record do not, rows of each person are drawn at random; where these do not, columns are left out in
-    which they lean most.
+    Where the first rows by the number of the record do not, rows of each person are drawn at random; where these do not, the
+    columns are left out in which they lean most.
 
     Raises
     ------
