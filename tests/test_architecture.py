@@ -546,6 +546,7 @@ def test_generic_code_knows_no_dataset() -> None:
     assert found == {
         ("bundle/sheets.py", "birth"),  # the shipped release of which a reviewer knows how long the audit takes
         ("studio/drafting/columns.py", "birth"),  # in names of columns, to tell weights of bodies from survey weights
+        ("studio/drafting/columns.py", "occupation"),  # in names of columns, to tell codes
     }
 
 
