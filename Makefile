@@ -18,7 +18,7 @@ TO ?= wheelhouse
 INTO ?= dist
 RUNS ?= 3000
 
-.PHONY: demo quick criterion test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations report rooms clean
+.PHONY: demo quick criterion generator test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations report rooms clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -36,6 +36,11 @@ KINDS := $(addprefix tests/criteria/test_,sensitivity.py joint.py measured_bound
 criterion: $(QUICK)
 	@test -n "$(NAME)" || { echo "usage: make criterion NAME=faithfulness"; exit 2; }
 	$(BIN)/pytest -k "$(NAME)" tests/test_contracts.py $(KINDS) $(wildcard tests/criteria/test_$(NAME).py)
+
+# The tests of one generator: its contract, and its noise with three faults planted: make generator NAME=marginals
+generator: $(QUICK)
+	@test -n "$(NAME)" || { echo "usage: make generator NAME=marginals"; exit 2; }
+	$(BIN)/pytest -k "$(NAME)" tests/test_contracts.py tests/generators/test_noise_of_every_family.py $(wildcard tests/generators/test_$(NAME).py)
 
 test: $(TEST)
 	$(BIN)/ruff check .

@@ -413,7 +413,7 @@ def loss_cases(more: Fraction = Fraction(1)) -> Iterator[LossCase]:
         yield from _libraries(more)
 
 
-def _case(
+def case_of_fit(
     generator: Generator,
     highs: Mapping[str, int],
     left: Table,
@@ -472,22 +472,22 @@ def _with(cells: Sequence[int], record: int) -> Table:
 def _tables(more: Fraction) -> Iterator[LossCase]:
     sums = "2 a[0..1]:b[0..1] + 5 {b[-1..0.5] + c[0..1]}"
     marginals = Marginals(tables="all 2-way + 2 a", sums=sums)
-    yield _case(marginals, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="tables and sums")
+    yield case_of_fit(marginals, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="tables and sums")
     apart = Marginals(tables="all 2-way + 2 a", sums=sums, rare_bins="a[1 0]")
-    yield _case(apart, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="a bin counted apart")
+    yield case_of_fit(apart, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="a bin counted apart")
     squares = GaussianMarginals(tables="all 2-way + 2 a")
-    yield _case(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="zero-concentrated")
+    yield case_of_fit(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="zero-concentrated")
     apart_squares = GaussianMarginals(tables="all 2-way + 2 a", rare_bins="a[1 0]")
-    yield _case(apart_squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="a bin counted apart")
+    yield case_of_fit(apart_squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="a bin counted apart")
     whole = gaussian(GENERATION, RHO, "")
-    yield _case(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="Gaussian", charge=whole)
+    yield case_of_fit(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="Gaussian", charge=whole)
     levels, wanted = "b:c + a:b + 2 a:c", "0.1 > 0.3"
     pure, other = NestedPure(areas="a", tables=levels, wanted=wanted), Nested(areas="a", tables=levels, wanted=wanted)
     for generator, name in ((pure, "areas"), (other, "areas, zero-concentrated")):
-        yield _case(generator, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name=name)
+        yield case_of_fit(generator, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name=name)
     structure = PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(3, 10))
     left, right = _with(_STRUCTURE, _FIRST), _with(_STRUCTURE, _MIDDLE)
-    yield _case(structure, _THREE, left, right, more, name="0.3 of it for the structure")
+    yield case_of_fit(structure, _THREE, left, right, more, name="0.3 of it for the structure")
     yield adaptive_case(AdaptivePure(), more)
     yield adaptive_case(Adaptive(), more, name="zero-concentrated")
     yield adaptive_case(Adaptive(), more, name="Gaussian", charge=gaussian(GENERATION, RHO, ""))
@@ -498,7 +498,7 @@ def adaptive_case(
 ) -> LossCase:
     """An adaptive fit of three columns of three bins, none of which is so rare that it is merged."""
     left, right = _with(_ADAPTIVE, _FIRST), _with(_ADAPTIVE, _MIDDLE)
-    return _case(generator, _THREE, left, right, more, name=name, charge=charge)
+    return case_of_fit(generator, _THREE, left, right, more, name=name, charge=charge)
 
 
 # --- Counting queries
@@ -517,9 +517,9 @@ def _counting_queries(more: Fraction) -> Iterator[LossCase]:
     columns, first, others = {f"c{i}": 1 for i in range(8)}, 0b1000_0000, 0b0111_1111
     mwem = MWEM(queries=16, iterations=4, inner_updates=1, marginal=1)
     rows = (first | others,) * 900 + (others,) * 99
-    yield _case(mwem, columns, (*rows, first), (*rows, others), more, name=REPLACING)
+    yield case_of_fit(mwem, columns, (*rows, first), (*rows, others), more, name=REPLACING)
     pep = PEP(queries=16, iterations=8, inner_updates=8, marginal=1)
-    yield _case(pep, columns, (0, 0b1111_0000), (0, 0b0000_1111), more, name=REPLACING)
+    yield case_of_fit(pep, columns, (0, 0b1111_0000), (0, 0b0000_1111), more, name=REPLACING)
 
 
 # --- Networks
@@ -534,10 +534,10 @@ def _networks(more: Fraction) -> Iterator[LossCase]:
     That record is the only one of its table, so which of the teachers has it, which nobody learns, makes no difference.
     """
     for network in (DPGAN(**_SMALL), DPCTGAN(**_SMALL)):
-        whole = _case(network, _COLUMNS, (0,), (2**8 - 1,), more, name="a critic that begins with steep weights")
+        whole = case_of_fit(network, _COLUMNS, (0,), (2**8 - 1,), more, name="a critic that begins with steep weights")
         yield replace(whole, mechanism=partial(_steep, import_module(type(network).__module__), whole.mechanism))
     teachers = PATECTGAN(**{**_SMALL, "steps": 3}, labels=20, teachers=2)
-    yield _case(teachers, {"a": 1}, (0,), (1,), more, name=REPLACING)
+    yield case_of_fit(teachers, {"a": 1}, (0,), (1,), more, name=REPLACING)
 
 
 class _SteepGame(Game):
