@@ -38,19 +38,15 @@ from synthrelease.studio.audit.losses import LossFinding, audit_losses, faulty_l
 from synthrelease.studio.audit.model_sensitivity import enumerate_models
 from synthrelease.studio.audit.noise_cases import (
     SENSITIVITY,
-    asked_case,
     biased_case,
     choice_case,
     choice_cases,
     even_draws,
     figure_case,
-    fit_case,
     gaussian_case,
     laplace_case,
     laplace_vectors,
     low_bits_case,
-    measured_case,
-    model_cases,
     noise_cases,
     vector_cases,
 )
@@ -96,8 +92,6 @@ from synthrelease.studio.audit.selection_law import LawCheck, check_laws
 # known from other programs.
 
 SCALE_ERROR = Fraction(1, 10)
-FAULTY_MEASURED = 8_000
-"""Draws after which twice the budget of a table shows: 3,000 showed 1.2 of 1, or 1.02, and once nothing."""
 
 
 def faulty_cases() -> Iterator[Case]:
@@ -122,12 +116,7 @@ def faulty_cases() -> Iterator[Case]:
     ):
         yield scoring_case(name, Fraction(1), spent=Fraction(2))
     yield expanded_case(Fraction(1))
-    yield fit_case("degree 1", "a lone record moves", Fraction(1), spent=Fraction(30))
-    yield asked_case("a lone record moves", Fraction(1), spent=Fraction(40))
     yield gaussian_case("one count, by 50", 2, spent=Fraction(11, 5))
-    for tables, sums in (("a:b + 2 b", None), ("a", "2 a[0..1]:b[0..1]")):
-        measured = measured_case(tables, "a lone record moves", Fraction(1), spent=Fraction(2), sums=sums)
-        yield replace(measured, draws=FAULTY_MEASURED)
     yield _published_rounds()
     yield chosen_law_case()
     yield first_to_finish_case()
@@ -305,7 +294,6 @@ def all_cases() -> list[Case]:
             noise_cases(),
             vector_cases(),
             choice_cases(),
-            model_cases(),
             criterion_cases(),
             selection_cases(),
             parallel_cases(),

@@ -49,14 +49,11 @@ def test_the_catalogue_is_what_the_documents_say() -> None:
     assert len(honest()) >= 300
     assert families["whole release"] >= 20
     assert {f"criterion {kind}" for kind in CRITERIA} <= set(families)
-    assert families["MWEM"] == 6
-    assert families["PrivBayes fit"] >= 10
-    assert families["noisy marginals"] >= 10
     assert families["joint test"] >= 9
     assert families["rounded Gaussian"] == 7
     assert families["discrete Laplace, by length"] == 15
     for family in ("discrete Laplace", "released figure", "permute and flip", "exponential mechanism", "stop coin", "selection",
-                   "functional mechanism", "selection, rounds side by side", "low bits of a figure"):  # fmt: skip
+                   "selection, rounds side by side", "low bits of a figure"):  # fmt: skip
         assert families[family]
     assert len({case.claim for case in honest()}) > 10
 
@@ -112,7 +109,6 @@ FAST = (
     "probability 1/3, against an independent source",
     "permute and flip: two candidates, far apart, epsilon 2",
     "exponential: one rises, three fall, epsilon 2",
-    "opposite corners, 2 x 3, a prior, epsilon 1",
     "absolute, 2 x 3, all tables, epsilon 1",
     "mean of a by b, 2 x 3, epsilon 1",
     "faithfulness, a exact, b near, 2 x 3, epsilon 4",
@@ -122,7 +118,6 @@ FAST = (
     "a rare output beside one that changes the other way, stop probability 1/50",
 )
 SLOW = (
-    "degree 1, a lone record moves, epsilon 1",
     "coefficients, fit once, 2 x 3, epsilon 1",
     "release: marginals, a record turns",
     "release: a line fitted once",
@@ -144,7 +139,6 @@ FOUND_FAST = (
     ("exponential: factor 2 forgotten, epsilon 2", 4_000),
     ("absolute, 2 x 3, all tables, more spent, epsilon 1", 1_200),
     ("rows repeated by their weight, epsilon 1", 700),
-    ("degree 1, a lone record moves, more spent, epsilon 1", 180),
     ("the number of rounds is published", 8_000),
     ("a record of another number, charged to one piece", 1_500),
     ("release: faithfulness, a record turns, run with generation noise of a fiftieth", 200),
