@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -213,10 +214,7 @@ class Ledger:
             number of rows on another domain, or there is no such piece: nothing was charged.
         LedgerError : when the ledger cannot be relied on, or the charge not be confirmed; in doubt it counts as spent.
         """
-        with connected(self.path, writable=True) as database:
-            database.execute("BEGIN IMMEDIATE")
-            before = self._accepted(read_entries(self.path, database), read_head(self.path))
-            return self._written(database, self._charged(before, charge, what, run))
+        return self._written(lambda before: self._charged(before, charge, what, run))
 
     def check(self, charge: Charge, what: str, run: ChargedRun = ALL_ROWS) -> None:
         """Whether `reserve` would take this charge now. Raises as it does; charges nothing."""
@@ -254,14 +252,13 @@ class Ledger:
         BudgetError : when it is split already: nothing was written.
         LedgerError : when the ledger cannot be relied on, or the entry not be confirmed.
         """
-        with connected(self.path, writable=True) as database:
-            database.execute("BEGIN IMMEDIATE")
-            before = self._accepted(read_entries(self.path, database), read_head(self.path))
+
+        def noted(before: Statement) -> Statement:
             check_unsplit(self.path, before)
             what = f"split of the register into {split.pieces} pieces"
-            notes = Notes(split=split)
-            after = before.with_charge(started=_now(), what=what, epsilon=Fraction(0), delta=Fraction(0), notes=notes)
-            return self._written(database, after)
+            return before.with_charge(started=_now(), what=what, notes=Notes(split=split))
+
+        return self._written(noted)
 
     def plan_years(self, horizon: Horizon) -> Statement:
         """Note a plan over years, once and for ever, before the first of them. Costs nothing.
@@ -271,21 +268,23 @@ class Ledger:
         BudgetError : when there is a plan or any other entry, or a limit is below what is promised: nothing was written.
         LedgerError : when the ledger cannot be relied on, or the entry not be confirmed.
         """
-        with connected(self.path, writable=True) as database:
-            database.execute("BEGIN IMMEDIATE")
-            before = self._accepted(read_entries(self.path, database), read_head(self.path))
+
+        def noted(before: Statement) -> Statement:
             check_plan(self.path, before, horizon)
             what = f"plan over the years {horizon.years[0]} to {horizon.years[-1]}"
-            notes = Notes(horizon=horizon)
-            after = before.with_charge(started=_now(), what=what, epsilon=Fraction(0), delta=Fraction(0), notes=notes)
-            return self._written(database, after)
+            return before.with_charge(started=_now(), what=what, notes=Notes(horizon=horizon))
 
-    def _written(self, database: sqlite3.Connection, after: Statement) -> Statement:
-        """The statement, when its last entry is on the disk."""
-        row = summed(after).entries[-1].row()
-        database.execute(f"INSERT INTO charges VALUES ({', '.join('?' * len(row))})", row)
-        database.execute("COMMIT")
-        self._confirm(database, len(after.entries))
+        return self._written(noted)
+
+    def _written(self, with_entry: Callable[[Statement], Statement]) -> Statement:
+        """Add an entry to the ledger as it is now, in one transaction, and return it when the entry is on the disk."""
+        with connected(self.path, writable=True) as database:
+            database.execute("BEGIN IMMEDIATE")
+            after = with_entry(self._accepted(read_entries(self.path, database), read_head(self.path)))
+            row = summed(after).entries[-1].row()
+            database.execute(f"INSERT INTO charges VALUES ({', '.join('?' * len(row))})", row)
+            database.execute("COMMIT")
+            self._confirm(database, len(after.entries))
         return after
 
     def _confirm(self, database: sqlite3.Connection, number: int) -> None:

@@ -18,16 +18,20 @@ import sqlite3
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
+from typing import Any, TypeVar
 
 from synthrelease.errors import BudgetError, OutputError, so_many
 from synthrelease.privacy.charges import decimal_text, exact
 from synthrelease.privacy.plan import MOST_YEARS, Horizon, Loss, over_years
 from synthrelease.privacy.subsets import MOST_PIECES, Spent, Split
+
+Value = TypeVar("Value")
 
 # Exact rationals as the texts of a ledger: "numerator/denominator" in lowest terms.
 
@@ -99,6 +103,11 @@ NONE = Notes()
 """What most entries note."""
 
 
+def _only(values: Iterable[Value | None]) -> Value | None:
+    """Return the first value that is there; None where there is none."""
+    return next((value for value in values if value is not None), None)
+
+
 def notes_of(text: object, before: Sequence[Notes]) -> Notes:
     """The notes of a stored text.
 
@@ -110,8 +119,7 @@ def notes_of(text: object, before: Sequence[Notes]) -> Notes:
     ------
     ValueError : for a text that is none, a second split or plan, and a piece or a year that there is not.
     """
-    split = next((notes.split for notes in before if notes.split is not None), None)
-    horizon = next((notes.horizon for notes in before if notes.horizon is not None), None)
+    split, horizon = _only(notes.split for notes in before), _only(notes.horizon for notes in before)
     found = _read(text) if isinstance(text, str) else None
     if found is None or found.text != text:
         raise ValueError("expected a piece, a split, a year or a plan, or nothing")
@@ -125,7 +133,8 @@ def notes_of(text: object, before: Sequence[Notes]) -> Notes:
 
 def _read(text: str) -> Notes | None:
     if match := _SPLIT.fullmatch(text):
-        return Notes(split=Split(pieces=int(match[1]), key=match[2], register=match[3])) if _many(match[1]) else None
+        split = Split(pieces=int(match[1]), key=match[2], register=match[3])
+        return Notes(split=split) if 2 <= split.pieces <= MOST_PIECES else None
     if match := _HORIZON.fullmatch(text):
         epsilons = tuple(from_text(each) for each in match[2].split(","))
         plan = Horizon(
@@ -143,10 +152,6 @@ def _read(text: str) -> Notes | None:
     if _PIECE.fullmatch(text):
         return Notes(piece=int(text))
     return None if text else Notes()
-
-
-def _many(pieces: str) -> bool:
-    return 2 <= int(pieces) <= MOST_PIECES
 
 
 # The entries of a ledger as values, with their sums and their chain of hashes. `privacy.ledger_file` keeps them in files.
@@ -180,43 +185,27 @@ class Head:
 class Entry:
     """One charge: when its run started (UTC), what for, and what it cost. `hash` covers it and all before it.
 
-    `domain` is the digest of the public domain of a release that publishes its number of rows exactly, else None.
+    `previous` is the hash of the entry before it. `domain` is the digest of the public domain of a release that publishes its
+    number of rows exactly, else None.
     """
 
+    previous: str
     number: int
     started: str
     what: str
-    epsilon: Fraction
-    delta: Fraction
-    hash: str
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
     domain: str | None = None
     notes: Notes = NONE
 
-    @classmethod
-    def after(
-        cls,
-        head: Head,
-        *,
-        started: str,
-        what: str,
-        epsilon: Fraction,
-        delta: Fraction,
-        domain: str | None = None,
-        notes: Notes = NONE,
-    ) -> Entry:
-        """The entry that follows the one whose head this is."""
-        number = head.number + 1
-        digest = _digest([head.hash, number, started, what, to_text(epsilon), to_text(delta), domain or "", notes.text])
-        return cls(
-            number=number,
-            started=started,
-            what=what,
-            epsilon=epsilon,
-            delta=delta,
-            hash=digest,
-            domain=domain,
-            notes=notes,
-        )
+    @property
+    def _fields(self) -> list[int | str]:
+        amounts = to_text(self.epsilon), to_text(self.delta)
+        return [self.number, self.started, self.what, *amounts, self.domain or "", self.notes.text]
+
+    @cached_property
+    def hash(self) -> str:
+        return _digest([self.previous, *self._fields])
 
     @property
     def head(self) -> Head:
@@ -225,8 +214,7 @@ class Entry:
 
     def row(self) -> Row:
         """The entry as it is stored."""
-        noted = (self.domain or "", self.notes.text)
-        return self.number, self.started, self.what, to_text(self.epsilon), to_text(self.delta), *noted, self.hash
+        return (*self._fields, self.hash)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,17 +267,17 @@ class Statement:
     @property
     def horizon(self) -> Horizon | None:
         """The plan over years; None where there is none."""
-        return next((entry.notes.horizon for entry in self.entries if entry.notes.horizon is not None), None)
+        return _only(entry.notes.horizon for entry in self.entries)
 
     @property
     def split(self) -> Split | None:
         """How the register is split; None where it is not."""
-        return next((entry.notes.split for entry in self.entries if entry.notes.split is not None), None)
+        return _only(entry.notes.split for entry in self.entries)
 
     @property
     def domain(self) -> str | None:
         """The domain on which releases published their number of rows exactly; None where none did."""
-        return next((entry.domain for entry in self.entries if entry.domain is not None), None)
+        return _only(entry.domain for entry in self.entries)
 
     @property
     def head(self) -> Head:
@@ -305,18 +293,9 @@ class Statement:
         hashes = (self._hash(number) for number in range(len(self.entries) + 1))
         return _BEGINNING.fullmatch(beginning) is not None and any(found.startswith(beginning) for found in hashes)
 
-    def with_charge(
-        self,
-        *,
-        started: str,
-        what: str,
-        epsilon: Fraction,
-        delta: Fraction,
-        domain: str | None = None,
-        notes: Notes = NONE,
-    ) -> Statement:
-        """The ledger with one more entry at its end."""
-        entry = Entry.after(self.head, started=started, what=what, epsilon=epsilon, delta=delta, domain=domain, notes=notes)
+    def with_charge(self, **facts: Any) -> Statement:
+        """The ledger with one more entry at its end: the facts of an `Entry` without its place."""
+        entry = Entry(previous=self.head.hash, number=len(self.entries) + 1, **facts)
         return replace(self, entries=(*self.entries, entry))
 
     def logbook_line(self) -> str:
@@ -668,36 +647,35 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
     if sound != ["ok"] or len(accounts) != 1:
         raise refusal(path, "the tables of a ledger", "damaged ones", restore(path))
     dataset, epsilon_limit, delta_limit = accounts[0]
-    entries: list[Entry] = []
     fixed: list[Notes] = []
     number = 0
     try:
-        account = Statement(
+        found = Statement(
             dataset=line("name", dataset, 100),
             epsilon_limit=from_text(epsilon_limit),
             delta_limit=from_text(delta_limit),
             format=version,
         )
-        head = account.head
+        entries, previous = list[Entry](), found.head.hash
         for row in database.execute("SELECT * FROM charges ORDER BY number"):
             number += 1
-            entries.append(
-                Entry.after(
-                    head,
-                    started=line("time", row[1], 40),
-                    what=line("purpose", row[2], 200),
-                    epsilon=from_text(row[3]),
-                    delta=from_text(row[4]),
-                    domain=domain_of(row[5]),
-                    notes=notes_of(row[6], fixed),
-                )
+            entry = Entry(
+                previous=previous,
+                number=number,
+                started=line("time", row[1], 40),
+                what=line("purpose", row[2], 200),
+                epsilon=from_text(row[3]),
+                delta=from_text(row[4]),
+                domain=domain_of(row[5]),
+                notes=notes_of(row[6], fixed),
             )
-            head = entries[-1].head
-            if entries[-1].notes.once:
-                fixed.append(entries[-1].notes)
-            if row != entries[-1].row():
+            if entry.notes.once:
+                fixed.append(entry.notes)
+            if row != entry.row():
                 raise ValueError
-        return summed(replace(account, entries=tuple(entries)))
+            entries.append(entry)
+            previous = entry.hash
+        return summed(replace(found, entries=tuple(entries)))
     except (ValueError, TypeError, AttributeError, BudgetError):
         where = f"charge {number}" if number else "the account"
         raise refusal(path, "rows that agree with their hashes", f"{where} changed or damaged", restore(path)) from None

@@ -141,9 +141,9 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: a hash does not cover the one before it",
         breaks="an earlier charge can be rewritten alone",
-        place="privacy.ledger_file:Entry.after",
-        old='[head.hash, number, started, what, to_text(epsilon), to_text(delta), domain or "", notes.text]',
-        new='[number, started, what, to_text(epsilon), to_text(delta), domain or "", notes.text]',
+        place="privacy.ledger_file:Entry.hash",
+        old="[self.previous, *self._fields]",
+        new="[*self._fields]",
         tests=(f"{TESTS}::test_a_row_that_was_changed_together_with_its_own_hash_is_refused_because_of_the_next",),
     ),
     Mutation(
@@ -199,12 +199,12 @@ OF_THE_LEDGER = (
         breaks="a forged ledger writes on the terminal what it likes",
         place="privacy.ledger_file:read_entries",
         old=(
-            'Entry.after(head, started=line("time", row[1], 40), what=line("purpose", row[2], 200), epsilon=from_text(row[3]), '
-            "delta=from_text(row[4]), domain=domain_of(row[5]), notes=notes_of(row[6], fixed))"
+            'Entry(previous=previous, number=number, started=line("time", row[1], 40), what=line("purpose", row[2], 200), '
+            "epsilon=from_text(row[3]), delta=from_text(row[4]), domain=domain_of(row[5]), notes=notes_of(row[6], fixed))"
         ),
         new=(
-            "Entry.after(head, started=row[1], what=row[2], epsilon=from_text(row[3]), "
-            "delta=from_text(row[4]), domain=domain_of(row[5]), notes=notes_of(row[6], fixed))"
+            "Entry(previous=previous, number=number, started=row[1], what=row[2], "
+            "epsilon=from_text(row[3]), delta=from_text(row[4]), domain=domain_of(row[5]), notes=notes_of(row[6], fixed))"
         ),
         tests=(f"{TESTS}::test_texts_that_only_a_forger_writes_are_refused_although_the_hashes_are_right",),
     ),

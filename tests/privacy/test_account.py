@@ -746,7 +746,8 @@ def coins_with_right_hashes(database: sqlite3.Connection) -> Head:
     """The hashes of all rows made anew, one after the other."""
     head = Statement(dataset="coins", epsilon_limit=Fraction(10), delta_limit=Fraction(0)).head
     for _, started, what, epsilon, delta, *_ in database.execute("SELECT * FROM charges ORDER BY number").fetchall():
-        entry = Entry.after(head, started=started, what=what, epsilon=from_text(epsilon), delta=from_text(delta))
+        amounts = {"epsilon": from_text(epsilon), "delta": from_text(delta)}
+        entry = Entry(previous=head.hash, number=head.number + 1, started=started, what=what, **amounts)
         database.execute("UPDATE charges SET hash = ? WHERE number = ?", (entry.hash, entry.number))
         head = entry.head
     return head

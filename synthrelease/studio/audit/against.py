@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 
 from synthrelease.errors import InputError
 from synthrelease.privacy.noise import SystemEntropy, choose
 from synthrelease.resources import library as loaded
+from synthrelease.studio.audit.losses import log_shares
 
 LEVEL = 1e-6
 """Of each test: a library that follows a law is said to differ once in a million tests."""
@@ -175,30 +175,8 @@ def _choice(
     """Chosen places among candidates whose scores move by at most 1, and their law."""
     ours = np.array([choose(scores, sensitivity=1, epsilon=epsilon, mechanism=kind) for _ in range(draws)])
     theirs = other.choice(kind, float(epsilon), scores, draws)
-    weights = np.exp(float(epsilon) / 2 * (np.array(scores, dtype=float) - max(scores)))
-    law = weights / weights.sum() if kind == "exponential" else np.array(permute_and_flip_law(tuple(weights.tolist())))
-    return ours, theirs, law
-
-
-def permute_and_flip_law(heads: tuple[float, ...]) -> list[float]:
-    """The law of who is chosen: candidates are asked in a random order, and the first whose coin shows heads is taken.
-
-    Parameters
-    ----------
-    heads : probability of heads of each, 1 for the best.
-    """
-
-    @cache
-    def chosen(left: tuple[int, ...]) -> tuple[float, ...]:
-        law = np.zeros(len(heads))
-        for one in left:
-            law[one] += heads[one] / len(left)
-            if heads[one] < 1:
-                rest = chosen(tuple(other for other in left if other != one))
-                law += (1 - heads[one]) / len(left) * np.array(rest)
-        return tuple(law.tolist())
-
-    return list(chosen(tuple(range(len(heads)))))
+    law = np.exp(log_shares([max(scores) - score for score in scores], epsilon / 2, kind))
+    return ours, theirs, law / law.sum()  # within rounding, a law all the same
 
 
 def p_value(drawn: np.ndarray, law: np.ndarray) -> float:

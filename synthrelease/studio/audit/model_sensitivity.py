@@ -19,7 +19,6 @@ from synthrelease.generators.clique_tables import CompetingTable
 from synthrelease.generators.marginals import Marginals
 from synthrelease.generators.measured_noise import TABLE_CHANGE
 from synthrelease.generators.privbayes_mechanism import _measure, dependence_score, score_sensitivity
-from synthrelease.privacy.charges import Charge
 from synthrelease.studio.audit.cases import FROM_0, Coding, World, pair_numbers, resized_pairs
 from synthrelease.studio.audit.enumeration import Enumeration, Recording, neighbour_pairs
 from synthrelease.studio.audit.sweep import CODINGS
@@ -34,8 +33,16 @@ PRIOR = Prior(
 """A guess that is wrong enough to matter."""
 
 
-_WHOLE = 6 * STEPS
-"""A multiple of every scale of noise where bins are counted apart, so that losses are whole numbers of it."""
+_WHOLE = 24 * STEPS
+"""A multiple of every scale of noise, so that losses are whole numbers of it."""
+_MEASURED = (
+    ("a:b", None, None),
+    ("a + 2 b", None, None),
+    ("2 a:b + b", None, None),
+    ("a", "2 b[-1..4] + a[0..1]", None),
+    *(("a:b + 2 b", "a[0..3]:b[-2..1] + 2 b[0 0 1]", bins) for bins in ("b[0 1 0]", "b[1 0 0]", "b[0 1 0] + b[0 0 1]")),
+)
+"""Tables, sums, and the bins of b that are counted apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,19 +100,11 @@ def _models() -> Iterator[MeasuredModel]:
         for network in _networks(len(highs)):
             yield MeasuredModel.of(f"PrivBayes: joint tables {network}", highs, _tables(world, network), tight=True)
     for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
-        world = World(highs)
-        for formula in ("a:b", "a + 2 b", "a:b + 3 b"):
-            for table in range(len(formula.split("+"))):
-                found = _marginal(world, formula, table)
-                yield MeasuredModel.of(f"marginals: table {table + 1} of {formula}", highs, found, tight=True)
-        for sums in ("a[0..3]:b[-2..1]", "2 b[-1..4] + a[0..1]"):
-            for place in range(len(sums.split("+"))):
-                found = _sum(world, sums, place)
-                yield MeasuredModel.of(f"marginals: sum {place + 1} of {sums}", highs, found, tight=True)
-        for apart in ("b[0 1 0]", "b[1 0 0]", "b[0 1 0] + b[0 0 1]"):
-            if highs["b"] == 2:
-                found = _apart(world, "a:b + 2 b", "a[0..3]:b[-2..1] + 2 b[0 0 1]", apart)
-                yield MeasuredModel.of(f"marginals: all of it, {apart} apart", highs, found, tight=True)
+        for tables, sums, apart in _MEASURED:
+            if apart is None or highs["b"] == 2:
+                generator = Marginals(tables=tables, sums=sums, rare_bins=apart)
+                name = f"marginals: {tables}{f', sums {sums}' if sums else ''}{f', {apart} apart' if apart else ''}"
+                yield MeasuredModel.of(name, highs, _answers(World(highs), generator), tight=True)
     for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
         world = World(highs)
         for columns in ((0,), (1,), (0, 1)):
@@ -197,55 +196,17 @@ def _tables(world: World, network: list[tuple[tuple[int, ...], int]]) -> Callabl
     return of
 
 
-def _measured(world: World, generator: Marginals, charge: Charge, codes: tuple[int, ...]) -> Recording:
-    """What a generator adds noise to."""
-    recorder = Recording()
-    generator.measure(world.private(codes, [charge], recorder), charge)
-    return recorder
-
-
-def _marginal(world: World, formula: str, table: int) -> Callable[[int], Measured]:
-    """One measured table of a formula: what gets noise of scale 2 / epsilon, the table's epsilon being its share of 1."""
-    generator = Marginals(tables=formula)
-    shares = list(generator.shares(world.layout).values())
+def _answers(world: World, generator: Marginals) -> Callable[[int], Measured]:
+    """All noisy tables and sums at epsilon 1, each over the scale of its noise: the l1 change is the loss of all together."""
     charge = generator.charge(Fraction(1))
 
     def values(codes: tuple[int, ...]) -> np.ndarray:
-        recorder = _measured(world, generator, charge, codes)
-        paid = [Fraction(scale) >= 2 / share for scale, share in zip(recorder.scales, shares, strict=True)]
-        if sum(shares) != charge.epsilon or not all(paid):
-            raise ValueError("expected noise for two counts in each table, at epsilons that add up")
-        return recorder.values[table]
-
-    return lambda n: Measured(values=values, sensitivity=2)
-
-
-def _sum(world: World, sums: str, place: int) -> Callable[[int], Measured]:
-    """One measured sum: what gets noise of scale STEPS / epsilon, its scores being from 0 to STEPS."""
-    generator = Marginals(tables="a", sums=sums)
-    shares, charge = generator.sum_shares(world.layout), generator.charge(Fraction(1))
-
-    def values(codes: tuple[int, ...]) -> np.ndarray:
-        recorder = _measured(world, generator, charge, codes)
-        paid = [Fraction(scale) >= STEPS / share for scale, share in zip(recorder.scales[1:], shares, strict=True)]
-        if sum(shares) + sum(generator.shares(world.layout).values()) != charge.epsilon or not all(paid):
-            raise ValueError("expected noise for all steps of the scores, at epsilons that add up")
-        return recorder.values[1 + place]
-
-    return lambda n: Measured(values=values, sensitivity=STEPS)
-
-
-def _apart(world: World, tables: str, sums: str, apart: str) -> Callable[[int], Measured]:
-    """All answers at epsilon 1, each over the scale of its noise: the l1 change is the loss of all together."""
-    generator = Marginals(tables=tables, sums=sums, rare_bins=apart)
-    charge = generator.charge(Fraction(1))
-
-    def values(codes: tuple[int, ...]) -> np.ndarray:
-        recorder = _measured(world, generator, charge, codes)
+        recorder = Recording()
+        generator.measure(world.private(codes, [charge], recorder), charge)
         if any(_WHOLE % scale for scale in recorder.scales):
             raise ValueError("expected scales of noise that divide all losses")
         return np.concatenate(
-            [each * int(_WHOLE / scale) for each, scale in zip(recorder.values, recorder.scales, strict=True)]
+            [answer * int(_WHOLE / scale) for answer, scale in zip(recorder.values, recorder.scales, strict=True)]
         )
 
     return lambda n: Measured(values=values, sensitivity=_WHOLE)

@@ -49,24 +49,15 @@ def law(scale: int) -> np.ndarray:
     drawn again where that makes -0 of it.
     """
     size = np.arange(_REACH * scale + 1)
-    weights = _heads(scale)[size % scale] * np.exp(-(size // scale))
+    taken = np.array([heads(rest, scale) for rest in range(scale)])
+    weights = taken[size % scale] * np.exp(-(size // scale))
     both = np.concatenate([weights[:0:-1], weights])
     return both / both.sum()
 
 
 def drawn(size: int, scale: int, generator: np.random.Generator) -> np.ndarray:
     """(size,) int64 independent draws from this law. Not private: from a generator of doubles."""
-    rest = generator.choice(scale, size, p=_heads(scale) / _heads(scale).sum())
-    found = (rest + scale * (generator.geometric(-math.expm1(-1), size) - 1)) * (1 - 2 * generator.integers(0, 2, size))
-    again = np.flatnonzero((found == 0) & (generator.integers(0, 2, size) == 0))  # half of the zeros are -0
-    if len(again):
-        found[again] = drawn(len(again), scale, generator)
-    return found
-
-
-@lru_cache
-def _heads(scale: int) -> np.ndarray:
-    return np.array([heads(rest, scale) for rest in range(scale)])
+    return generator.choice(2 * _REACH * scale + 1, size, p=law(scale)) - _REACH * scale
 
 
 # Integer Laplace and Gaussian vectors, released figures and their low bits, and the stop coin.

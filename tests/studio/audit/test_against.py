@@ -15,7 +15,8 @@ import pytest
 from synthrelease.errors import InputError
 from synthrelease.studio.audit import against
 from synthrelease.studio.audit import noise_cases as biased_sampler
-from synthrelease.studio.audit.against import DRAWS, LawComparison, compare_laws, p_value, permute_and_flip_law
+from synthrelease.studio.audit.against import DRAWS, LawComparison, compare_laws, p_value
+from synthrelease.studio.audit.losses import log_shares
 from tests.cli.test_cli import run
 
 RARE = np.array([0.9974821, 0.0024725, 0.0000454])
@@ -42,15 +43,15 @@ def test_an_outcome_that_cannot_be_is_seen() -> None:
     assert p_value(np.repeat([0, 1, 2], [5000, 4900, 100]), np.array([0.5, 0.5, 0.0])) < against.LEVEL
 
 
-@pytest.mark.parametrize("heads", [(1.0, 0.3, 0.1), (1.0, 1.0, 0.5), (0.2, 1.0, 0.7, 0.4)])
-def test_the_law_of_permute_and_flip_is_that_of_all_orders(heads: tuple[float, ...]) -> None:
-    law = np.zeros(len(heads))
-    for order in permutations(range(len(heads))):
-        left = 1 / math.factorial(len(heads))
-        for one in order:
-            law[one] += left * heads[one]
-            left *= 1 - heads[one]
-    assert permute_and_flip_law(heads) == pytest.approx(law.tolist(), abs=1e-12)
+@pytest.mark.parametrize("losses", [(0, 3, 7), (0, 0, 2), (5, 0, 1, 3), (0, 1, 2, 3, 4)])
+def test_the_law_of_permute_and_flip_is_that_of_all_orders(losses: tuple[int, ...]) -> None:
+    law, heads = np.zeros(len(losses)), [math.exp(-loss / 3) for loss in losses]
+    for order in permutations(range(len(losses))):
+        left = 1 / math.factorial(len(losses))
+        for candidate in order:
+            law[candidate] += left * heads[candidate]
+            left *= 1 - heads[candidate]
+    assert np.exp(log_shares(losses, Fraction(1, 3), "permute_and_flip")) == pytest.approx(law, abs=1e-12)
 
 
 def test_nan_never_agrees() -> None:
