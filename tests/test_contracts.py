@@ -1,6 +1,6 @@
 """What every generator, criterion and projection owes, checked for each entry of GENERATORS, CRITERIA and PROJECTIONS.
 
-A new entry is picked up by itself, with its examples (`synthrelease.studio.audit.examples`).
+A new entry is picked up by itself, with its examples (`tests.examples`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,8 +34,7 @@ from synthrelease.generators.base import Background, Generator, Model
 from synthrelease.generators.candidate import sample_plausible
 from synthrelease.generators.projections import PROJECTIONS, Projection
 from synthrelease.privacy.charges import Charge, Meter, exact, mechanism
-from synthrelease.studio.audit import examples as all_examples
-from synthrelease.studio.audit.examples import COLUMNS, examples
+from tests.examples import COLUMNS, EXAMPLES, examples
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World, layout_of
 
@@ -86,7 +84,7 @@ def generators_with(names: str, cases: Mapping[str, tuple[object, ...]], of_libr
 
 def example(family: str, name: str, number: int) -> Any:
     if number < 0:
-        pytest.fail(f"{name!r} has no example: add one to synthrelease/studio/audit/examples/{family}.py")
+        pytest.fail(f"{name!r} has no example: add one to tests/examples/{family}.py")
     return examples(family, name)[number]
 
 
@@ -122,9 +120,7 @@ def guarded_door(private: PrivateCounts) -> Untouchable:
 
 def test_an_entry_without_an_example_fails_with_advice() -> None:
     (missing,) = numbered({"new": object()}, "criteria")
-    with pytest.raises(
-        pytest.fail.Exception, match="'new' has no example: add one to synthrelease/studio/audit/examples/criteria.py"
-    ):
+    with pytest.raises(pytest.fail.Exception, match="'new' has no example: add one to tests/examples/criteria.py"):
         example("criteria", *missing.values)
 
 
@@ -133,8 +129,7 @@ def test_an_entry_without_an_example_fails_with_advice() -> None:
     [("generators", GENERATORS), ("criteria", CRITERIA), ("projections", PROJECTIONS)],
 )
 def test_no_example_is_left_over(family: str, registry: Mapping[str, object]) -> None:
-    files = Path(all_examples.__file__).parent.joinpath(family).glob("[a-z]*.py")
-    assert {path.stem for path in files} <= set(registry)
+    assert set(EXAMPLES[family]) <= set(registry)
 
 
 # --- What stands on every class

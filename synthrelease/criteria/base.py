@@ -107,7 +107,7 @@ class Criterion(SpecTable):
 
     Adding one takes one file: a subclass with its figure and its sensitivity (`query`), behind it an `Explanation` whose name
     is that of the class and "Explained", one line in `CRITERIA`, what `init` drafts of it or the reason for nothing
-    (`criteria.drafts`), and examples (studio/audit/examples). tests/test_contracts.py demands them.
+    (`criteria.drafts`), and examples (tests/examples). tests/test_contracts.py demands them.
 
     Attributes
     ----------

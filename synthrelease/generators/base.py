@@ -68,7 +68,7 @@ class Background:
 class Generator(SpecTable):
     """Hyperparameters of one family, validated as they stand in the configuration file.
 
-    Adding a family takes one file with a subclass, one line in `GENERATORS`, and examples (studio/audit/examples). Its
+    Adding a family takes one file with a subclass, one line in `GENERATORS`, and examples (tests/examples). Its
     words, its memory, its work and how `init` drafts it stand on the class, and tests/test_contracts.py demands them.
 
     Attributes

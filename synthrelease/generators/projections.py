@@ -26,7 +26,7 @@ from synthrelease.settings.base import SpecTable
 class Projection(SpecTable):
     """Settings of one projection, validated as they stand in the configuration file.
 
-    Adding one takes one file with a subclass, one line in `PROJECTIONS`, and examples (studio/audit/examples). Its
+    Adding one takes one file with a subclass, one line in `PROJECTIONS`, and examples (tests/examples). Its
     words, what it promises and how `init` drafts it stand on the class, and tests/test_contracts.py demands them.
 
     Attributes

@@ -18,8 +18,9 @@ from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import laplace_figure
 from synthrelease.studio.audit.enumeration import Recording
-from synthrelease.studio.audit.examples import COLUMNS, criterion_sweeps, examples
 from synthrelease.studio.audit.sweep import criterion
+from synthrelease.studio.audit.worlds import SWEEPS
+from tests.examples import COLUMNS, examples
 from tests.helpers.small import World
 
 WORLD = World(COLUMNS)
@@ -27,7 +28,7 @@ CELLS = WORLD.layout.n_cells
 KINDS: dict[str, dict[str, object]] = {
     kind: examples("criteria", kind)[0][-1]
     for kind in CRITERIA
-    if criterion_sweeps(kind) and len(examples("criteria", kind)[0]) == 1  # it asks something, and refers to no other criterion
+    if SWEEPS.get(kind, ()) and len(examples("criteria", kind)[0]) == 1  # it asks something, and refers to no other criterion
 }
 
 

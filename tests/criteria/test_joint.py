@@ -29,8 +29,8 @@ from synthrelease.privacy import grids as noise_grids
 from synthrelease.privacy import noise as randomness
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.studio.audit.enumeration import CodeFigures
-from synthrelease.studio.audit.examples import criterion_sweeps
 from synthrelease.studio.audit.sweep import Sweep
+from synthrelease.studio.audit.worlds import SWEEPS
 from tests.helpers.small import World
 from tests.test_contracts import Witness
 
@@ -44,8 +44,8 @@ def criterion(kind: str, **fields: object) -> Criterion:
 def cases() -> Iterator[Sweep]:
     """Two worlds of six cells, at most, of every kind that asks something private (one of four where a fit takes as many)."""
     for kind in CRITERIA:
-        found = [sweep for sweep in criterion_sweeps(kind) if sweep.tight and sweep.attained <= 3 and not sweep.missing]
-        yield from found[:2] or criterion_sweeps(kind)[:1]
+        found = [sweep for sweep in SWEEPS.get(kind, ()) if sweep.tight and sweep.attained <= 3 and not sweep.missing]
+        yield from found[:2] or SWEEPS.get(kind, ())[:1]
 
 
 def asker(sweep: Sweep, n: int) -> Callable[[Sequence[int]], Query]:
@@ -263,7 +263,7 @@ def test_a_failure_inside_is_opaque() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sweep", criterion_sweeps("regression_one_step"), ids=lambda sweep: sweep.name)
+@pytest.mark.parametrize("sweep", SWEEPS.get("regression_one_step", ()), ids=lambda sweep: sweep.name)
 def test_the_slack_of_one_step_counts_the_records_that_must_be_replaced(sweep: Sweep) -> None:
     """All private tables of six records, and how many records the nearest one that fails has that a table has not."""
     n, world, shares = 6, sweep.world, (0.2137, 0.4871)

@@ -28,9 +28,9 @@ from synthrelease.studio.audit import enumeration as sensitivity
 from synthrelease.studio.audit import exact
 from synthrelease.studio.audit.enumeration import CodeFigures, enumerate_sweep, neighbour_pairs, sweeps
 from synthrelease.studio.audit.exact import ExactFigures
-from synthrelease.studio.audit.examples import criterion_sweeps
 from synthrelease.studio.audit.model_sensitivity import enumerate_models
 from synthrelease.studio.audit.sweep import CODINGS, Neighbours, Sweep, criterion
+from synthrelease.studio.audit.worlds import SWEEPS as OF_KINDS
 from tests.helpers.moments import private_least_squares
 from tests.helpers.small import World
 
@@ -49,7 +49,7 @@ SLOW_FIGURES = {"faithfulness", "regression_one_step", "regression_prediction"}
 
 
 def _smallest(kind: str) -> Sweep:
-    return min(criterion_sweeps(kind), key=lambda sweep: (sweep.linked is not None, sweep.attained, sweep.world.layout.n_cells))
+    return min(OF_KINDS.get(kind, ()), key=lambda sweep: (sweep.linked is not None, sweep.attained, sweep.world.layout.n_cells))
 
 
 def _sensitivity(sweep: Sweep) -> float:
@@ -60,7 +60,7 @@ def _sensitivity(sweep: Sweep) -> float:
 
 
 OF_NUMBERS = [
-    kind for kind in CRITERIA if criterion_sweeps(kind)
+    kind for kind in CRITERIA if OF_KINDS.get(kind, ())
     and len({round(_sensitivity(sweep), 9) for sweep in (_smallest(kind), *_smallest(kind).moved())}) > 1
 ]  # fmt: skip
 """Kinds whose sensitivity depends on which numbers the bins stand for."""
@@ -127,9 +127,9 @@ def test_nor_where_the_lowest_number_is_not_0(sweep: Sweep) -> None:
 
 @pytest.mark.parametrize("kind", CRITERIA)
 def test_a_kind_whose_figure_gets_noise_has_worlds_to_enumerate(kind: str) -> None:
-    found = criterion_sweeps(kind)
+    found = OF_KINDS.get(kind, ())
     asks = CRITERIA[kind].figure_gets_noise and CRITERIA[kind].compares
-    assert bool(found) == asks, f"SWEEPS[{kind!r}] of synthrelease/studio/audit/examples/criteria.py"
+    assert bool(found) == asks, f"SWEEPS[{kind!r}] of synthrelease/studio/audit/worlds.py"
     assert {sweep.kind for sweep in found} <= {kind}
     assert not found or any(sweep.furthest for sweep in found), f"a triple that moves the figure furthest: {furthest(found[0])}"
 
@@ -150,7 +150,7 @@ def furthest(sweep: Sweep) -> Neighbours:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [kind for kind in CRITERIA if criterion_sweeps(kind)])
+@pytest.mark.parametrize("kind", [kind for kind in CRITERIA if OF_KINDS.get(kind, ())])
 def test_a_tenth_of_its_sensitivity_is_noticed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every kind that there is: what stands in its query, the figures staying as they are."""
     model, right = CRITERIA[kind], CRITERIA[kind].query

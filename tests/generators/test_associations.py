@@ -28,8 +28,8 @@ from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
 from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.spec.associations import planned_associations
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.audit.examples import COLUMNS, examples
 from tests.conftest import ROOT
+from tests.examples import COLUMNS, examples
 
 NEAR = 0.012
 """Share of the rows that whole rows and the end of a fit may displace."""

@@ -23,7 +23,6 @@ from synthrelease.generators import GENERATORS
 from synthrelease.generators.base import Background, Generator
 from synthrelease.privacy.noise import Losses, SystemEntropy
 from synthrelease.studio.audit.cases import World
-from synthrelease.studio.audit.examples import COLUMNS, examples
 from synthrelease.studio.audit.losses import (
     EPSILON,
     RHO,
@@ -35,6 +34,7 @@ from synthrelease.studio.audit.losses import (
     installed,
     loss_cases,
 )
+from tests.examples import COLUMNS, examples
 
 WORLD = World(COLUMNS)
 LAST = WORLD.layout.n_cells - 1

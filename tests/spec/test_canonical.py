@@ -23,8 +23,8 @@ from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 from synthrelease.spec.canonical import WORDS, canonical_tables
 from synthrelease.spec.load import load_spec, read_specification
 from synthrelease.spec.shortlist import narrowed, shortlist_text
-from synthrelease.studio.audit.examples import examples
 from tests.conftest import CONFIGURATIONS as CONFIGS
+from tests.examples import examples
 from tests.helpers.tiny import MEASURED, write_config, write_data
 
 

@@ -158,7 +158,7 @@ def _of(source: object, name: str) -> Callable[..., object]:
 def cases() -> dict[str, Callable[[Path], list[Path]]]:
     """Every case by its name: what it releases into a folder, as the folders of the bundles."""
     from synthrelease.generators import GENERATORS
-    from synthrelease.studio.audit.examples import examples
+    from tests.examples import examples
     from tests.helpers.tiny import MEASURED
 
     families = {

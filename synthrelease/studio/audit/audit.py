@@ -33,7 +33,6 @@ from synthrelease.studio.audit.enumeration import (
     shared_case,
     sweeps,
 )
-from synthrelease.studio.audit.examples import enumerated_as
 from synthrelease.studio.audit.losses import LossFinding, audit_losses, faulty_losses, loss_cases
 from synthrelease.studio.audit.model_sensitivity import enumerate_models
 from synthrelease.studio.audit.noise_cases import (
@@ -85,6 +84,7 @@ from synthrelease.studio.audit.selection_cases import (
     selection_cases,
 )
 from synthrelease.studio.audit.selection_law import LawCheck, check_laws
+from synthrelease.studio.audit.worlds import ENUMERATED
 
 # Mechanisms with a known fault, claimed to be right: the audit must find each of them, in every run.
 #
@@ -259,9 +259,9 @@ class Scope:
         """What a release rests on: its generator, its criteria, the joint test of these, and the number of its rows."""
         generator = str(document.configuration["generator"]["family"])
         criteria = {one.kind for one in document.criteria}
-        kinds = {NUMBER_OF_ROWS, *criteria, *enumerated_as(generator)}
+        kinds = {NUMBER_OF_ROWS, *criteria, *ENUMERATED.get(generator, ())}
         for kind in criteria:
-            kinds.update(enumerated_as(kind))
+            kinds.update(ENUMERATED.get(kind, ()))
         if document.selection.joint_test is not None:
             kinds.add("joint test")
         return cls(generators=frozenset({generator}), enumerated=frozenset(kinds))

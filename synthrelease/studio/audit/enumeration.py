@@ -39,8 +39,8 @@ from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.studio.audit.cases import FROM_0, Case, ResizedPairs, Rows, World, file_pairs, pair_numbers, resized_pairs
 from synthrelease.studio.audit.exact import exact_figures, least_slack
-from synthrelease.studio.audit.examples import criterion_sweeps
 from synthrelease.studio.audit.sweep import SMALL, WIDE, Neighbours, Sweep, Table, criterion
+from synthrelease.studio.audit.worlds import SWEEPS
 
 GRID_SHARE = 2.0**-13
 """Half a step of a figure's grid, as a share of its sensitivity, at most (`privacy.noise.laplace_figure`)."""
@@ -244,7 +244,7 @@ MOST_RECORDS = 5
 def sweeps() -> Iterator[Sweep]:
     """All sweeps; together more than ten million triples at `MOST_RECORDS`."""
     for kind in CRITERIA:
-        yield from criterion_sweeps(kind)
+        yield from SWEEPS.get(kind, ())
     yield from _joint_tests()
 
 

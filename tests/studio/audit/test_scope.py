@@ -13,8 +13,8 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.studio.audit import model_sensitivity
 from synthrelease.studio.audit.audit import Scope
 from synthrelease.studio.audit.enumeration import NUMBER_OF_ROWS, sweeps
-from synthrelease.studio.audit.examples import enumerated_as
 from synthrelease.studio.audit.losses import faulty_losses, loss_cases
+from synthrelease.studio.audit.worlds import ENUMERATED
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,7 @@ def test_of_a_release_are_the_enumerations_of_its_criteria(kind: str) -> None:
 
 
 def test_what_examples_name_is_enumerated() -> None:
-    named = [name for kind in (*GENERATORS, *CRITERIA) for name in enumerated_as(kind)]
+    named = [name for kind in (*GENERATORS, *CRITERIA) for name in ENUMERATED.get(kind, ())]
     assert set(named) <= KINDS
     assert len(named) >= 8
 

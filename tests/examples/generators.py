@@ -1,7 +1,4 @@
-"""Examples of every family of generators, as their tables stand in the TOML file, about the columns of `COLUMNS`.
-
-`ENUMERATED` names the enumerations of what a family measures (`model_sensitivity`); several families may share one.
-"""
+"""Examples of every family of generators, as their tables stand in the TOML file, about the columns of `COLUMNS`."""
 
 from __future__ import annotations
 
@@ -55,16 +52,4 @@ EXAMPLES: Mapping[str, Sequence[dict[str, Any]]] = {
         {"flavour": "theta", "theta": 0.5, "epsilon_split": "0.3"},
         {"flavour": "degree", "degree": 2, "epsilon_split": "0.1", "selector": "exponential"},
     ),
-}
-
-ENUMERATED = {
-    "adaptive": ("adaptive",),
-    "adaptive_pure": ("adaptive",),
-    "dpctgan": ("networks",),
-    "dpgan": ("networks",),
-    "gaussian_marginals": ("marginals",),
-    "marginals": ("marginals",),
-    "nested": ("marginals",),
-    "nested_pure": ("marginals",),
-    "privbayes": ("PrivBayes",),
 }
