@@ -134,7 +134,7 @@ OF_THE_LEDGER = (
         name="ledger: an entry is not compared with its hash",
         breaks="charges can be edited",
         place="privacy.ledger_file:read_entries",
-        old="if row != entries[-1].row():\n    raise ValueError",
+        old="if row != entry.row():\n    raise ValueError",
         new="pass",
         tests=(f"{TESTS}::test_every_change_of_a_ledger_is_refused",),
     ),

@@ -274,17 +274,17 @@ OF_SPENDING = (
     Mutation(
         name="ledger: the hash does not cover the domain",
         breaks="a domain can be edited",
-        place="privacy.ledger_file:Entry.after",
-        old='[head.hash, number, started, what, to_text(epsilon), to_text(delta), domain or "", notes.text]',
-        new="[head.hash, number, started, what, to_text(epsilon), to_text(delta), notes.text]",
+        place="privacy.ledger_file:Entry.hash",
+        old="[self.previous, *self._fields]",
+        new="[self.previous, *self._fields[:5], *self._fields[6:]]",
         tests=(OF_LEDGER,),
     ),
     Mutation(
         name="ledger: the first domain is forgotten after a protected release",
         breaks="an exact, unpaid difference of two numbers of rows",
         place="privacy.ledger_file:Statement.domain",
-        old="(entry.domain for entry in self.entries if entry.domain is not None)",
-        new="(entry.domain for entry in self.entries)",
+        old="_only(entry.domain for entry in self.entries)",
+        new="next((entry.domain for entry in self.entries), None)",
         tests=(OF_LEDGER,),
     ),
     # --- Archive
