@@ -479,7 +479,8 @@ def utf_16(encoding: str) -> str:
 def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | None) -> str:
     """Some of the needed columns are not in a header, and perhaps the first of them under another name."""
     if guess:
-        advice = f"Is it {guess!r}? Then set source = {guess!r} for the column {missing[0]!r} in the configuration."
+        column = f"for the column {missing[0]!r} in the configuration"
+        advice = f"If {guess!r} in the header is this column, set source = {guess!r} {column}."
     elif len(missing) == len(needed):
         advice = "Is the first line a header?"
     else:

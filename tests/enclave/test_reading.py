@@ -147,7 +147,8 @@ def test_a_parquet_file_is_refused_when_it_is_cut_off_or_empty_or_lacks_a_column
     assert message(path) == f"{path}: expected rows after the header, found none."
     columns = "expected the columns 'age', 'sex', 'date_of_birth', 'height'"
     pq.write_table(pa.table({"age": [34], "sex": ["F"], "date_of_brith": ["1990-04-01"], "height": [1.64]}), path)
-    advice = "Is it 'date_of_brith'? Then set source = 'date_of_brith' for the column 'date_of_birth' in the configuration."
+    column = "for the column 'date_of_birth' in the configuration"
+    advice = f"If 'date_of_brith' in the header is this column, set source = 'date_of_brith' {column}."
     assert message(path) == f"{path}: {columns}, found no 'date_of_birth' in the header. {advice}"
     names = ["age", "sex", "date_of_birth", "height", "age"]
     pq.write_table(pa.Table.from_arrays([pa.array([34])] * 5, names=names), path)

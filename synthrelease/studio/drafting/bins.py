@@ -294,10 +294,10 @@ def far_value(values: np.ndarray, counts: np.ndarray) -> str:
         without, spread = _moments(rest, rows)
         mean = _moments(values, counts)[0]
         if abs(mean - without) > _MOVED * spread > 0:
-            have = f"{so_many(int(counts[place]), 'row')} of the public file {'has' if counts[place] == 1 else 'have'}"
+            rows_there = so_many(int(counts[place]), "row")
             return (
-                f"the mean is {mean:.4g} with {values[place]:.12g}, which {have}, and {without:.4g} without. If it is an "
-                "error, mend it in the public file and draft again"
+                f"is {values[place]:.12g} an error ({rows_there} of the public file)? With it the mean is {mean:.4g}, without "
+                f"it {without:.4g}. If so, correct the public file and draft again"
             )
     return ""
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from synthrelease.data.texts import alike, bare
 from synthrelease.errors import so_many
-from synthrelease.studio.drafting.column_draft import NUMBER, Answers, CodeDraft, ColumnDraft, plain_label, plain_name
+from synthrelease.studio.drafting.column_draft import NUMBER, Answers, CodeDraft, ColumnDraft, listed, plain_label, plain_name
 
 MAX_CATEGORIES = 40
 """Categories that are released each by itself; of more, the frequent ones, and the others together."""
@@ -210,31 +210,8 @@ def _group_label(labels: Sequence[str]) -> str:
     return labels[0] if len(labels) == 1 else plain_label(f"{labels[0]} {'or' if len(labels) == 2 else 'to'} {labels[-1]}")
 
 
-_YES = frozenset(
-    [
-        "true",
-        "t",
-        "yes",
-        "y",
-        "1",
-        "1.0",
-        "on",
-        "ja",
-        "j",
-        "oui",
-        "o",
-        "si",
-        "sí",
-        "s",
-        "sim",
-        "sì",
-        "tak",
-        "wahr",
-        "vrai",
-        "verdadero",
-    ]
-)
-_NO = frozenset(["false", "f", "no", "n", "0", "0.0", "off", "nein", "non", "não", "nao", "nie", "falsch", "faux", "falso"])
+_YES = listed("true|t|yes|y|1|1.0|on|ja|j|oui|o|si|sí|s|sim|sì|tak|wahr|vrai|verdadero")
+_NO = listed("false|f|no|n|0|0.0|off|nein|non|não|nao|nie|falsch|faux|falso")
 _ZERO_FIRST = re.compile(r"0\d+", re.ASCII)
 
 
@@ -262,10 +239,18 @@ def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str,
         of_word.setdefault(words[text].zfill(width), []).append(text)
     if answers.entry.labels or len(of_word) == len(texts) or len(texts) > MAX_CATEGORIES:
         return answers, {}
-    for group in of_word.values():
-        group.sort(key=lambda text: (not text.isprintable(), len(text) != width if width else False))
+    written = Counter[str]()
+    for text, times in texts.items():
+        written[_capitals(text)] += times
+    for group in of_word.values():  # the labels of a column are written alike where the file allows it
+        group.sort(key=lambda text: (not text.isprintable(), len(text) != width if width else -written[_capitals(text)]))
     merged = {group[0]: sum(texts[text] for text in group) for group in of_word.values()}
     return replace(answers, texts=merged), {group[0]: tuple(group[1:]) for group in of_word.values()}
+
+
+def _capitals(text: str) -> str:
+    """Return how a text uses capitals: "lower", "UPPER", "First", or another way."""
+    return next((way for way in ("lower", "upper", "capitalize", "title") if getattr(text, way)() == text), "mixed")
 
 
 def _without_zeros(number: str) -> str:
@@ -295,7 +280,7 @@ def _spelling_question(answers: Answers, spellings: Mapping[str, tuple[str, ...]
         return ""
     shown = "; ".join(" = ".join(map(repr, group)) for group in merged[:3])
     change = f"Apart, the column would have {len(answers.texts)} categories and not {len(spellings)}"
-    return f"taken for one answer each: {shown}. {change}. If they differ, list them apart under categories"
+    return f"are these one answer each: {shown}? {change}. If they differ, list them apart under categories"
 
 
 def _unlisted_in_words(texts: Collection[str]) -> str:

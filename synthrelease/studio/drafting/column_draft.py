@@ -25,28 +25,18 @@ from synthrelease.studio.drafting.codebook import CodebookEntry
 
 NUMBER = re.compile(r"[+-]?(\d{1,15}\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
 _MARKS = frozenset(["?", "??", "-", "--", "---", ".", "..", "...", "*", "#"])
-_WORDS = frozenset(
-    [
-        *(
-            "n/a",
-            "na",
-            "n.a.",
-            "#n/a",
-            "nan",
-            "nil",
-            "null",
-            "unk",
-            "unknown",
-            "missing",
-            "refused",
-            "unspecified",
-            "undefined",
-        ),
-        *("not stated", "not known", "not available", "not applicable", "not specified", "not answered", "not reported"),
-        *("no answer", "don't know", "dk"),
-        *("k.a.", "keine angabe", "unbekannt", "n.d.", "s/d", "sin dato", "no especificado", "se ignora", "ignorado"),
-        *("non renseigné", "inconnu", "sconosciuto", "onbekend", "okänd", "ukjent", "ukendt", "uppgift saknas"),
-    ]
+
+
+def listed(words: str) -> frozenset[str]:
+    """Return the words between bars."""
+    return frozenset(words.split("|"))
+
+
+_WORDS = listed(
+    "n/a|na|n.a.|#n/a|nan|nil|null|unk|unknown|missing|refused|unspecified|undefined|not stated|not known|not available"
+    "|not applicable|not specified|not answered|not reported|no answer|don't know|dk|k.a.|keine angabe|unbekannt|n.d.|s/d"
+    "|sin dato|no especificado|se ignora|ignorado|non renseigné|inconnu|sconosciuto|onbekend|okänd|ukjent|ukendt"
+    "|uppgift saknas"
 )
 _AMONG_NUMBERS = frozenset(["n", "u", "x", "none"])
 _NO_DATE = re.compile(

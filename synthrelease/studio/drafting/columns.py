@@ -180,8 +180,8 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
     against = [because for points, because in strongest if (points > 0) != codes]
     return Kind(
         codes=codes,
-        because=" and ".join(reasons[:2]) or ("few different values" if codes else "nothing says that they are codes"),
-        doubt=(" and ".join(against[:2]) or "little tells")
+        because=" and ".join(reasons[:2]) or ("few different values" if codes else "nothing says that it holds codes"),
+        doubt=(" and ".join(against[:2]) or "no other column tells")
         if (abs(total) <= _DOUBT or (silent and not codes)) and len(values) > _VERY_FEW
         else "",
     )
@@ -230,12 +230,12 @@ def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> list[
     elif n <= _RATHER_FEW:
         found.append((0.5, "few different values"))
     if n > total / 10:
-        found.append((-3.0 if n > total / 4 else -1.5, "there are nearly as many as rows"))
+        found.append((-3.0 if n > total / 4 else -1.5, "nearly every row has its own number"))
     mostly_none = n > _VERY_FEW and rows[values == 0].sum() > total / 2
     if mostly_none:
         found.append((-2.5, "most are 0"))
     if values[0] in (0, 1, 2) and filled > 0.75 and n > 5 and _fall(rows):
-        found.append((-1.5, "they get rarer from the first on, as numbers of things do"))
+        found.append((-1.5, "larger numbers are rarer, as in counts"))
     if _named_a_quantity(answers) and n > _VERY_FEW:
         found.append((-1.5, "named like a quantity"))
     elif _named_codes(answers):
@@ -246,18 +246,18 @@ def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> list[
         found.append((-1.0, "they have fractions"))
         found.append((1.5 if len(widths) == 1 and min(widths)[0] > 1 else 0.0, "all are written with as many digits"))
     if n > _MANY_VALUES and _thin_out(values, rows):
-        found.append((-2.0, "there are hundreds of them, closer together where they are frequent"))
+        found.append((-2.0, "there are hundreds of them, densest where most rows are"))
     if n > _FEW and _are_rounded(values, rows):
         found.append((-1.5, "most are round"))
     elif filled < 0.2 and values[0] > 0 and (total / n >= _MANY or _come_again(values, rows)):
-        found.append((2.0, "few of the numbers between occur, and those often"))
+        found.append((2.0, "few of the numbers in between occur"))
     elif not mostly_none and total / n >= _FEW and _has_holes(values, rows):  # between 0 and amounts is a hole
-        found.append((1.0, "numbers between are left out"))
+        found.append((1.0, "some numbers in between are missing"))
     if n > 200 and filled > 0.95:
-        found.append((-1.0, "all numbers between occur"))
+        found.append((-1.0, "all numbers in between occur"))
     jumps = _jumps(values, rows)
     if jumps is not None:
-        smooth, ragged = "neighbours are about equally frequent", "neighbours are not equally frequent"
+        smooth, ragged = "neighbouring numbers are about equally frequent", "neighbouring numbers are unequally frequent"
         steps = ((0.1, -2.0), (0.25, -1.5), (0.4, -0.5), (0.55, 0.0), (0.8, 0.7), (math.inf, 1.2))
         points = next(points for limit, points in steps if jumps < limit)
         found.append((points, ragged if points > 0 else smooth))
@@ -459,7 +459,7 @@ def _numeric(answers: Answers, taken: Collection[str], order: Order) -> ColumnDr
     sure = weight or like_a_weight
     kind = Kind(codes=False, because="a design weight") if sure else _kind(answers, values, rows, order)
     if kind.codes:
-        found = _grouped(answers, taken, f"{len(answers.texts)} codes, not numbers: {kind.because}")
+        found = _grouped(answers, taken, f"{len(answers.texts)} codes: {kind.because}")
         if not (isinstance(found, LeftOut) and kind.doubt):
             return _asked(found, answers, kind)
     if max(abs(values[0]), abs(values[-1])) > 1e14:
@@ -481,21 +481,23 @@ def _asked(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind) -> Colu
     if isinstance(drafted, LeftOut):
         return drafted
     if answers.below_zero and drafted.bins:
-        rows = f"{', '.join(answers.below_zero)} below numbers that are never negative"
-        question = f"{rows}, taken for no number. If it is one, take it out of missing_values"
+        codes = ", ".join(answers.below_zero)
+        question = f"{codes} counts as missing, as no other number is negative. If it does not, take it out of missing_values"
         drafted = replace(drafted, doubt="; ".join(filter(None, [drafted.doubt, question])))
     if not kind.doubt:
         return drafted
     is_code, n = drafted.kind == "code", len(answers.texts)
-    taken, other = ("codes", "number") if is_code else ("numbers", "code")
     because, against = (kind.because, kind.doubt) if kind.codes == is_code else (kind.doubt, kind.because)
-    change = (
-        f"As numbers they would be drafted in bins of neighbours, with a mean, and not in {drafted.n_bins} categories"
+    this, other, change = (
+        ("codes", "number", "As numbers they have bins of neighbours and a mean")
         if is_code
-        else f"As codes they would be {min(n, MAX_CATEGORIES)} categories without a mean, and not {drafted.n_bins} bins"
+        else ("numbers", "code", f"As codes they are {min(n, MAX_CATEGORIES)} categories without a mean")
     )
     answer = json.dumps({answers.source: {"kind": other}}, ensure_ascii=False)
-    question = f"taken for {taken}, since {because}; but {against}. {change}. If so, draft again with a codebook: {answer}"
+    question = (
+        f"codes or numbers? Taken for {this}, because {because}; against it, {against}. {change}: if so, draft again with a "
+        f"codebook {answer}"
+    )
     return replace(drafted, kind_doubt=question)
 
 
@@ -505,20 +507,24 @@ def with_kind_doubt(column: ColumnDraft) -> ColumnDraft:
 
 
 def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
-    """Return the columns, of which three in ten are doubtful: of numbers or codes those are asked about that would change most.
+    """Return the columns, of which three in ten are doubtful at most: those in which another answer would change most.
 
-    What is not asked stands in the remark.
+    Before the question whether it holds numbers or codes come all others. What is not asked stands in the remark.
     """
-    asked = sum(bool(column.doubt) for column in columns)
-    room = max(1, len(columns) * _DOUBTS_OF_TEN // 10) - asked
-    unsure = [column for column in columns if column.kind_doubt]
-    certain = sorted(unsure, key=lambda column: -max(column.n_bins, len(column.codes)))[max(room, 0) :]
+
+    def weight(column: ColumnDraft) -> tuple[bool, int]:
+        return bool(column.doubt), max(column.n_bins, len(column.codes))
+
+    doubtful = [column.name for column in sorted(columns, key=weight, reverse=True) if column.doubt or column.kind_doubt]
+    asked = doubtful[: max(1, len(columns) * _DOUBTS_OF_TEN // 10)]
     drafted = []
     for column in columns:
-        if any(column is other for other in certain):
-            other_kind = "numbers" if column.kind == "code" else "codes"
-            column = replace(column, kind_doubt="", remark=f"{column.remark}; perhaps {other_kind}")
-        drafted.append(with_kind_doubt(column))
+        if column.name in asked or column.name not in doubtful:
+            drafted.append(with_kind_doubt(column))
+            continue
+        other = ("numbers" if column.kind == "code" else "codes") if column.kind_doubt else ""
+        notes = [column.remark, column.doubt, f"perhaps {other}" if other else ""]
+        drafted.append(replace(column, doubt="", kind_doubt="", remark="; ".join(filter(None, notes))))
     return drafted
 
 
@@ -908,14 +914,14 @@ def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
     if strays and max(strays.values()) <= _TWICE:
         other = json.dumps({answers.source: {"kind": "code"}}, ensure_ascii=False)
         if_not = f"If it holds codes, draft again with a codebook: {other}"
-        return _without(answers, strays), f"no number is in it in {_rows(strays)}. {_TAKEN}. {if_not}"
+        return _without(answers, strays), f"{_rows(strays)} without a number in it. {_TAKEN}. {if_not}"
     for form in FORMATS:
         if strays := _strays(texts, partial(_is_date, (form,)), most):
-            return _without(answers, strays), f"no date of the years 1850 to 2100 is in it in {_rows(strays)}. {_TAKEN}"
+            return _without(answers, strays), f"{_rows(strays)} without a date from 1850 to 2100. {_TAKEN}"
     return answers, ""
 
 
-_TAKEN = "Such texts are listed as missing values"
+_TAKEN = "The draft lists such texts as missing values"
 
 
 def _is_date(formats: tuple[str, ...], text: str) -> bool:
@@ -941,7 +947,7 @@ def _without(answers: Answers, strays: Mapping[str, int]) -> Answers:
 
 def _rows(strays: Mapping[str, int]) -> str:
     named = ", ".join(map(repr, list(strays)[:_NAMED])) + (", ..." if len(strays) > _NAMED else "")
-    return f"{so_many(sum(strays.values()), 'row')} of the public file ({named})"
+    return f"the public file has {so_many(sum(strays.values()), 'row')} ({named})"
 
 
 # Every column of a public file as a draft has it, or the reason why it is left out.

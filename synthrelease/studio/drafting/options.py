@@ -73,8 +73,8 @@ def nested_columns(
         if len(chain) > 1:
             found.setdefault(
                 chain[-2],
-                f"each of the {n} values of {source!r} in the public file has one of {chain[-2]!r}, and as it is drafted they "
-                f"are not told apart. If they are areas within areas, draft again with --areas {f' {WITHIN} '.join(chain)!r}",
+                f"each of the {n} values of {source!r} lies in one value of {chain[-2]!r}, and the draft groups most of them. "
+                f"If these are areas within areas, draft again with --areas {f' {WITHIN} '.join(chain)!r}",
             )
     return found
 

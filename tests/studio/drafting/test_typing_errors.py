@@ -24,7 +24,7 @@ def test_one_text_among_numbers_leaves_them_numbers() -> None:
     drafted = draft_column(found, ())
     assert isinstance(drafted, ColumnDraft)
     assert drafted.kind == "integer"
-    assert asked.startswith("no number is in it in 1 row of the public file ('4O'). Such texts are listed as missing values")
+    assert asked.startswith("the public file has 1 row ('4O') without a number in it. The draft lists such texts as missing")
     assert '{"age": {"kind": "code"}}' in asked
 
 
@@ -32,7 +32,7 @@ def test_one_text_among_dates_leaves_them_dates() -> None:
     found, asked = read(DAYS | {"2020-02-30": 1, "1791-01-03": 2, "?x": 1})
     assert date_format(found.texts) == "%Y-%m-%d"
     assert (found.missing_rows, found.missing_values) == (9, ("2020-02-30", "1791-01-03", "?x"))
-    assert "no date of the years 1850 to 2100 is in it in 4 rows of the public file ('2020-02-30', '1791-01-03', '?x')" in asked
+    assert "the public file has 4 rows ('2020-02-30', '1791-01-03', '?x') without a date from 1850 to 2100" in asked
 
 
 @pytest.mark.parametrize(

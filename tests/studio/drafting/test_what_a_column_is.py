@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from synthrelease.studio.drafting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
-from synthrelease.studio.drafting.columns import draft_column
+from synthrelease.studio.drafting.columns import draft_column, drafted_columns
+from synthrelease.studio.drafting.public_file import read_public_file
 
 RANDOM = np.random.default_rng(65)
 N = 6000
@@ -142,3 +146,24 @@ def test_a_label_tells_a_stratum() -> None:
     found = drafted("v2", STRATA, CodebookEntry(description="Primary sampling unit of the respondent"))
     assert isinstance(found, LeftOut)
     assert "cluster of a sample" in found.because
+
+
+def test_labels_of_a_column_are_written_alike_where_the_file_allows_it() -> None:
+    """Most rows are in small letters; of one category most rows are in capitals, and its label would stand out."""
+    texts = [*["surgery"] * 900, *["Surgery"] * 50, *["MEDICINE"] * 60, *["medicine"] * 40, *["births"] * 500]
+    found = drafted("ward", texts)
+    assert isinstance(found, ColumnDraft)
+    assert {code.label for code in found.codes.values()} == {"surgery", "medicine", "births"}
+    assert sum(code.rows for code in found.codes.values()) == len(texts)
+
+
+def test_of_ten_columns_three_are_asked_about(tmp_path: Path) -> None:
+    """Ten columns of nine numbers each that nothing tells from codes, and one value that is far from all others."""
+    table = {f"q{number}": RANDOM.integers(1, 10, 1500) for number in range(9)}
+    table["fee"] = np.append(np.round(RANDOM.gamma(2, 10, 1499)), 90_000)
+    pd.DataFrame(table).to_csv(tmp_path / "public.csv", index=False)
+    columns, _, _ = drafted_columns(read_public_file(tmp_path / "public.csv"), {})
+    asked = [column.source for column in columns if column.doubt]
+    assert len(asked) == 3
+    assert "fee" in asked
+    assert all("perhaps" in column.remark for column in columns if column.source not in asked)
