@@ -160,6 +160,12 @@ def init(request: DraftRequest) -> None:
         screen.print(f"Doubtful: {found.unit.doubt}", style="yellow")
     for column in found.doubtful:
         screen.print(f"Doubtful: {column.name!r}: {column.doubt}.", style="yellow")
+    if found.comparing:
+        screen.print(
+            f"Asked: no row of the public file has {' or '.join(found.comparing)}, and no released row will. Is that true of "
+            f"everybody? Delete the rule in {str(configuration)} if it is only rare.",
+            style="yellow",
+        )
     screen.print(
         f"Wrote {str(configuration)} and {str(acceptance)}. Go through every line of both, then try "
         f"`synthrelease plan {quoted_path(configuration)}`. An editor that knows the line `#:schema` explains their settings."

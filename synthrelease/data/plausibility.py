@@ -269,8 +269,9 @@ def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
             true, false = of_atoms(part, column)
             return _along(true, axis, len(shape)), _along(false, axis, len(shape))
         beside, other = axes[part.other]
-        gap = _along(numbers_of(column), axis, len(shape)) - _along(numbers_of(other), beside, len(shape)) - part.more
-        return compared(gap, gap, part.operator)
+        low, high = (_along(ends, axis, len(shape)) for ends in numbers_of(column))
+        least, most = (_along(ends, beside, len(shape)) for ends in numbers_of(other))
+        return compared(low - most - part.more, high - least - part.more, part.operator)
 
     for rule in rules:
         forbidden |= said(rule, leaf)[0]

@@ -7,10 +7,13 @@
     operator   := "<" | "<=" | ">" | ">=" | "==" | "!="
     value      := number | 'category in quotes'
 
-Of roots with their members also, where all columns are whole numbers:
+Also, where all columns are numbers, and of roots with their members a count:
 
     comparison := column operator sum | "count" "(" rule ("," rule)* ")" operator (number | sum)
     sum        := column (("+" | "-") number)?
+
+Where a compared column has more than 1,000 numbers, its bins are compared, and a rule is true of bins where it is true of all
+numbers in them.
 
 A rule says what must **never** occur. A missing value makes every comparison but `is missing` unknown, neither true nor false,
 and a rule says something of a record only where it is true. Values outside the public bounds or categories of a column are
@@ -41,7 +44,7 @@ MAX_DEPTH = 100
 LARGEST = 1e15
 """Of the numbers in a rule, as of bounds: all whole numbers up to it are exact."""
 MOST_NUMBERS = 1000
-"""Whole numbers of a column that a rule compares with another one: each is an atomic bin."""
+"""Whole numbers of a column that a rule compares with another one, up to which each is an atomic bin."""
 _TOKEN = re.compile(r"\s*(?:(<=|>=|==|!=|<|>|=|\(|\)|\[|\]|,)|(-?\d+(?:\.\d+)?)|'([^']*)'|\"([^\"]*)\"|([A-Za-z_]\w*)|([+-]))")
 
 
@@ -130,7 +133,7 @@ def parse_rule(text: str, columns: Mapping[str, Domain], *, of_records: bool = F
     ----------
     text : for example "mother_age < 23 and parity > 6".
     columns : what each column may be compared with.
-    of_records : whether it may compare columns with one another, and count.
+    of_records : whether it may count, as rules for roots with their members do.
 
     Raises
     ------
@@ -233,8 +236,8 @@ class _Parser:
             suggestion = "==" if operator == "=" else None
             raise RuleError(f"one of < <= > >= == != in after {name!r}", self._found(), suggestion)
         self.at += 1
-        if self.of_records and self._peek()[0] == "word":
-            self._check_whole(name)
+        if self._peek()[0] == "word":
+            self._check_number(name)
             other, more = self._sum()
             return self._decides(Gap(name, operator, other, more), self._bounds(name))
         return self._compare(name, operator, as_written=operator)
@@ -255,7 +258,7 @@ class _Parser:
             raise RuleError("count(...) before the comparison, not behind it", "'count('")
         if name not in self.columns:
             raise RuleError(f"a column ({listing(self.columns)})", repr(cut(name, 60)), closest(name, self.columns))
-        self._check_whole(name)
+        self._check_number(name)
         if self._peek()[0] == "number" and self._peek()[1].startswith("-"):  # age -12
             return name, float(self._take("a number", "number"))
         for sign, times in (("+", 1), ("-", -1)):
@@ -263,12 +266,12 @@ class _Parser:
                 return name, times * float(self._take(f"a number after {sign}", "number"))
         return name, 0.0
 
-    def _check_whole(self, name: str) -> None:
+    def _check_number(self, name: str) -> None:
         domain = self.columns[name]
-        numbers = 0 if domain.kind != "integer" or domain.bounds is None else domain.bounds[1] - domain.bounds[0] + 1
-        if not 0 < numbers <= MOST_NUMBERS:
-            expected = f"columns of at most {MOST_NUMBERS:,} whole numbers where two are compared, or one with a count"
-            raise RuleError(expected, f"{name!r}, of the kind {domain.kind}" + (f", with {numbers:,.0f}" if numbers else ""))
+        if domain.kind not in ("integer", "real") or domain.bounds is None:
+            raise RuleError(
+                "columns of numbers where two are compared, or one with a count", f"{name!r}, of the kind {domain.kind}"
+            )
 
     def _bounds(self, name: str) -> tuple[float, float]:
         return self.columns[name].bounds or (0, 0)
@@ -348,10 +351,15 @@ def columns_of(rule: Rule) -> set[str]:
     return {part.column for part in comparisons(rule)} | by_number(rule)
 
 
+def has_many_numbers(bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
+    """Whether a column has so many numbers that comparisons with other columns look at its bins."""
+    return not whole_numbers or bounds[1] - bounds[0] >= MOST_NUMBERS
+
+
 def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers: bool) -> set[float]:
-    """Return inner edges that the atomic bins of a numeric column need so that every bin is wholly inside or outside
-    the rule."""
-    if column in by_number(rule):
+    """Return the inner edges that the atomic bins of a numeric column need so that every bin is wholly inside or outside the
+    rule; where too many numbers are compared with another column, its bins stay as they are."""
+    if column in by_number(rule) and not has_many_numbers(bounds, whole_numbers=whole_numbers):
         return set(map(float, range(math.ceil(bounds[0]) + 1, math.floor(bounds[1]) + 1)))
     return {
         edge
@@ -430,13 +438,15 @@ def _met(rule: Comparison, column: Column) -> np.ndarray:
     return np.asarray(HOLDS[rule.operator](np.array([lowest, *column.edges]), rule.value))
 
 
-def numbers_of(column: Column) -> np.ndarray:
-    """Return the (n_atoms,) whole number that each atomic bin of a column stands for that a rule compares with another one; NaN
+def numbers_of(column: Column) -> Range:
+    """Return the lowest and the highest number in each atomic bin of a column, the same where each whole number is a bin; NaN
     for the bin of missing values."""
-    lowest = (column.bounds or (-math.inf, math.inf))[0]
-    numbers = np.full(len(column.atoms), np.nan)
-    numbers[: column.atoms.present] = [lowest, *column.edges]
-    return numbers
+    low, high = column.bounds or (-math.inf, math.inf)
+    lowest, highest = np.full((2, len(column.atoms)), np.nan)
+    lowest[: column.atoms.present] = [low, *column.edges]
+    below = [edge - 1 if column.kind == "integer" else math.nextafter(edge, -math.inf) for edge in column.edges]
+    highest[: column.atoms.present] = [*below, high]
+    return lowest, highest
 
 
 def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Said:
@@ -475,7 +485,7 @@ class RecordRule:
             rule=rule,
             places={name: place_of[name] for name in names},
             of_bins={part: of_atoms(part, by_name[part.column]) for part in comparisons(rule)},
-            ranges={name: (numbers_of(by_name[name]),) * 2 for name in names if by_name[name].kind == "integer"},
+            ranges={name: numbers_of(by_name[name]) for name in names if by_name[name].kind != "category"},
         )
 
     def merge(self, transformation: Transformation) -> RecordRule:

@@ -350,8 +350,9 @@ class RuleTable(SpecTable):
     ----------
     never : a condition on columns, with comparisons, `and`, `or`, `not`, `in` and `is missing`: rows that meet it are left out.
         A comparison with a missing value is neither true nor false, and neither is its negation: no rule fires because of it.
-        `column.level == 'group'` names a group of codes or categories by an alternative of the column. With [members], whole
-        numbers of a root with its members may be compared with one another, `age > first.age - 12`, and members counted,
+        `column.level == 'group'` names a group of codes or categories by an alternative of the column. Two columns of numbers
+        may be compared, `wage > total`, in rules for the released table alone: bins are, where one has more than 1,000 numbers.
+        With [members] those of a root with its members, too, `age > first.age - 12`, and members may be counted,
         `count(age < 18) > children`.
         Example: `never = "mother_age < 20 and parity > 3"`.
     applies_to : "raw" leaves such rows of the private file out, "synthetic" keeps such rows out of the released table.

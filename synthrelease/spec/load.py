@@ -84,7 +84,7 @@ class SpecBuilder:
         self.groups = in_slots(acceptance.groups, self.linked, self.release.columns)
 
     def build(self) -> ReleaseSpec:
-        rules, written_out = read_rules(self.release, self.written, self.problems, of_records=self.linked is not None)
+        rules, written_out = read_rules(self.release, self.written, self.problems, linked=self.linked is not None)
         if written_out:  # what nobody wrote stays unset
             self.release = self.release.model_copy(update={"rules": written_out})
         self._known_columns("transformations", self.release.transformations, self.file)

@@ -15,7 +15,7 @@ import numpy as np
 from synthrelease.criteria.base import Criterion
 from synthrelease.data.linked import Linked
 from synthrelease.data.plausibility import Plausibility
-from synthrelease.data.rules import Domain, Rule, RuleError, parse_rule
+from synthrelease.data.rules import Domain, Rule, RuleError, by_number, has_many_numbers, parse_rule
 from synthrelease.data.schema import Binning, Column, Schema, Transformation
 from synthrelease.data.weights import WEIGHT
 from synthrelease.errors import Problem, SpecError, closest, cut, listing
@@ -298,8 +298,19 @@ Rules = list[tuple[Rule, tuple[str, ...]]]
 """Rules, each with the kinds of rows that it applies to."""
 
 
+def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool) -> list[str]:
+    """The columns that a rule compares with one another, but not number by number. A row has the number or not: of the private
+    file only rules for roots with their members look at the numbers of several columns."""
+    many = {
+        name
+        for name in by_number(rule)
+        if has_many_numbers(domains[name].bounds or (0, 0), whole_numbers=domains[name].kind == "integer")
+    }
+    return sorted(many if linked else by_number(rule))
+
+
 def read_rules(
-    release: ReleaseFile, written: ReleaseFile, problems: Problems, *, of_records: bool
+    release: ReleaseFile, written: ReleaseFile, problems: Problems, *, linked: bool
 ) -> tuple[Rules, list[RuleTable]]:
     """The rules with what each applies to, and their tables with levels written out.
 
@@ -323,7 +334,11 @@ def read_rules(
         own = not added_by[index]
         try:
             never = with_levels_written_out(table.never, release.columns)
-            parsed.append((parse_rule(never, domains, of_records=of_records or not own), table.applies_to))
+            rule = parse_rule(never, domains, of_records=linked or not own)
+            if "raw" in table.applies_to and (in_bins := _compared_in_bins(rule, domains, linked=linked)):
+                expected = "applies_to = ['synthetic'], since columns of a row are compared in their bins"
+                raise RuleError(expected, f"'raw' for {listing(in_bins)}")
+            parsed.append((rule, table.applies_to))
             written_out.append(table.model_copy(update={"never": never}))
         except RuleError as error:
             option = added_by[index]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from synthrelease.data.plausibility import Plausibility
-from synthrelease.data.rules import Count, Domain, of_records, parse_rule
+from synthrelease.data.rules import Count, Domain, columns_of, of_records, parse_rule
 from synthrelease.data.schema import Schema, Transformation
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.spec.columns import build_column
@@ -111,10 +111,57 @@ def test_a_rule_says_of_every_record_and_of_every_coarse_bin_what_its_text_says(
 def test_rules_that_compare_one_column_with_several_are_masks_of_their_own() -> None:
     """Joined, they would be a table of all columns together."""
     domains = {name: Domain(kind="integer", bounds=(0, 99)) for name in "abcde"}
-    rules = [parse_rule(f"{name} > a - 12", domains, of_records=True) for name in "bcde"]
+    rules = [parse_rule(f"{name} > a - 12", domains) for name in "bcde"]
     table = ColumnTable(kind="integer", bounds=(0, 99), alternatives={"coarse": ["<50", ">=50"]})
     columns = tuple(build_column(name, table, InputTable(), rules, None) for name in "abcde")
     schema = Schema(columns=columns)
     found = Plausibility.from_rules(rules, columns, schema.layout, apart=True)
     assert [mask.columns for mask in found.masks] == [(0, 1), (0, 2), (0, 3), (0, 4)]
     assert Plausibility.from_rules(rules, columns, schema.layout).masks == ()
+
+
+LARGE = {
+    "wage": ColumnTable(
+        kind="integer", bounds=(0, 2000), missing="bin", alternatives={"coarse": ["0", "1-499", "500-1499", ">=1500"]}
+    ),
+    "total": ColumnTable(kind="integer", bounds=(0, 3000), alternatives={"coarse": ["<500", "500-1500", ">1500"]}),
+    "paid": ColumnTable(kind="real", bounds=(0, 10), alternatives={"coarse": ["<2.5", "2.5 to 5", ">=5"]}),
+    "price": ColumnTable(kind="real", bounds=(0, 20), alternatives={"coarse": ["<2.5", "2.5 to 8", ">=8"]}),
+}  # fmt: skip
+
+
+COMPARED: dict[str, Callable[[float, float], bool]] = {
+    "wage > total": lambda total, wage: wage > total,
+    "total < wage + 100": lambda total, wage: total < wage + 100,
+    "wage == total": lambda total, wage: wage == total,
+    "paid > price": lambda paid, price: paid > price,
+    "not paid <= price": lambda paid, price: paid > price,
+}
+"""Rules of two columns, in the order of their names."""
+
+
+@pytest.mark.parametrize("text", COMPARED)
+def test_of_columns_with_many_numbers_bins_are_compared(text: str) -> None:
+    """A cell of bins is excluded where every pair of values in it breaks the rule, and no other cell."""
+    domains = {name: Domain(kind=table.kind, bounds=table.bounds, missing=name == "wage") for name, table in LARGE.items()}
+    rule = parse_rule(text, domains)
+    names = sorted(columns_of(rule))
+    columns = tuple(build_column(name, LARGE[name], InputTable(), [rule], None) for name in names)
+    schema = Schema(columns=columns)
+    binnings = tuple(column.alternatives["coarse"] for column in columns)
+    found = Plausibility.from_rules([rule], columns, schema.layout, apart=True)
+    merged = found.merge(Transformation(schema=schema, binnings=binnings))
+    holds = COMPARED[text]
+    ends = []  # of each bin the lowest and the highest value: between them nothing else happens
+    for binning, column in zip(binnings, columns, strict=True):
+        step = 1 if column.kind == "integer" else 1e-9
+        lowest, highest = column.bounds or (0, 0)
+        ends.append(
+            [(max(low, lowest), min(high - step, highest)) for low, high in zip(binning.lower, binning.upper, strict=True)]
+        )
+    for cell in product(*(range(len(binning)) for binning in binnings)):
+        missing = any(place == binning.missing for place, binning in zip(cell, binnings, strict=True))
+        breaks = not missing and all(
+            holds(*pair) for pair in product(*(own[place] for own, place in zip(ends, cell, strict=True)))
+        )
+        assert bool(merged.forbidden([np.array([place]) for place in cell])[0]) == breaks, cell

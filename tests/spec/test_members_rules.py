@@ -160,11 +160,11 @@ WRONG = {
     "count(age == 3 > 1": r"expected '\)'",
     "rent < count(age == 3)": r"count\(...\) before the comparison",
     "count(age == 3) > 3": r"some values within the bounds meet and others do not",
-    "count(age == 3) > town": r"columns of at most 1,000 whole numbers .*'town', of the kind category",
+    "count(age == 3) > town": r"columns of numbers .*'town', of the kind category",
     "age > first.wage - 1": r"columns of members",
     "age > first.age * 2": r"a column, an operator or a value",
     "age > first.age + 4": r"some values within the bounds meet and others do not",
-    "work == first.work": r"columns of at most 1,000 whole numbers .*'work_2', of the kind category",
+    "work == first.work": r"columns of numbers .*'work_2', of the kind category",
 }
 
 
@@ -174,10 +174,10 @@ def test_mistakes_say_what_was_expected_and_where(text: str, tmp_path: Path) -> 
         spec_of(tmp_path, text)
 
 
-def test_without_members_columns_are_not_compared_with_one_another() -> None:
+def test_without_members_columns_are_compared_and_nothing_is_counted() -> None:
     """What fills the gaps of a table, or weighs it, looks at masks alone."""
     columns = {name: Domain(kind="integer", bounds=(0, 9)) for name in ("a", "b")}
-    for text in ("a < b", "count(a < 3) > 0"):
-        with pytest.raises(RuleError):
-            parse_rule(text, columns)
-        assert parse_rule(text, columns, of_records=True)
+    assert parse_rule("a < b", columns)
+    with pytest.raises(RuleError):
+        parse_rule("count(a < 3) > 0", columns)
+    assert parse_rule("count(a < 3) > 0", columns, of_records=True)

@@ -411,7 +411,7 @@ LEAST_EXPECTED = 50
 """Rows that independent columns would have, at least, where none has."""
 SURE = 0.01
 """Share of the rows that independent columns would have, from which on a rule is active: less may just be rare."""
-MOST_SUGGESTED, MOST_OF_A_PAIR = 32, 4
+MOST_SUGGESTED, MOST_OF_A_PAIR, MOST_COMPARING = 32, 4, 5
 MOST_LISTED = MOST_OF_RULE * 7 // 10
 """Characters of a list of categories in a rule; a longer one is several rules."""
 MOST_CELLS = 2**14
@@ -434,6 +434,11 @@ class Suggestion:
     expected: float
     active: bool
 
+    @property
+    def compares(self) -> bool:
+        """Whether it compares the two columns."""
+        return self.never == " > ".join(self.columns)
+
 
 def suggested_of_members(schema: Schema, transformation: Transformation, table: Counts) -> list[Suggestion]:
     """Rules for pairs of columns of a member; the table has the wide records of their roots, in bins."""
@@ -446,8 +451,16 @@ def suggested_of_members(schema: Schema, transformation: Transformation, table: 
     return _best(_found(members, binnings, counts, ()), members, counts)
 
 
+Numbers = Callable[[Sequence[Column]], Mapping[str, np.ndarray]]
+"""The own number of every row of the public file in some columns, NaN where it has none."""
+
+
 def suggested_rules(
-    schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str] = ()
+    schema: Schema,
+    binnings: Sequence[Binning],
+    table: Counts,
+    without: Collection[str] = (),
+    numbers: Numbers | None = None,
 ) -> list[Suggestion]:
     """Rules for pairs of columns, the best founded first; those are active that are sure, and that a model can keep together.
 
@@ -455,8 +468,42 @@ def suggested_rules(
     ----------
     binnings : the drafted bins of every column, which `table` has.
     without : columns of which no rule speaks.
+    numbers : without it no rule compares two columns.
     """
-    return _best([*_about_gaps(schema, binnings, table, without), *_found(schema, binnings, table, without)], schema, table)
+    comparing = [] if numbers is None else _comparing(schema, binnings, table, without, numbers)
+    pairs = {frozenset(columns) for _, columns, _ in comparing}  # of which a comparison says more than some of its cells
+    others = [*_about_gaps(schema, binnings, table, without), *_found(schema, binnings, table, without)]
+    return _best([*comparing, *(rule for rule in others if frozenset(rule[1]) not in pairs)], schema, table)
+
+
+def _comparing(
+    schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str], numbers: Numbers
+) -> list[tuple[str, tuple[str, str], float]]:
+    """Rules that compare two columns of numbers, such as `wage > total`, those that would be broken most often first.
+
+    Pairs are looked for in bins: cells in which every number of one column is above every number of the other. Where none of
+    them has a row, though many would by chance, the own numbers of all rows decide.
+    """
+    places = [
+        place
+        for place, column in enumerate(schema.columns)
+        if binnings[place].lower and column.name not in without and not (column.part or column.minus or column.counts)
+    ]
+    marginals, candidates = with_pairs(table), list[tuple[float, int, int]]()
+    for pair in combinations(places, 2):
+        counts = marginals.get(pair)[: binnings[pair[0]].present, : binnings[pair[1]].present]
+        expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(1, counts.sum())
+        for first, second, cells, rows in ((*pair, counts, expected), (*pair[::-1], counts.T, expected.T)):
+            above = np.array(binnings[first].lower)[:, None] >= np.array(binnings[second].upper)[None, :]
+            broken = float(rows[above].sum())
+            if broken >= max(LEAST_EXPECTED, SURE * table.total) and not cells[above].any():
+                candidates.append((broken, first, second))
+    own = numbers([schema.columns[place] for place in sorted({place for _, *both in candidates for place in both})])
+    return [
+        (" > ".join([schema.names[first], schema.names[second]]), (schema.names[first], schema.names[second]), broken)
+        for broken, first, second in sorted(candidates, reverse=True)
+        if not (own[schema.names[first]] > own[schema.names[second]]).any()
+    ][:MOST_COMPARING]
 
 
 def _best(rules: Iterable[tuple[str, tuple[str, str], float]], schema: Schema, table: Counts) -> list[Suggestion]:

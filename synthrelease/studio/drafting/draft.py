@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -70,7 +70,7 @@ from synthrelease.studio.drafting.options import (
     ignoring,
     most_leaning,
 )
-from synthrelease.studio.drafting.public_file import PublicFile, names_of, read_public_file
+from synthrelease.studio.drafting.public_file import PublicFile, names_of, read_public_file, row_numbers
 from synthrelease.studio.drafting.text import (
     TEST,
     Choices,
@@ -292,7 +292,8 @@ class Drafting:
             spec, table = self._counted()
         choices = self._first_choices()
         transformation = spec.space[0].transformation
-        rules = suggested_rules(spec.schema, transformation.binnings, table, self._unruled())
+        numbers = None if self.members else partial(row_numbers, self.file, policy=spec.input)
+        rules = suggested_rules(spec.schema, transformation.binnings, table, self._unruled(), numbers)
         if self.members is not None:
             self.members = replace(self.members, rules=tuple(suggested_of_members(spec.schema, transformation, table)))
         unique = once_only(table)
@@ -432,6 +433,7 @@ class Drafting:
             plan=choices.plan,
             unit=self.unit,
             members=self.members,
+            comparing=tuple(rule.never for rule in choices.rules if rule.active and rule.compares),
             codelists={path: codelist_text(column) for column in self.columns if (path := codelist_name(self.name, column))},
         )
 

@@ -571,6 +571,20 @@ def every_row(file: PublicFile, names: Sequence[str], key: str | None = None) ->
     return {name: (list(known[name]), np.concatenate(codes[name])) for name in names}
 
 
+def row_numbers(file: PublicFile, columns: Sequence[Column], policy: InputTable) -> dict[str, np.ndarray]:
+    """Return for each column (n_rows,) the own number of every row, also beyond the bounds; NaN where it has none."""
+    rows, numbers = every_row(file, [column.source for column in columns]), {}
+    for column in columns:
+        atoms, _, missing = _read(file, column, policy)
+        held = {
+            (text or "").strip() for text, has in zip(file.columns[column.source], (atoms >= 0) & ~missing, strict=True) if has
+        }
+        texts, codes = rows[column.source]
+        plain = [text.replace(",", ".") if policy.decimal == "," else text for text in texts]
+        numbers[column.name] = np.array([float(text) if text in held else math.nan for text in plain])[codes]
+    return numbers
+
+
 # Columns of a public file that go together one to one, found on raw values: a code and its text, or one thing said twice.
 
 _ALMOST, _ALMOST_BESIDE = 0.98, 0.9

@@ -211,6 +211,7 @@ class Draft:
     plan : what it costs and keeps, in sentences.
     unit : how rows belong to persons; None where nobody has said it.
     members : the rows of a second table that belong to each of these; None where there are none.
+    comparing : suggested rules that compare two columns, each about what no row may have.
     """
 
     configuration: str
@@ -225,6 +226,7 @@ class Draft:
     plan: str = ""
     unit: UnitAnswer | None = None
     members: MembersDraft | None = None
+    comparing: tuple[str, ...] = ()
 
     @property
     def doubtful(self) -> tuple[ColumnDraft, ...]:
