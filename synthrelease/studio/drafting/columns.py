@@ -361,7 +361,7 @@ LEAST_NAMED = 0.2
 _FEW_VALUES = 20
 """Different whole numbers that are taken for codes where they have gaps."""
 _DECORATED = re.compile(
-    r"[-+(]?\s?([€$£¥]|[A-Z]{3})?\s?-?\d+([,.'\u2019\s]\d{3})*([.,]\d+)?\s?(%|‰|€|\$|£|[A-Z]{3}|kr|kg|g|cm|m|km|h|min)?\)?"
+    r"[-+(\u2212]?\s?([€$£¥]|[A-Z]{3})?\s?-?\d+([,.'\u2019\s]\d{3})*([.,]\d+)?\s?(%|‰|€|\$|£|[A-Z]{3}|kr|kg|g|cm|m|km|h|min)?\)?"
 )
 _SHORT_YEAR = re.compile(r"\d{1,2}([./-])(\d{1,2}|[A-Za-z]{3})\1\d{2}( .*)?", re.ASCII)
 _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?", re.ASCII)
@@ -430,6 +430,8 @@ def _design(answers: Answers) -> str:
 def _untidy(answers: Answers) -> str:
     """What keeps texts from being numbers, where that is how they are written; empty for all others."""
     texts = answers.texts
+    if texts and not any(map(str.isprintable, texts)):
+        return "its texts have line ends, or other characters that cannot be printed: write them in one line first"
     if all(map(NUMBER.fullmatch, texts)) or len(texts) <= _FEW_VALUES:
         return ""
     if all(map(_DECORATED.fullmatch, texts)):
@@ -965,7 +967,6 @@ def drafted_columns(
         LeftOut(source=source, because=f"it cannot be read ({because.partition(': ')[2].rstrip('.')})")
         for source, because in file.unreadable.items()
     ]
-    left_out += [LeftOut(source="", because="it has no name in the header")] * file.unnamed
     left_out += file.not_wanted
     left_out += [LeftOut(source=key, because=as_key)] if key is not None else []
 

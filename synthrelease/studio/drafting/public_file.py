@@ -7,9 +7,9 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, repeat
+from itertools import combinations, islice, repeat
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +48,8 @@ _NO_WINDOWS = frozenset(chr(0xDC00 + byte) for byte in (0x81, 0x8D, 0x8F, 0x90, 
 _WORDS = re.compile("[A-Za-z\udcc0-\udcff]{2,}")
 _HEBREW = re.compile("[\udce0-\udcfa]+")
 _BLOCK = 2**22
+_HEAD = 12
+"""Lines in which the header is looked for."""
 _POINT, _COMMA = (re.compile(rf"[+-]?\d*[{mark}]\d+", re.ASCII) for mark in ".,")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}", re.ASCII)
 MAX_TEXTS = 1_000_000
@@ -65,8 +67,7 @@ class PublicFile:
         decimal points.
     notes : for each column what the file says about it; empty notes for formats that say nothing.
     unreadable : columns of lists, pictures and the like, which no release can have, and why.
-    unnamed : how many columns have no name in the header, as the row numbers that R and pandas write.
-    not_wanted : the columns that were not read, because the user said so.
+    not_wanted : the columns that were not read: because the user said so, or because the header does not tell them apart.
     """
 
     name: str
@@ -76,7 +77,6 @@ class PublicFile:
     columns: dict[str, Counter[str | None]]
     notes: dict[str, ColumnNotes] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
-    unnamed: int = 0
     not_wanted: tuple[LeftOut, ...] = ()
 
     @property
@@ -172,12 +172,8 @@ def names_of(path: str | Path, table: str | None = None, positions: FixedWidthTa
 
 
 def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | None) -> PublicFile:
-    policy, names = _layout(source, positions)
-    unnamed, names = names.count(""), [name for name in names if name]
-    repeated = [name for name, times in Counter(names).items() if times > 1]
-    if repeated or not names:
-        found = f"{repeated[0]!r} twice" if repeated else "columns without a name"
-        raise InputError(f"expected a header with different names, found {found}.")
+    policy, header = _layout(source, positions)
+    names, misnamed = _told_apart(header)
     names, not_wanted = wanted.of(names)
     unreadable = {}
     if _unreadable(source, names, policy):
@@ -214,9 +210,35 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
         columns=columns,
         notes=notes,
         unreadable=unreadable,
-        unnamed=unnamed,
-        not_wanted=tuple(not_wanted),
+        not_wanted=(*misnamed, *not_wanted),
     )
+
+
+def _told_apart(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
+    """The columns that the header names once, and those that it does not tell apart: without a name, as the row numbers that R
+    and pandas write, or with the name of another one."""
+    times = Counter(header)
+    names = [name for name in header if name and times[name] == 1]
+    misnamed = [LeftOut(source="", because="it has no name in the header")] * times[""]
+    misnamed += [
+        LeftOut(source=name, because=f"the header has this name {count} times: rename the columns in both files to draft them")
+        for name, count in times.items()
+        if name and count > 1
+    ]
+    if not names:
+        found = f"{misnamed[-1].source!r} twice" if times[""] < len(header) else "columns without a name"
+        raise InputError(f"expected a header with different names, found {found}.")
+    return names, misnamed
+
+
+def _alike_names(names: Iterable[str]) -> dict[str, str]:
+    """For columns whose names differ from that of an earlier one in blanks, marks or capitals alone, what to ask."""
+    first, doubts = dict[str, str](), dict[str, str]()
+    for name in names:
+        before = first.setdefault(re.sub(r"[\W_]", "", name).casefold(), name)
+        if before != name:
+            doubts[name] = f"its name is nearly {before!r}: is it another column? If it is the same, leave one out"
+    return doubts
 
 
 def _first_file(source: Source) -> File | None:
@@ -272,10 +294,10 @@ def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[I
     encoding = encoding if encoding == "utf-16" else _encoding(path, compressed)
     try:
         with open_text(path, encoding, compressed) as text:
-            first = next(filter(str.strip, iter(lambda: text.readline(_BLOCK), "")), "")
+            first, *after = islice(filter(str.strip, iter(lambda: text.readline(_BLOCK), "")), _HEAD) or [""]
     except (OSError, EOFError, UnicodeError, ValueError):
         return InputTable(encoding=encoding), ["?"]
-    delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
+    delimiter = max(_DELIMITERS, key=lambda mark: _width(first, mark))
     lines = csv.reader([first, "the next line"], delimiter=delimiter, skipinitialspace=True)
     fields = next(lines, [])
     if lines.line_num > 1:
@@ -283,7 +305,19 @@ def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[I
             "expected the names of all columns in one line, found a quote in the header that its line does not close. "
             "Write the names without line breaks."
         )
+    widths = [{_width(line, mark) for line in after[-2:]} for mark in _DELIMITERS] if len(after) > 1 else []
+    if first.lower().startswith("sep=") or any(_width(first, delimiter) == 1 and min(each) > 1 for each in widths):
+        raise InputError(
+            "expected the names of all columns in the first line, found another line. Delete what stands before them."
+        )
+    if all(map(NUMBER.fullmatch, map(str.strip, filter(str.strip, fields)))):
+        raise InputError("expected names of columns in the first line, found numbers alone, perhaps a row. Add a header.")
     return InputTable(delimiter=delimiter, encoding=encoding), [field.strip() for field in fields] or ["?"]
+
+
+def _width(line: str, delimiter: str) -> int:
+    """How many fields a line has."""
+    return len(next(csv.reader([line], delimiter=delimiter), []))
 
 
 def _has_header(path: File, positions: FixedWidthTable) -> bool:
@@ -638,7 +672,7 @@ def one_to_one(answers: Mapping[str, Answers], rows: PublicRows, file: PublicFil
                 because = f"it is the codelist of {code!r}" if other == text else f"it says the same as {code!r}"
                 left_out.append(LeftOut(source=other, because=f"{because} in every row of the public file"))
                 del kept[other]
-    doubts = {
+    doubts = _alike_names(kept) | {
         other: f"{one!r} says the same in {share:.1%} of the rows: if both mean the same, leave one out"
         for (one, other), share in shares.items()
         if share < 1 and share >= _ALMOST and one in kept and other in kept
