@@ -42,7 +42,7 @@ _AMONG_NUMBERS = frozenset(["n", "u", "x", "none"])
 _NO_DATE = re.compile(
     r"(9999|0000|8888)[-/.]?(99|00|88|12|01)[-/.]?(99|00|88|31|01)|(99|00|88)[-/.](99|00|88)[-/.](9999|0000|8888)"
 )
-_NINES = re.compile(r"-?(9{2,}|[789]|9+[6789]|8{2,}|7{2,})(\.0*)?")
+_NINES = re.compile(r"-?(9{2,}|[789]|9+[6789]|8{2,}|7{2,}|214748364[78])(\.0*)?")
 _FAR = 5
 """How many times the largest other number a 99 or 999 must be, where a column holds many numbers."""
 _FEW_WORDS = 3

@@ -241,6 +241,16 @@ def _alike_names(names: Iterable[str]) -> dict[str, str]:
     return doubts
 
 
+def _perhaps_codes(file: PublicFile, names: Iterable[str]) -> dict[str, str]:
+    """For columns of codes of two letters of which one is NA, as of countries and continents, what to ask."""
+    doubts = {}
+    for name in names:
+        others = {text.strip() for text in file.columns[name] if text and text.strip()} - {"NA"}
+        if "NA" in file.columns[name] and len(others) > 2 and all(re.fullmatch("[A-Z]{2}", text) for text in others):
+            doubts[name] = "NA counts as missing; does it stand for Namibia, or North America? If so, list it as a category"
+    return doubts
+
+
 def _first_file(source: Source) -> File | None:
     return None if source.is_database else source.files()[0]
 
@@ -672,11 +682,15 @@ def one_to_one(answers: Mapping[str, Answers], rows: PublicRows, file: PublicFil
                 because = f"it is the codelist of {code!r}" if other == text else f"it says the same as {code!r}"
                 left_out.append(LeftOut(source=other, because=f"{because} in every row of the public file"))
                 del kept[other]
-    doubts = _alike_names(kept) | {
-        other: f"{one!r} says the same in {share:.1%} of the rows: if both mean the same, leave one out"
-        for (one, other), share in shares.items()
-        if share < 1 and share >= _ALMOST and one in kept and other in kept
-    }
+    doubts = (
+        _alike_names(kept)
+        | _perhaps_codes(file, kept)
+        | {
+            other: f"{one!r} says the same in {share:.1%} of the rows: if both mean the same, leave one out"
+            for (one, other), share in shares.items()
+            if share < 1 and share >= _ALMOST and one in kept and other in kept
+        }
+    )
     return OneToOne(answers=kept, left_out=left_out, doubts=doubts)
 
 
