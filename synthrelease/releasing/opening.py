@@ -94,6 +94,8 @@ def has_row(file: File, compressed: bool, needed: Sequence[str], policy: InputTa
     try:
         if compressed and isinstance(file, Path):  # an object store would send it twice
             _unpack(file)
+        if policy.fixed_width is not None:  # the first line is a row
+            return None
         with open_bytes(file, compressed) as opened:
             return _has_row(opened, list(needed), policy)
     except UnicodeError:
@@ -105,18 +107,6 @@ def has_row(file: File, compressed: bool, needed: Sequence[str], policy: InputTa
     except Unreadable as reason:
         problem = reason.in_row(0)
     raise InputError(problem)
-
-
-def _check_whole(file: File) -> None:
-    """Unpack a file without a header to its end where its name says that it is gzip. Nothing is known of its rows."""
-    problem = ""
-    try:
-        if is_packed(file) and isinstance(file, Path):
-            _unpack(file)
-    except (OSError, EOFError, zlib.error):
-        problem = CUT
-    if problem:
-        raise InputError(problem)
 
 
 def _unpack(path: Path) -> None:
@@ -237,8 +227,7 @@ def _check_file(file: File, schema: Schema, policy: InputTable, table: str | Non
     start = start_of(file)
     if policy.fixed_width is not None:
         check_header(list(policy.fixed_width.table_of(needed, table)[1]), needed)
-        _check_whole(file)
-        return None
+        return has_row(file, is_packed(file), needed, policy)
     declared = _declared(file, start, policy, table)
     if declared is None:
         return has_row(file, is_compressed(start, policy), needed, policy)

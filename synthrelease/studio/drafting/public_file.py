@@ -9,13 +9,13 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, islice, repeat
+from itertools import chain, combinations, islice, repeat
 from pathlib import Path
 
 import numpy as np
 
 from synthrelease.data.misfits import MISSING
-from synthrelease.data.schema import Binning, Column, Schema
+from synthrelease.data.schema import Column, Schema
 from synthrelease.enclave.counting import BinRule
 from synthrelease.enclave.csv import open_text
 from synthrelease.enclave.fixed_width import is_packed
@@ -23,6 +23,7 @@ from synthrelease.enclave.persons import keys_of
 from synthrelease.enclave.reading import GZIP, UTF_16, batches, start_of
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
+from synthrelease.privacy.protection import told_of
 from synthrelease.releasing.opening import column_names
 from synthrelease.settings.columns import Encoding, FixedWidthTable, InputTable
 from synthrelease.sources.formats import Kind, Package, first_line, format_of
@@ -103,9 +104,7 @@ class PublicFile:
         """The rows once more, in batches: for each column its texts, and which of them each row holds; of these columns of the
         file, or of those that were read.
         """
-        columns = tuple(map(_column, self.columns if names is None else names))
-        for _, batch in batches(self.source, Schema(columns=columns), self.input):
-            yield batch
+        return _texts(self.source, list(self.columns) if names is None else names, self.input)
 
 
 def read_public_file(
@@ -128,12 +127,7 @@ def read_public_file(
     InputError : when it cannot be read, has no rows, or names a column twice; or has not a column that is wanted.
     """
     source = Source.of(path, table)
-    problem = ""
-    try:
-        return _read_file(source, wanted, positions)
-    except InputError as error:
-        problem = str(error)
-    raise InputError(f"{source}: {problem}")
+    return told_of(lambda: _read_file(source, wanted, positions), f"{source}: ")
 
 
 def read_public_tables(
@@ -162,13 +156,8 @@ def names_of(path: str | Path, table: str | None = None, positions: FixedWidthTa
     InputError : when there is no such file or table.
     """
     source = Source.of(path, table)
-    problem = ""
-    try:
-        _, names = _layout(source, positions)
-        return [] if names == ["?"] else [name for name in names if name]
-    except InputError as error:
-        problem = str(error)
-    raise InputError(f"{source}: {problem}")
+    _, names = told_of(lambda: _layout(source, positions), f"{source}: ")
+    return [] if names == ["?"] else [name for name in names if name]
 
 
 def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | None) -> PublicFile:
@@ -183,7 +172,7 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
         raise InputError(next(iter(unreadable.values())))
     columns: dict[str, Counter[str | None]] = {name: Counter() for name in names}
     rows = 0
-    for _, batch in batches(source, Schema(columns=tuple(map(_column, names))), policy):
+    for batch in _texts(source, names, policy):
         for name, texts in batch.items():
             used = Counter(texts.codes.tolist())
             for code, times in used.items():  # a text may stand there twice
@@ -262,7 +251,7 @@ def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
         return ""
     problem = ""
     try:
-        next(iter(batches(source, Schema(columns=tuple(map(_column, names))), policy)), None)
+        next(_texts(source, names, policy), None)
     except InputError as error:
         problem = str(error)
     return problem if problem.startswith("column ") else ""
@@ -377,25 +366,9 @@ def _kind(word: str) -> str:
     return "Hebrew" if _HEBREW.fullmatch(word) else "other"
 
 
-def _column(name: str) -> Column:
-    """A column of which only the name in the file matters."""
-    nothing = Binning(name="", labels=(), numbers=(), of_atom=())
-    return Column(
-        name=name,
-        kind="category",
-        description="",
-        unit="",
-        source=name,
-        part=None,
-        bounds=None,
-        edges=(),
-        values={},
-        missing="drop",
-        outside="drop",
-        ordered=False,
-        atoms=nothing,
-        alternatives={},
-    )
+def _texts(source: Source, names: Sequence[str], policy: InputTable) -> Iterator[Mapping[str, Texts]]:
+    """The batches of these columns of a file, whatever is in them."""
+    return (batch for _, batch in batches(source, Schema(columns=()), policy, names, only=True))
 
 
 # What a public file has in the bins of a column: rows, gaps, what grouping does to its numbers, and where limits can be.
@@ -499,7 +472,7 @@ def _read(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndar
     texts = list(file.columns[column.source])
     given = Texts(texts=texts, codes=np.arange(len(texts)), typed=True)  # a public file's numbers have decimal points
     (digits,) = BinRule(Schema(columns=(column,)), policy).bins({column.source: given})
-    times = np.fromiter(file.columns[column.source].values(), dtype=np.int64, count=len(texts))
+    times = np.array(list(file.columns[column.source].values()), dtype=np.int64)
     return digits.of_text, times, digits.of_text == (MISSING if column.atoms.missing is None else column.atoms.missing)
 
 
@@ -578,32 +551,23 @@ def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
 
     Of each batch the first row is taken, and every so many-th after it: no more than about `MOST_ROWS`.
     """
-    every = -(-file.n_rows // MOST_ROWS)
-    places = {source: {text: place for place, text in enumerate(found.texts)} for source, found in answers.items()}
-    codes: dict[str, list[np.ndarray]] = {source: [] for source in answers}
-    with_comma = file.input.decimal == ","
-    for batch in file.batches():
-        for source, place in places.items():
-            rows = np.asarray(batch[source].codes)[::every]
-            used, inverse = np.unique(rows, return_inverse=True)
-            texts = batch[source].texts
-            plain = [(texts[code] or "").strip() for code in used.tolist()]
-            found = list(map(place.get, plain, repeat(-1)))
-            if with_comma:
-                found = [place.get(text.replace(",", "."), -1) if at < 0 else at for text, at in zip(plain, found, strict=True)]
-            codes[source].append(np.array(found, dtype=np.int32)[inverse])
-    return PublicRows(
-        texts={source: list(place) for source, place in places.items()},
-        codes={source: np.concatenate(parts) for source, parts in codes.items()},
-    )
+    rows, codes = every_row(file, list(answers), every=-(-file.n_rows // MOST_ROWS)), dict[str, np.ndarray]()
+    for source, found in answers.items():
+        places, (texts, of_rows) = {text: place for place, text in enumerate(found.texts)}, rows[source]
+        plain = (text.replace(",", ".") if file.input.decimal == "," and text not in places else text for text in texts)
+        codes[source] = np.array(list(map(places.get, plain, repeat(-1))), dtype=np.int32)[of_rows]
+    return PublicRows(texts={source: list(found.texts) for source, found in answers.items()}, codes=codes)
 
 
-def every_row(file: PublicFile, names: Sequence[str], key: str | None = None) -> dict[str, tuple[list[str], np.ndarray]]:
+def every_row(
+    file: PublicFile, names: Sequence[str], key: str | None = None, every: int = 1
+) -> dict[str, tuple[list[str], np.ndarray]]:
     """Of each of these columns its different texts, without surrounding blanks, and (n_rows,) which of them every row has.
 
     Parameters
     ----------
     key : one of them whose texts are keys, in their normal form, as a release reads them: "" for none.
+    every : of each batch the first row and every so many-th after it are taken.
     """
     known: dict[str, dict[str, int]] = {name: {} for name in names}
     codes: dict[str, list[np.ndarray]] = {name: [] for name in names}
@@ -611,7 +575,7 @@ def every_row(file: PublicFile, names: Sequence[str], key: str | None = None) ->
         for name, places in known.items():
             texts = (each and each[0] for each in keys_of(batch[name], file.input)) if name == key else batch[name].texts
             found = [places.setdefault((text or "").strip(), len(places)) for text in texts]
-            codes[name].append(np.array(found, dtype=np.int64)[batch[name].codes])
+            codes[name].append(np.array(found, dtype=np.int64)[batch[name].codes[::every]])
     return {name: (list(known[name]), np.concatenate(codes[name])) for name in names}
 
 
@@ -738,15 +702,11 @@ def _told(
     file: PublicFile, pairs: Sequence[tuple[str, str]], answers: Mapping[str, Answers]
 ) -> dict[tuple[str, str], dict[str, str]]:
     """For the pairs that tell each other in every row, both ways, the text of one for each of the other: all rows are read."""
-    found: dict[tuple[str, str], set[tuple[str, str]]] = {pair: set() for pair in pairs}
-    for batch in file.batches() if pairs else ():
-        for one, other in pairs:
-            width = len(batch[other].texts)
-            both = np.unique(np.asarray(batch[one].codes).astype(np.int64) * width + batch[other].codes).tolist()
-            texts, others = batch[one].texts, batch[other].texts
-            found[one, other] |= {((texts[at // width] or "").strip(), (others[at % width] or "").strip()) for at in both}
-    told = {}
-    for (one, other), together in found.items():
+    rows, told = every_row(file, list(dict.fromkeys(chain(*pairs)))), dict[tuple[str, str], dict[str, str]]()
+    for one, other in pairs:
+        (texts, codes), (others, of_other) = rows[one], rows[other]
+        both = np.unique(codes * len(others) + of_other).tolist()
+        together = {(texts[at // len(others)], others[at % len(others)]) for at in both}
         given = {(a, b) for a, b in together if a in answers[one].texts or b in answers[other].texts}
         there, back = dict(given), {b: a for a, b in given}
         if len(there) == len(back) == len(given):
@@ -786,7 +746,8 @@ MOST_LEFT_OUT = 0.01
 def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
     """The columns, of which those with the most gaps get a bin of missing values until few enough rows are left out."""
     few = sorted(
-        (column for column in columns if column.missing_rows and not (column.keeps_missing or column.weight)), key=_gaps
+        (column for column in columns if column.missing_rows and not (column.keeps_missing or column.weight)),
+        key=lambda column: column.missing_rows,
     )
     left_out, kept = np.zeros(rows.n_rows, dtype=bool), set[str]()
     for column in few:
@@ -796,10 +757,6 @@ def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list
         else:
             left_out = together
     return [replace(column, missing_bin=True) if column.name in kept else column for column in columns]
-
-
-def _gaps(column: ColumnDraft) -> int:
-    return column.missing_rows
 
 
 # What the other columns of a public file say about a column of whole numbers: whether its order means something.
