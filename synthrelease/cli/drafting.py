@@ -156,7 +156,13 @@ def init(request: DraftRequest) -> None:
             "Until then `plan`, `check` and `release` refuse.",
             style="yellow",
         )
-    elif found.unit.doubt:
+    elif found.unit.later:
+        screen.print(
+            f"Of the public file {so_many(found.unit.later, 'row')} of persons who have more are left out. To release all rows of "
+            f"persons, in a second table, draft with --key {found.unit.key} in place of --unit (docs/linked.md).",
+            style="yellow",
+        )
+    if found.unit is not None and found.unit.doubt:
         screen.print(f"Doubtful: {found.unit.doubt}", style="yellow")
     for column in found.doubtful:
         screen.print(f"Doubtful: {column.name!r}: {column.doubt}.", style="yellow")

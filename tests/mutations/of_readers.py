@@ -9,6 +9,7 @@ ALONE, ONE_VALUE, NUMBERS, UNPACKED = (
 )
 OF_PYTHON = f"{ALONE}::test_rows_of_values_of_python"
 GUESSING = "tests/enclave/test_databases.py::test_a_driver_that_may_guess_types_from_rows_is_refused_before_anything_is_opened"
+FIXED = "tests/studio/drafting/test_fixed_width.py"
 RETURNS = f"{ALONE}::test_rows_of_csv_with_a_return_at_the_border_of_a_block"
 
 OF_READERS = (
@@ -145,5 +146,37 @@ OF_READERS = (
         old="raise too_long(name)",
         new="pass",
         tests=(UNPACKED,),
+    ),
+    Mutation(
+        name="fixed width: the first line of a block says whether letters have several bytes",
+        breaks="where a row is cut depends on another row",
+        place="enclave.fixed_width:_columns",
+        old="all(line.isascii() for line in lines)",
+        new="lines[0].isascii()",
+        tests=(f"{FIXED}::test_every_line_is_read_by_itself_alone",),
+    ),
+    Mutation(
+        name="fixed width: lines of another record type are rows, too",
+        breaks="households stand among persons",
+        place="enclave.fixed_width:_of_type",
+        old="np.array([text == record for text in types.texts])[types.codes]",
+        new="np.ones(len(types.codes), dtype=bool)",
+        tests=(f"{FIXED}::test_of_a_hierarchical_file_one_record_type_may_be_read_alone",),
+    ),
+    Mutation(
+        name="fixed width: an empty line is no row",
+        breaks="how many rows there are depends on what a row holds",
+        place="enclave.fixed_width:fixed_width_batches",
+        old="if not lines[-1]:\n    lines.pop()",
+        new="lines = [line for line in lines if line.strip()]",
+        tests=(f"{FIXED}::test_every_line_is_read_by_itself_alone",),
+    ),
+    Mutation(
+        name="fixed width: what the file begins with is looked at",
+        breaks="the first row decides, unpaid, whether a run begins",
+        place="releasing.opening:has_row",
+        old="policy.fixed_width is not None",
+        new="False",
+        tests=("tests/test_no_row_decides.py::test_of_a_file_without_a_header_not_even_the_first_line_decides",),
     ),
 )

@@ -211,6 +211,7 @@ def test_a_row_that_is_left_out_for_its_person_is_not_said_to_lack_a_value(tmp_p
     text = " ".join(found.configuration.replace("\n#", " ").split())
     assert 'key = "patient" first_by = "random"' in text
     assert f"{rows - 2000} rows of persons who have more" in text
+    assert "draft with --key" in text  # the way to release them all the same
     assert "Left out: 'visit', because the rows of persons that are released lean too much in it." in text
     leans = re.search(r"leans most: (\d+)% of the rows that stand for persons, (\d+)% of all rows", text)
     assert leans is not None
