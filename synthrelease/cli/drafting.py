@@ -158,8 +158,8 @@ def init(request: DraftRequest) -> None:
         )
     elif found.unit.later:
         screen.print(
-            f"Of the public file {so_many(found.unit.later, 'row')} of persons who have more are left out. To release all rows of "
-            f"persons, in a second table, draft with --key {found.unit.key} in place of --unit (docs/linked.md).",
+            f"Of the public file {so_many(found.unit.later, 'row')} of persons who have more are left out. To release all rows "
+            f"of persons, in a second table, draft with --key {found.unit.key} in place of --unit (docs/linked.md).",
             style="yellow",
         )
     if found.unit is not None and found.unit.doubt:

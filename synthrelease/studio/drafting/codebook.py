@@ -143,7 +143,11 @@ def _of_ddi(text: str) -> Codebook:
     variables = root.findall(".//dataDscr/var")
     if not variables:
         raise _UnreadableCodebook("expected a DDI codebook with the variables of a file (dataDscr/var), found none")
-    groups = {group.get("rectype", ""): group for group in root.findall(".//fileStrc/recGrp") if group.get("rectype")}
+    groups = {
+        group.get("rectype", ""): group
+        for group in root.findall(".//fileStrc[@type='hierarchical']/recGrp")
+        if group.get("rectype")
+    }
     keys = [(group.get("keyvar") or "").split()[-1:] for group in groups.values()]
     key = keys[0][0] if keys and keys[0] else None
     renamed = {own[0]: key for own in keys[1:] if own and key}
@@ -192,7 +196,7 @@ def _variable(variable: Element) -> CodebookEntry:
     declared = {code for code, category in codes if code and (category.get("missing") or "").upper() in ("Y", "YES", "TRUE")}
     declared |= {item.get("VALUE", "") for item in variable.findall("invalrng/item")} - {""}
     numeric = (shown := variable.find("varFormat")) is None or shown.get("type") == "numeric"
-    named = [code for code, label in labels.items() if label.strip("0") != code.strip("0") and code not in declared]
+    named = [code for code, label in labels.items() if label.lstrip("0") != code.lstrip("0") and code not in declared]
     number = numeric and (2 * len(named) < len(labels) if labels else variable.get("intrvl") == "contin")
     shown_labels = {code: labels[code] for code in named} if number else labels
     return CodebookEntry(

@@ -237,3 +237,23 @@ def test_after_new_bins_numbers_come_from_the_lines_of_the_right_record_type(tmp
     assert members is not None
     assert (rows.n_rows, "AGE" in rows.columns, "AGE" in members.columns) == (300, False, True)
     assert read_public_tables(tmp_path / "public.dat", table="P", positions=positions)[0].columns == members.columns
+
+
+@pytest.mark.parametrize(
+    ("labels", "number", "kept"),
+    [
+        (
+            {f"{age:03d}": str(age) for age in range(90)} | {"999": "Missing"},
+            True,
+            {"999": "Missing"},
+        ),  # ages, as IPUMS has them
+        ({"1": "10", "2": "20", "3": "30"}, False, {"1": "10", "2": "20", "3": "30"}),
+        (SEX, False, SEX),
+    ],
+)
+def test_codes_that_are_labelled_by_their_number_are_numbers(
+    tmp_path: Path, labels: dict[str, str], number: bool, kept: object
+) -> None:
+    (tmp_path / "book.xml").write_text(ddi([variable("X", 1, 3, "X", codes(labels))]), encoding="utf-8")
+    entry = read_codebook(tmp_path / "book.xml").entries["X"]
+    assert (entry.number, dict(entry.labels)) == (number, kept)
