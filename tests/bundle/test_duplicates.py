@@ -61,7 +61,7 @@ def test_the_card_says_what_repeated_rows_do_and_by_how_much() -> None:
     counts = table.counts.counts.copy()
     counts[:] = m + 3
     apart = table.counts.with_counts(counts)
-    assert duplicate_sentences(document, replace(table, counts=apart)) == []
+    assert duplicate_sentences(document, replace(table, counts=apart)) == ()
     counts[0] = m
     told = " ".join(duplicate_sentences(document, replace(table, counts=table.counts.with_counts(counts))))
     assert f"{m} of the" in told
@@ -71,7 +71,7 @@ def test_the_card_says_what_repeated_rows_do_and_by_how_much() -> None:
                 "criteria": [one for one in document.criteria if one.kind != "face_privacy"]}
     )  # fmt: skip
     assert once.minimum_count == 1
-    assert duplicate_sentences(once, table) == []
+    assert duplicate_sentences(once, table) == ()
     few = {"kind": "frequent_combinations", "columns": 1, "minimum_count": 2}
     drawn = once.model_copy(update={"configuration": {**document.configuration, "projection": few}})
     assert "nobody can see which of several equal rows are copies" in duplicate_sentences(drawn, table)[0]
