@@ -226,6 +226,58 @@ def test_a_release_of_no_simple_random_sample_gives_no_interval_of_a_population(
     assert_as_1_0_0_wrote_them(document, files, reason)
 
 
+CALIBRATED = """[calibration]
+source = "A yearbook"
+
+[[calibration.margins]]
+columns = ["face"]
+totals = { head = 6000, tail = 4000 }
+
+"""
+IN_EVERY_FORM = '[bundle]\nformats = ["stata", "spss", "r"]\ncatalogues = ["croissant", "ddi"]\n\n'
+OF_A_POPULATION = re.compile(r"that of a population of which|one for a population of which|population\\?_lower.{0,3} to ")
+"""How the documents speak of an interval for a population."""
+
+
+def population_ends(folder: Path) -> dict[str, int]:
+    """How many intervals for a population each file of estimates has."""
+    from pyreadstat import read_dta, read_sav
+
+    lines = list(csv.DictReader(io.StringIO((folder / CSV).read_text(encoding="utf-8"))))
+    ends = {CSV: sum(bool(line["population_lower"] or line["population_upper"]) for line in lines)}
+    for name, read in (("estimates.dta", read_dta), ("estimates.sav", read_sav)):
+        ends[name] = int(read(folder / name)[0][["population_lower", "population_upper"]].notna().any(axis=1).sum())
+    return ends
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reason", ["", *NO_SAMPLES, "calibration to totals"])
+def test_no_file_of_a_release_speaks_of_a_population_that_its_rows_are_no_sample_of(reason: str, tmp_path: Path) -> None:
+    """Tables and texts in every format; the release without a reason shows that the test sees such intervals."""
+    pytest.importorskip("pyreadstat", reason="needs the extra formats")
+    more = CALIBRATED if reason.startswith("calibration") else ""
+    changes = {**NO_SAMPLES.get(reason, {})}
+    budget = changes.pop("[budget]", "[budget]")
+    folder = write_measured_release(tmp_path, tmp_path / "bundle", {"[budget]": IN_EVERY_FORM + more + budget, **changes})
+    assert load(folder).not_a_sample == ((reason,) if reason else ())
+    told = {
+        path.name for path in folder.iterdir() if OF_A_POPULATION.search(path.read_text(encoding="utf-8", errors="replace"))
+    }
+    ends = population_ends(folder)
+    if reason:
+        assert told == set()
+        assert set(ends.values()) == {0}
+        refused = {path.name for path in folder.iterdir() if f"release declares {reason}" in _words(path)}
+        assert refused == {"README.html", "README.md", "QUESTIONS.md"}
+    else:
+        assert told == {"README.html", "README.md", "QUESTIONS.md"}
+        assert min(ends.values()) > 0
+
+
+def _words(path: Path) -> str:
+    return " ".join(path.read_text(encoding="utf-8", errors="replace").split())
+
+
 def assert_as_1_0_0_wrote_them(document: ReleaseDocument, files: Mapping[str, bytes], reason: str) -> None:
     """Estimates in the way of version 1.0.0, with everything that follows from them: of that version alone, and told."""
     old = document.model_copy(update={"estimates": estimates_part(document, files["measurements.json"], None)})
