@@ -81,7 +81,7 @@ class Listener:
         default, where nobody can be asked, they are not."""
         return False
 
-    def tried(self, found: DryRun) -> None:
+    def tried(self, dry: DryRun) -> None:
         """All checks passed, and attempts on made-up rows."""
 
     def nearby(self, ledgers: tuple[Path, ...]) -> None:
@@ -140,8 +140,8 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
     if proposal is not None:
         listener.cheaper(spec, proposal)
     checked = check_before_spending(spec, request)
-    known = request.nobodys or request.unrehearsed or tried(spec, request.shortlist)
-    if not known and not listener.never_tried(spec):
+    rehearsed = request.nobodys or request.unrehearsed or tried(spec, request.shortlist)
+    if not rehearsed and not listener.never_tried(spec):
         raise InputError(f"{request.config}: {NEVER} {INSTEAD}.")
     listener.tried(dry_run(spec, checked.priors, request.jobs))
     with ExitStack() as held:
@@ -224,19 +224,19 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
         check_pieces(data)
     if on_a_cluster and spec.unit.key is not None:
         raise InputError(f"expected no cluster with [unit] key: {TOGETHER} Nothing was spent.")
-    for source, schema, more in tables_to_read(spec.schema, tables_read):
+    for source, schema, further in tables_to_read(spec.schema, tables_read):
         persons = [] if spec.unit.key is None else [spec.unit.key, *spec.unit.order]
-        names = [*more, *persons] if spec.options.split is None else [spec.options.split.by]
+        names = [*further, *persons] if spec.options.split is None else [spec.options.split.by]
         check_opens(source, schema, spec.input, names, rows_are_public=tables_read.members is None)
     check_not_public(data, public)
-    known = KnownSplit(
+    split = KnownSplit(
         ledger=None if request.nobodys else request.ledger,
         key=request.split_key,
         dataset=request.dataset,
         expect_head=request.expect_head,
     )
     key = _key(request)
-    piece = piece_to_read(spec, known, on_a_cluster=on_a_cluster)
+    piece = piece_to_read(spec, split, on_a_cluster=on_a_cluster)
     check_ledger(spec, request, piece)
     size = released_bytes(spec, documents, data)
     return Checked(spec=spec, priors=priors, public_tables=tuple(tables), key=key, size=size, piece=piece)
@@ -282,8 +282,8 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
     """Charge the whole plan, before the first private byte is read; to one piece where one alone is read."""
     if request.nobodys:
         return
-    if request.ledger is None and (others := ledgers_near(request)):
-        listener.nearby(others)
+    if request.ledger is None and (near := ledgers_near(request)):
+        listener.nearby(near)
     ledger = request.ledger or ledger_beside(request.out, spec.plan, spec.title, spec.budget.limit)
     statement = reserve_for_release(
         ledger,
@@ -315,16 +315,16 @@ def _charged_for(spec: ReleaseSpec) -> str:
 
 def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
     """Other ledgers beside the output, beside the private file and in the working folder. They are not opened."""
-    own, data = place_beside(request.out), request.source.path
+    beside_output, data = place_beside(request.out), request.source.path
     beside = () if data is None else (data.absolute().parent,)
-    folders = dict.fromkeys((own.parent, *beside, Path.cwd()))
-    found: set[Path] = set()
+    folders = dict.fromkeys((beside_output.parent, *beside, Path.cwd()))
+    ledgers: set[Path] = set()
     for folder in folders:
         try:
-            found |= {path for path in folder.glob("*.ledger") if path.is_file()}
+            ledgers |= {path for path in folder.glob("*.ledger") if path.is_file()}
         except OSError:
             continue
-    return tuple(sorted(found - {own}))
+    return tuple(sorted(ledgers - {beside_output}))
 
 
 def _spent(

@@ -113,7 +113,7 @@ def _nodes(document: ReleaseDocument, dataset: Dataset) -> Iterator[Node]:
 
 
 def _dataset(document: ReleaseDocument, dataset: Dataset) -> Node:
-    card, stated = dataset.card, dataset.card.catalogue
+    card, catalogue = dataset.card, dataset.card.catalogue
     languages = [(language, card.texts(language)) for language in card.languages]
     titles = [
         {"@value": labelled((texts.title if texts else "") or document.title), "@language": language}
@@ -134,23 +134,23 @@ def _dataset(document: ReleaseDocument, dataset: Dataset) -> Node:
         "dct:issued": {"@value": dataset.day, "@type": "xsd:date"},
         "dcat:version": card.version,
         "dcat:keyword": [_said(dataset, word) for word in dataset.keywords],
-        "dcat:theme": [{"@id": theme} for theme in stated.themes or (_theme(dataset),)],
-        "dct:accessRights": {"@id": f"{_EU}/access-right/{stated.access.upper()}"},
+        "dcat:theme": [{"@id": theme} for theme in catalogue.themes or (_theme(dataset),)],
+        "dct:accessRights": {"@id": f"{_EU}/access-right/{catalogue.access.upper()}"},
         "dct:language": {"@id": f"{_EU}/language/{_LANGUAGES[card.language]}"},
         "dcat:landingPage": {"@id": card.url} if card.url else None,
-        "dct:spatial": [{"@id": place} for place in stated.places],
-        "dct:temporal": _named(dataset, "period") if stated.start or stated.end else None,
+        "dct:spatial": [{"@id": term} for term in catalogue.places],
+        "dct:temporal": _named(dataset, "period") if catalogue.start or catalogue.end else None,
         "dct:provenance": _named(dataset, "provenance"),
-        "dcatap:applicableLegislation": [{"@id": law} for law in stated.legislation],
-        "healthdcatap:healthCategory": [{"@id": category} for category in stated.health_categories],
-        "healthdcatap:healthTheme": [{"@id": theme} for theme in stated.health_themes],
-        "healthdcatap:hasCodingSystem": [{"@id": system} for system in stated.coding_systems],
-        "healthdcatap:hdab": _named(dataset, "access-body") if stated.access_body else None,
+        "dcatap:applicableLegislation": [{"@id": law} for law in catalogue.legislation],
+        "healthdcatap:healthCategory": [{"@id": category} for category in catalogue.health_categories],
+        "healthdcatap:healthTheme": [{"@id": theme} for theme in catalogue.health_themes],
+        "healthdcatap:hasCodingSystem": [{"@id": system} for system in catalogue.coding_systems],
+        "healthdcatap:hdab": _named(dataset, "access-body") if catalogue.access_body else None,
         "healthdcatap:numberOfRecords": _count(document.n_rows),
-        "healthdcatap:numberOfUniqueIndividuals": _count(stated.individuals),
-        "healthdcatap:minTypicalAge": _count(stated.minimum_age),
-        "healthdcatap:maxTypicalAge": _count(stated.maximum_age),
-        "healthdcatap:populationCoverage": _said(dataset, stated.population) if stated.population else None,
+        "healthdcatap:numberOfUniqueIndividuals": _count(catalogue.individuals),
+        "healthdcatap:minTypicalAge": _count(catalogue.minimum_age),
+        "healthdcatap:maxTypicalAge": _count(catalogue.maximum_age),
+        "healthdcatap:populationCoverage": _said(dataset, catalogue.population) if catalogue.population else None,
         "dcat:distribution": [_named(dataset, file.name) for file in dataset.files],
     }
 
@@ -173,7 +173,7 @@ def _distribution(dataset: Dataset, file: DataFile) -> Node:
 
 
 def _agents(dataset: Dataset) -> Iterator[Node]:
-    card, stated = dataset.card, dataset.card.catalogue
+    card, catalogue = dataset.card, dataset.card.catalogue
     if card.organisation:
         yield with_something(
             {
@@ -191,33 +191,33 @@ def _agents(dataset: Dataset) -> Iterator[Node]:
             "vcard:fn": card.organisation or card.contact,
             **{name: {"@id": value} for name, value in reached.items()},
         }
-    if stated.access_body:
+    if catalogue.access_body:
         yield {
             "@id": dataset.part("access-body"),
             "@type": "foaf:Agent",
-            "foaf:name": _said(dataset, stated.access_body),
+            "foaf:name": _said(dataset, catalogue.access_body),
             "dcat:contactPoint": _named(dataset, "access-body-contact"),
         }
         yield {
             "@id": dataset.part("access-body-contact"),
             "@type": "vcard:Kind",
-            "vcard:fn": stated.access_body,
-            "vcard:hasURL": {"@id": stated.access_body_contact},
+            "vcard:fn": catalogue.access_body,
+            "vcard:hasURL": {"@id": catalogue.access_body_contact},
         }
 
 
 def _terms(dataset: Dataset) -> Iterator[Node]:
     """What the terms of vocabularies are: who reads this file alone must not guess."""
-    card, stated = dataset.card, dataset.card.catalogue
+    card, catalogue = dataset.card, dataset.card.catalogue
     kind = {"@value": "Synthetic data", "@language": "en"}
     yield {"@id": f"{_EU}/dataset-type/SYNTHETIC_DATA", "@type": "skos:Concept", "skos:prefLabel": kind}
-    yield {"@id": f"{_EU}/access-right/{stated.access.upper()}", "@type": "dct:RightsStatement"}
+    yield {"@id": f"{_EU}/access-right/{catalogue.access.upper()}", "@type": "dct:RightsStatement"}
     yield {"@id": f"{_EU}/language/{_LANGUAGES[card.language]}", "@type": "dct:LinguisticSystem"}
-    if not stated.themes:
+    if not catalogue.themes:
         label = _THEMES[card.sector][1]
         yield {"@id": _theme(dataset), "@type": "skos:Concept", "skos:prefLabel": {"@value": label, "@language": "en"}}
-    if stated.start or stated.end:
-        days = {"dcat:startDate": stated.start, "dcat:endDate": stated.end}
+    if catalogue.start or catalogue.end:
+        days = {"dcat:startDate": catalogue.start, "dcat:endDate": catalogue.end}
         yield {
             "@id": dataset.part("period"),
             "@type": "dct:PeriodOfTime",
@@ -226,10 +226,10 @@ def _terms(dataset: Dataset) -> Iterator[Node]:
     if dataset.licence.address:
         yield {"@id": dataset.licence.address, "@type": "dct:LicenseDocument"}
     yield {"@id": dataset.address, "@type": ["foaf:Document", "rdfs:Resource"]}
-    for law in stated.legislation:
+    for law in catalogue.legislation:
         yield {"@id": law, "@type": "eli:LegalResource"}
-    for place in stated.places:
-        yield {"@id": place, "@type": "dct:Location"}
+    for term in catalogue.places:
+        yield {"@id": term, "@type": "dct:Location"}
     for name in dict.fromkeys(file.media_type for file in dataset.files):
         yield {"@id": f"https://www.iana.org/assignments/media-types/{name}", "@type": "dct:MediaType"}
     for ending in sorted({file.ending for file in dataset.files} & set(_FORMATS)):
@@ -337,9 +337,9 @@ def _rows(table: DataTable) -> dict[str, Any]:
     look like numbers.
     """
     rows = _name(table.file)
-    said = "The synthetic members, by the number of their root." if table.file.of_members else "The synthetic rows."
+    description = "The synthetic members, by the number of their root." if table.file.of_members else "The synthetic rows."
     fields = [_field(field, table.file) for field in table.fields]
-    return {"@type": "cr:RecordSet", "@id": rows, "name": rows, "description": said, "field": fields}
+    return {"@type": "cr:RecordSet", "@id": rows, "name": rows, "description": description, "field": fields}
 
 
 def _field(field: Field, file: TableFile) -> dict[str, Any]:
@@ -375,7 +375,10 @@ def _bins(column: ColumnPart, file: TableFile) -> dict[str, Any]:
     """The bins of a column in their order, as an enumeration."""
     name = _of_bins(column, file)
     kinds = {"label": "sc:Text", "position": "sc:Integer", "missing": "sc:Boolean"}
-    fields = [{"@type": "cr:Field", "@id": f"{name}/{of}", "name": of, "dataType": kind} for of, kind in kinds.items()]
+    fields = [
+        {"@type": "cr:Field", "@id": f"{name}/{property_}", "name": property_, "dataType": kind}
+        for property_, kind in kinds.items()
+    ]
     return {
         "@type": "cr:RecordSet",
         "@id": name,
@@ -385,8 +388,8 @@ def _bins(column: ColumnPart, file: TableFile) -> dict[str, Any]:
         "key": {"@id": f"{name}/label"},
         "field": fields,
         "data": [
-            {f"{name}/label": one.label, f"{name}/position": place, f"{name}/missing": bool(one.missing)}
-            for place, one in enumerate(column.bins, start=1)
+            {f"{name}/label": bin_.label, f"{name}/position": position, f"{name}/missing": bool(bin_.missing)}
+            for position, bin_ in enumerate(column.bins, start=1)
         ],
     }
 
@@ -444,8 +447,8 @@ def ddi_bytes(document: ReleaseDocument, table: ReleasedTable, dataset: Dataset)
         files += [DescribedFile(number=name, file=file, table=tables[-1]) for name, file in numbered]
 
     def missing_rows(column: ColumnPart, counts: list[int]) -> int:
-        return sum(rows for one, rows in zip(column.bins, counts, strict=True) if one.missing)
+        return sum(rows for bin_, rows in zip(column.bins, counts, strict=True) if bin_.missing)
 
-    template, said = environment().get_template("ddi.xml"), {"notice": NOTICE, "weight": WEIGHT}
-    text = template.render(said, document=document, dataset=dataset, tables=tables, files=files, missing_rows=missing_rows)
+    template, constants = environment().get_template("ddi.xml"), {"notice": NOTICE, "weight": WEIGHT}
+    text = template.render(constants, document=document, dataset=dataset, tables=tables, files=files, missing_rows=missing_rows)
     return f"{text}\n".encode()

@@ -140,8 +140,8 @@ class Dataset:
         ----------
         sizes : lengths of the data files in bytes, for those who name them.
         """
-        card, named = document.card, sorted(document.files.items())
-        files = tuple(_data_file(name, digest, (sizes or {}).get(name, 0)) for name, digest in named)
+        card, checksums = document.card, sorted(document.files.items())
+        files = tuple(_data_file(name, digest, (sizes or {}).get(name, 0)) for name, digest in checksums)
         digest = base64.urlsafe_b64encode(hashlib.sha256(document.dumped()).digest()).decode("ascii").rstrip("=")
         summary = card.summary or document.description
         return cls(
@@ -195,11 +195,11 @@ def plain_name(text: str) -> str:
 def _provenance(document: ReleaseDocument) -> str:
     guarantee = document.guarantee
     delta = "" if guarantee.delta_exact == "0" else f", delta = {guarantee.delta:g}"
-    made = (
+    sentence = (
         f"Synthetic rows, made with differential privacy (epsilon = {guarantee.epsilon:g}{delta}, neighbouring files differ in "
         f"one {guarantee.person.unit} that is replaced) by synthrelease {document.written_by}. No row is a person."
     )
-    return f"{document.card.source} {made}".strip()
+    return f"{document.card.source} {sentence}".strip()
 
 
 def _fields(document: ReleaseDocument, file: TableFile) -> Iterator[Field]:
@@ -267,5 +267,5 @@ def describe_file(name: str) -> str:
     """What a file is for, in a line."""
     if name.startswith("README.") and name not in FILES:
         return "the part of this card for everyone, in another language"
-    further = {one: words for naming in namings().values() for one, words in naming.words.items()}
+    further = {plain: words for naming in namings().values() for plain, words in naming.words.items()}
     return {**FILES, **further}.get(name.removeprefix("synthetic-"), "a further file of this release")

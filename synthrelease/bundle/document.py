@@ -61,46 +61,46 @@ def measurements_bytes(measured: NoisyMarginals, transformation: Transformation,
     bins = transformation, released
     tables = [
         MeasuredTablePart(
-            **_bins_of(one.columns, measured, *bins),
-            epsilon=str(one.cost) if one.kind.cost == "epsilon" else None,
-            rho=str(one.cost) if one.kind.cost == "rho" else None,
-            noise=one.kind.name,
-            scale=one.noise.scale,
-            variance=one.noise.variance,
-            counts=one.values.tolist(),
+            **_bins_of(table.columns, measured, *bins),
+            epsilon=str(table.cost) if table.kind.cost == "epsilon" else None,
+            rho=str(table.cost) if table.kind.cost == "rho" else None,
+            noise=table.kind.name,
+            scale=table.noise.scale,
+            variance=table.noise.variance,
+            counts=table.values.tolist(),
         )
-        for one in measured.tables
+        for table in measured.tables
     ]
     sums = [
         MeasuredSumPart(
-            **_bins_of(one.columns, measured, *bins),
-            epsilon=str(one.epsilon),
-            noise="discrete Laplace" if one.together == 1 else "one noise",
-            scale=float(Fraction(one.sensitivity) / one.epsilon),
-            variance=_variance(one),
-            together=one.together if one.together > 1 else None,
-            sum=one.text,
-            steps=one.scores.tolist() if one.own is None else None,
-            own_values=None if one.own is None else list(one.own.ends),
-            value=one.value,
+            **_bins_of(table.columns, measured, *bins),
+            epsilon=str(table.epsilon),
+            noise="discrete Laplace" if table.together == 1 else "one noise",
+            scale=float(Fraction(table.sensitivity) / table.epsilon),
+            variance=_variance(table),
+            together=table.together if table.together > 1 else None,
+            sum=table.text,
+            steps=table.scores.tolist() if table.own is None else None,
+            own_values=None if table.own is None else list(table.own.ends),
+            value=table.value,
         )
-        for one in measured.sums
+        for table in measured.sums
     ]
     return MeasurementsPart(format=MEASUREMENTS_FORMAT, n_rows=measured.n, tables=tables, sums=sums or None).dumped()
 
 
-def _variance(one: NoisySum) -> float:
-    scale = Fraction(one.sensitivity) / one.epsilon
-    return (laplace_sd(scale) if one.together == 1 else cube_sd(one.together, scale)) ** 2
+def _variance(noisy: NoisySum) -> float:
+    scale = Fraction(noisy.sensitivity) / noisy.epsilon
+    return (laplace_sd(scale) if noisy.together == 1 else cube_sd(noisy.together, scale)) ** 2
 
 
 def _bins_of(
-    places: Sequence[int], measured: NoisyMarginals, transformation: Transformation, released: Transformation
+    columns: Sequence[int], measured: NoisyMarginals, transformation: Transformation, released: Transformation
 ) -> dict[str, Any]:
     """The columns of a table or of a sum, with their bins."""
-    binnings = [(transformation.binnings[column], released.binnings[column]) for column in places]
+    binnings = [(transformation.binnings[column], released.binnings[column]) for column in columns]
     return {
-        "columns": [measured.layout.columns[column] for column in places],
+        "columns": [measured.layout.columns[column] for column in columns],
         "labels": [list(finer.labels) for finer, _ in binnings],
         "released": [finer.map_to(coarser).tolist() for finer, coarser in binnings],
     }
@@ -234,10 +234,10 @@ def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None)
     if part.noise_sd is None and part.noise_bound is None and epsilon == "0":
         return IntervalPart(level=1, low=part.value, high=part.value, how="exact")
     if part.sensitivity is not None and part.noise_sd is not None:
-        found = _figure_interval(part, float(part.sensitivity), n)
+        ends = _figure_interval(part, float(part.sensitivity), n)
         how: How = "noise and selection" if part.decides else "noise"
-        high = None if found.high is None else number(found.high)
-        return IntervalPart(level=level, low=number(found.low), high=high, how=how)
+        high = None if ends.high is None else number(ends.high)
+        return IntervalPart(level=level, low=number(ends.low), high=high, how=how)
     if part.noise_bound is not None:
         low, high = max(part.best, part.value - part.noise_bound), part.value + part.noise_bound
         return IntervalPart(level=level, low=number(low), high=number(high), how="redrawn noise")
@@ -268,16 +268,16 @@ def own_version() -> str:
 def versions(spec: ReleaseSpec) -> dict[str, str]:
     """Versions of Python and of the packages that a release rests on, with those of the libraries of its generators."""
     libraries = dict.fromkeys(package for generator in spec.space.generators for package in generator.packages)
-    found = {"python": platform.python_version(), "synthrelease": own_version()}
-    found |= {package: package_version(package) for package in (*_PACKAGES, *libraries)}
-    return found | writers(spec.bundle)
+    installed = {"python": platform.python_version(), "synthrelease": own_version()}
+    installed |= {package: package_version(package) for package in (*_PACKAGES, *libraries)}
+    return installed | writers(spec.bundle)
 
 
 def writers(bundle: BundleTable) -> dict[str, str]:
     """Versions of the packages that write the table and what the lists of [bundle] ask for, and the kind of processor: the
     compressed bytes of Parquet depend on it."""
-    found = {package: package_version(package) for package in ("pyarrow", *packages(bundle))}
-    return found | {"processor": processor()}
+    installed = {package: package_version(package) for package in ("pyarrow", *packages(bundle))}
+    return installed | {"processor": processor()}
 
 
 def processor() -> str:

@@ -56,7 +56,7 @@ def estimates_part(
     return EstimatesPart(
         level=ESTIMATED_LEVEL,
         together=[list(table.columns) for table in measurements.tables],
-        intended=[_estimated(release, asked, not_a_sample is None) for asked in document.intended_queries],
+        intended=[_estimated(release, intended, not_a_sample is None) for intended in document.intended_queries],
         not_a_sample=None if not_a_sample is None else list(not_a_sample),
     )
 
@@ -80,19 +80,19 @@ def with_estimates(document: ReleaseDocument, measured: bytes | None, specificat
     return document.model_copy(update={"estimates": part})
 
 
-def _estimated(release: PublishedRelease, asked: QuestionTable, before: bool) -> IntendedEstimatePart | None:
-    question = in_words(asked)
-    counted = not asked.mean and not asked.given and question != asked.query
+def _estimated(release: PublishedRelease, intended: QuestionTable, as_first: bool) -> IntendedEstimatePart | None:
+    question = in_words(intended)
+    counted = not intended.mean and not intended.given and question != intended.query
     try:
-        found = answered(release, question, confidence=ESTIMATED_LEVEL, before=before)
+        answer = answered(release, question, confidence=ESTIMATED_LEVEL, before=as_first)
     except InputError:
         return None
-    if len(found.contrasts or found.terms) > 1 and not found.contrasts:
+    if len(answer.contrasts or answer.terms) > 1 and not answer.contrasts:
         return None  # one number for each bin or column: `estimate` tells them
-    term = (found.contrasts or found.terms)[0]
+    term = (answer.contrasts or answer.terms)[0]
     ratios = [
-        RatioPart(name=one.name, estimate=_rounded(one.estimate), low=_rounded(one.low), high=_rounded(one.high))
-        for one in found.contrasts[1:]
+        RatioPart(name=ratio.name, estimate=_rounded(ratio.estimate), low=_rounded(ratio.low), high=_rounded(ratio.high))
+        for ratio in answer.contrasts[1:]
     ]
     numbers = (term.rows, term.rows_low, term.rows_high) if counted else (term.estimate, term.low, term.high)
     estimated, low, high = (_rounded(value) for value in numbers)
@@ -144,17 +144,19 @@ def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
     measurements = measurements_of(measured, document, columns)
     release = release_of(document, measurements=measurements)
     part = document.estimates
-    level, before = (0.95, False) if part is None else (float(part.level), part.not_a_sample is None)
-    release = replace(release, not_a_sample=()) if before else release
-    return listed(release, [text for asked in document.intended_queries if (text := in_words(asked))], level, before=before)
+    level, as_first = (0.95, False) if part is None else (float(part.level), part.not_a_sample is None)
+    release = replace(release, not_a_sample=()) if as_first else release
+    return listed(
+        release, [text for intended in document.intended_queries if (text := in_words(intended))], level, before=as_first
+    )
 
 
 def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[str, bytes]:
     """The files by name; none where nothing can be told. As for `with_estimates`, nothing here may stop a paid release."""
     try:
         lines = [] if measured is None or document.estimates is None else list_of(document, measured)
-        written = read_lines(as_csv(lines)) if lines else []
-        return {CSV: as_csv(lines), **table_files(document, written)} if lines else {}
+        rounded = read_lines(as_csv(lines)) if lines else []
+        return {CSV: as_csv(lines), **table_files(document, rounded)} if lines else {}
     except Exception:
         return {}
 
@@ -170,14 +172,14 @@ def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> Releas
 
 def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
     """Half of the widest interval of a count, by column or pair; all rows where one is not estimable."""
-    found: dict[str, int] = {}
+    errors: dict[str, int] = {}
     for line in lines:
         if line.statistic == "count" and not line.question:
             name = f"{line.by}:{line.column}" if line.by else line.column
-            told = line.lower is not None and line.upper is not None
-            error = math.ceil((line.upper - line.lower) / 2) if told else n_rows  # type: ignore[operator]
-            found[name] = max(found.get(name, 0), error)
-    return found
+            estimable = line.lower is not None and line.upper is not None
+            error = math.ceil((line.upper - line.lower) / 2) if estimable else n_rows  # type: ignore[operator]
+            errors[name] = max(errors.get(name, 0), error)
+    return errors
 
 
 def with_files(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:

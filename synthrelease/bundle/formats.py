@@ -127,8 +127,8 @@ def _fitting(name: str, package: Package) -> str:
     return _cut(plain, package)
 
 
-def _cut(name: str, package: Package, less: int = 0) -> str:
-    while package.length(name) > package.longest - less:
+def _cut(name: str, package: Package, reserve: int = 0) -> str:
+    while package.length(name) > package.longest - reserve:
         name = name[:-1]
     return name
 
@@ -167,15 +167,15 @@ def variables(document: ReleaseDocument, package: Package, file: TableFile) -> t
     """Return the columns of a table in their order; one with another name in the package has its own first in its label."""
     taken = [WEIGHT, SYNTHETIC, *([key_name(file.key, package)] if file.key else [])]
     names = renamed([column.name for column in file.columns], package, taken)
-    known = []
+    listed = []
     for column in file.columns:
         name = names[column.name]
         text = document.card.columns.get(column.name) or column.description or words(column.name)
         text += f" ({column.unit})" if column.unit else ""
         label = cut_label(text if name == column.name else f"{column.name}: {text}", package, package.variable_label)
-        missing = next((place for place, one in enumerate(column.bins) if one.missing), None)
-        known.append(Variable(column=column, name=name, label=label, missing=missing))
-    return tuple(known)
+        missing = next((index for index, bin_ in enumerate(column.bins) if bin_.missing), None)
+        listed.append(Variable(column=column, name=name, label=label, missing=missing))
+    return tuple(listed)
 
 
 def key_name(key: str, package: Package) -> str:
@@ -247,14 +247,14 @@ def estimates_tables(bundle: BundleTable, frame: Any, labels: Mapping[str, str])
 
 def _keyed_bytes(package: Package, document: ReleaseDocument, file: TableFile, rows: KeyedFile) -> bytes:
     """One of two tables, its key before its columns."""
-    known = variables(document, package, file)
+    columns = variables(document, package, file)
     batches = list(rows.batches)
-    bins = [np.concatenate(each) for each in zip(*(batch.bins for batch in batches), strict=True)]
+    bins = [np.concatenate(parts) for parts in zip(*(batch.bins for batch in batches), strict=True)]
     weights = [batch.weights for batch in batches if batch.weights is not None]
-    frame = _frame(rows.shape.marked, known, package, bins, np.concatenate(weights) if weights else None)
+    frame = _frame(rows.shape.marked, columns, package, bins, np.concatenate(weights) if weights else None)
     keys = np.concatenate([batch.keys for batch in batches]).astype(np.int32)
     frame.insert(0, key_name(file.key, package), keys)
-    return _table_bytes(package, document, file, known, frame)
+    return _table_bytes(package, document, file, columns, frame)
 
 
 class _DtaFile:
@@ -263,22 +263,24 @@ class _DtaFile:
     def __init__(self, document: ReleaseDocument, table: ReleasedTable):
         self._table = table
         occurring = [np.flatnonzero(table.one_way(column)) for column in range(len(table.names))]
-        few = max(map(len, occurring))
-        bins = [np.resize(each, few) for each in occurring]  # every bin that occurs: the kind of a column depends on them
-        weights = None if table.weights is None else np.repeat(table.weights[:1], few)
+        length = max(map(len, occurring))
+        bins = [
+            np.resize(bins_there, length) for bins_there in occurring
+        ]  # every bin that occurs: the kind of a column depends on them
+        weights = None if table.weights is None else np.repeat(table.weights[:1], length)
         content = _rows_at_once(document, table, bins, weights)
         start = content.find(MAP) + len(MAP)
-        places = list(struct.unpack_from(f"<{SECTIONS}Q", content, start))
-        kinds = content[places[2] : places[3]].removeprefix(b"<variable_types>").removesuffix(b"</variable_types>")
-        kind = np.dtype([(str(place), _KINDS[code]) for place, (code,) in enumerate(struct.iter_unpack("<H", kinds))])
-        first, last = places[_DATA] + len(b"<data>"), places[_LAST_OF_DATA] - len(b"</data>")
+        offsets = list(struct.unpack_from(f"<{SECTIONS}Q", content, start))
+        kinds = content[offsets[2] : offsets[3]].removeprefix(b"<variable_types>").removesuffix(b"</variable_types>")
+        kind = np.dtype([(str(offset), _KINDS[code]) for offset, (code,) in enumerate(struct.iter_unpack("<H", kinds))])
+        first, last = offsets[_DATA] + len(b"<data>"), offsets[_LAST_OF_DATA] - len(b"</data>")
         self._row = np.frombuffer(content[first:last], dtype=kind)
         self._bins = bins
         number = content.find(b"<N>") + len(b"<N>")
-        if len(self._row) != few or struct.unpack_from("<Q", content, number) != (few,):
+        if len(self._row) != length or struct.unpack_from("<Q", content, number) != (length,):
             raise ValueError("a file of Stata of other rows")
         total = table.counts.total
-        moved = [place + (total - few) * kind.itemsize * (at >= _LAST_OF_DATA) for at, place in enumerate(places)]
+        moved = [offset + (total - length) * kind.itemsize * (at >= _LAST_OF_DATA) for at, offset in enumerate(offsets)]
         head = bytearray(content[:first])
         struct.pack_into("<Q", head, number, total)
         struct.pack_into(f"<{SECTIONS}Q", head, start, *moved)
@@ -288,15 +290,15 @@ class _DtaFile:
         """The file piece by piece."""
         table, kind = self._table, self._row.dtype
         codes = []
-        for place, (bins, labels) in enumerate(zip(self._bins, table.labels, strict=True)):
-            of_bins = np.zeros(len(labels), dtype=kind[place])
-            of_bins[bins] = self._row[str(place)]
+        for index, (bins, labels) in enumerate(zip(self._bins, table.labels, strict=True)):
+            of_bins = np.zeros(len(labels), dtype=kind[index])
+            of_bins[bins] = self._row[str(index)]
             codes.append(of_bins)
         yield self._head
         for cells, times in table.row_order().batches(table.shape.rows_per_batch):
             rows = np.repeat(self._row[:1], len(times))  # what marks a row stays
-            for place, (of_bins, bins) in enumerate(zip(codes, table.counts.bins, strict=True)):
-                rows[str(place)] = of_bins[bins[cells]]
+            for index, (of_bins, bins) in enumerate(zip(codes, table.counts.bins, strict=True)):
+                rows[str(index)] = of_bins[bins[cells]]
             if table.weights is not None:
                 rows[str(len(codes))] = table.weights[cells]
             yield np.repeat(rows, times).tobytes()
@@ -308,32 +310,32 @@ def _rows_at_once(
 ) -> bytes:
     """A file of Stata of rows with these bins and weights, in memory as a whole."""
     (file,) = document.table_files
-    known = variables(document, STATA, file)
-    return _table_bytes(STATA, document, file, known, _frame(table.marked, known, STATA, bins, weights))
+    columns = variables(document, STATA, file)
+    return _table_bytes(STATA, document, file, columns, _frame(table.marked, columns, STATA, bins, weights))
 
 
 def sav_bytes(document: ReleaseDocument, table: ReleasedTable) -> bytes:
     """Return the table for SPSS, which SAS and PSPP read, too."""
     (file,) = document.table_files
-    known = variables(document, SPSS, file)
-    bins = [table.counts.rows(column) for column in range(len(known))]
+    columns = variables(document, SPSS, file)
+    bins = [table.counts.rows(column) for column in range(len(columns))]
     weights = None if table.weights is None else np.repeat(table.weights, table.counts.counts)
-    return _table_bytes(SPSS, document, file, known, _frame(table.marked, known, SPSS, bins, weights))
+    return _table_bytes(SPSS, document, file, columns, _frame(table.marked, columns, SPSS, bins, weights))
 
 
 def _frame(
-    marked: bool, known: Sequence[Variable], package: Package, bins: Sequence[np.ndarray], weights: np.ndarray | None
+    marked: bool, variables_: Sequence[Variable], package: Package, bins: Sequence[np.ndarray], weights: np.ndarray | None
 ) -> Any:
     """Rows with these bins and weights as numbers of bins from 1 on, missing values as their code."""
     import pandas as pd
 
     columns: dict[str, Any] = {}
-    for place, one in enumerate(known):
-        codes: Any = (np.arange(len(one.column.bins)) + 1).astype(np.int32)
-        if one.missing is not None:
+    for index, variable in enumerate(variables_):
+        codes: Any = (np.arange(len(variable.column.bins)) + 1).astype(np.int32)
+        if variable.missing is not None:
             codes = codes.astype(object) if isinstance(package.missing, str) else codes
-            codes[one.missing] = package.missing
-        columns[one.name] = codes[bins[place]]
+            codes[variable.missing] = package.missing
+        columns[variable.name] = codes[bins[index]]
     if weights is not None:
         columns[WEIGHT] = weights
     if marked:
@@ -341,34 +343,38 @@ def _frame(
     return pd.DataFrame(columns)
 
 
-def _table_bytes(package: Package, document: ReleaseDocument, file: TableFile, known: Sequence[Variable], frame: Any) -> bytes:
+def _table_bytes(
+    package: Package, document: ReleaseDocument, file: TableFile, variables_: Sequence[Variable], frame: Any
+) -> bytes:
     """The file of a table, with all labels."""
     of_a_key = {key_name(file.key, package): KEY_LABEL} if file.key else {}
     of_others = {name: label for name, label in further_labels(document).items() if name in frame}
-    what = "" if not file.key else ", members" if file.of_members else ", roots"
-    gaps = {one.name: [package.missing] for one in known if one.missing is not None}
+    suffix = "" if not file.key else ", members" if file.of_members else ", roots"
+    gaps = {variable.name: [package.missing] for variable in variables_ if variable.missing is not None}
     settings: dict[str, Any] = {
-        "file_label": cut_label(f"Synthetic data{what}: {labelled_title(document)}", package, package.file_label),
-        "column_labels": of_a_key | {one.name: one.label for one in known} | of_others,
-        "variable_value_labels": {one.name: _value_labels(one, package) for one in known},
+        "file_label": cut_label(f"Synthetic data{suffix}: {labelled_title(document)}", package, package.file_label),
+        "column_labels": of_a_key | {variable.name: variable.label for variable in variables_} | of_others,
+        "variable_value_labels": {variable.name: _value_labels(variable, package) for variable in variables_},
     }
     if package is STATA:
         content = _written(package, frame, version=_STATA_14, missing_user_values=gaps, **settings)
         return _timeless_dta(with_note(content, NOTICE))
-    measures = {one.name: "ordinal" if one.column.ordered else "nominal" for one in known}
+    measures = {variable.name: "ordinal" if variable.column.ordered else "nominal" for variable in variables_}
     if file.key:
         measures |= dict.fromkeys(of_a_key, "nominal")
     else:
         measures |= {WEIGHT: "scale"} if document.weighted else {}
-        settings["variable_format"] = {one.name: f"F{max(2, len(str(len(one.column.bins))))}.0" for one in known}
+        settings["variable_format"] = {
+            variable.name: f"F{max(2, len(str(len(variable.column.bins))))}.0" for variable in variables_
+        }
     content = _written(
         package, frame, row_compress=True, note=NOTICE, missing_ranges=gaps, variable_measure=measures, **settings
     )
     return _timeless_sav(content)
 
 
-def _value_labels(one: Variable, package: Package) -> dict[Any, str]:
-    return {package.missing if bin_.missing else place: bin_.label for place, bin_ in enumerate(one.column.bins, start=1)}
+def _value_labels(variable: Variable, package: Package) -> dict[Any, str]:
+    return {package.missing if bin_.missing else code: bin_.label for code, bin_ in enumerate(variable.column.bins, start=1)}
 
 
 def _estimates_bytes(package: Package, frame: Any, labels: Mapping[str, str]) -> bytes:
@@ -429,17 +435,17 @@ def with_note(content: bytes, note: str) -> bytes:
     ValueError : for a file that has characteristics, or that is none of Stata 14 and later.
     """
     start = content.find(MAP) + len(MAP)
-    places = list(struct.unpack_from(f"<{SECTIONS}Q", content, start)) if start >= len(MAP) else []
-    if b"<byteorder>LSF</byteorder>" not in content[:start] or content[places[8] : places[9]] != _EMPTY:
+    offsets = list(struct.unpack_from(f"<{SECTIONS}Q", content, start)) if start >= len(MAP) else []
+    if b"<byteorder>LSF</byteorder>" not in content[:start] or content[offsets[8] : offsets[9]] != _EMPTY:
         raise ValueError("expected a file of Stata 14 or later, little-endian, without characteristics")
     section = b"<characteristics>" + _characteristic("note0", "1") + _characteristic("note1", note) + b"</characteristics>"
     moved = len(section) - len(_EMPTY)
-    after = [place + moved * (number >= _BEHIND) for number, place in enumerate(places)]
-    head = content[:start] + struct.pack(f"<{SECTIONS}Q", *after) + content[start + 8 * SECTIONS : places[8]]
-    return head + section + content[places[9] :]
+    shifted = [offset + moved * (number >= _BEHIND) for number, offset in enumerate(offsets)]
+    head = content[:start] + struct.pack(f"<{SECTIONS}Q", *shifted) + content[start + 8 * SECTIONS : offsets[8]]
+    return head + section + content[offsets[9] :]
 
 
 def _characteristic(name: str, text: str) -> bytes:
-    names = b"".join(each.encode().ljust(_NAME, b"\0") for each in ("_dta", name))
+    names = b"".join(text_.encode().ljust(_NAME, b"\0") for text_ in ("_dta", name))
     value = text.encode() + b"\0"
     return b"<ch>" + struct.pack("<I", len(names) + len(value)) + names + value + b"</ch>"

@@ -54,12 +54,14 @@ def placeholder(value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
     return ImputationPart(copies=value.copies, donors=value.donors, match=match, rows=0, smallest=1, failed="")
 
 
-def files_anew(part: ImputationPart, files: Mapping[str, bytes], before: BundleTable, now: BundleTable) -> dict[str, bytes]:
+def files_anew(
+    part: ImputationPart, files: Mapping[str, bytes], old_bundle: BundleTable, new_bundle: BundleTable
+) -> dict[str, bytes]:
     """Return the file under another name, or with or without the column that says that it is synthetic."""
-    if part.file(before) not in files:
+    if part.file(old_bundle) not in files:
         return {}
-    content = files[part.file(before)]
-    return {part.file(now): relabelled(content, marked=before.synthetic_column, mark=now.synthetic_column)}
+    content = files[part.file(old_bundle)]
+    return {part.file(new_bundle): relabelled(content, marked=old_bundle.synthetic_column, mark=new_bundle.synthetic_column)}
 
 
 def sentences(part: ImputationPart, bundle: BundleTable) -> tuple[str, ...]:
@@ -96,6 +98,6 @@ def relabelled(content: bytes, *, marked: bool, mark: bool) -> bytes:
         return content
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    for place, line in enumerate(csv.reader(io.StringIO(content.decode("utf-8"), newline=""))):
-        writer.writerow([*line, MARK if place else SYNTHETIC] if mark else line[:-1])
+    for index, line in enumerate(csv.reader(io.StringIO(content.decode("utf-8"), newline=""))):
+        writer.writerow([*line, MARK if index else SYNTHETIC] if mark else line[:-1])
     return text.getvalue().encode("utf-8")

@@ -153,7 +153,7 @@ def public_facts(document: ReleaseDocument, counts: Counts | None = None, raw: P
         columns=tuple(part.published() for part in document.columns),
         groups={
             part.name: tuple(
-                Group(label=group.label, inside=tuple(group.holds(one) for one in part.bins))
+                Group(label=group.label, inside=tuple(group.holds(bin_) for bin_ in part.bins))
                 for group in document.groups[part.name]
             )
             for part in document.columns
@@ -172,9 +172,9 @@ LEAST_RISK = 0.001
 
 def with_file_ends(document: ReleaseDocument, counts: Counts) -> ReleaseDocument:
     """The document with the limits for the file beside those for the drawn rows, where rows were drawn."""
-    facts, drawn = public_facts(document, counts), rows_were_drawn(document)
-    found = [_with_file_high(part, file_end(part, document, facts) if drawn else None) for part in document.criteria]
-    return document.model_copy(update={"criteria": found})
+    facts, limited = public_facts(document, counts), rows_were_drawn(document)
+    criteria = [_with_file_high(part, file_end(part, document, facts) if limited else None) for part in document.criteria]
+    return document.model_copy(update={"criteria": criteria})
 
 
 def _with_file_high(part: CriterionPart, limit: float | None) -> CriterionPart:
@@ -206,13 +206,13 @@ def error_band(document: ReleaseDocument, largest: int | None = None) -> float |
     ----------
     largest : of how many columns the tables are whose cells are shares, all at once; those of the criterion if not given.
     """
-    found = of_every_cell(document)
-    drawing = None if found is None else drawing_behind(found, document)
-    if found is None or drawing is None or found.interval is None or found.interval.high is None:
+    criterion = of_every_cell(document)
+    drawing = None if criterion is None else drawing_behind(criterion, document)
+    if criterion is None or drawing is None or criterion.interval is None or criterion.interval.high is None:
         return None
     bins = {column.name: len(column.bins) for column in document.columns}
-    up_to = _columns_of(found, document)
-    return float(found.interval.high) + drawing.of_cells(bins, up_to if largest is None else min(largest, up_to))
+    up_to = _columns_of(criterion, document)
+    return float(criterion.interval.high) + drawing.of_cells(bins, up_to if largest is None else min(largest, up_to))
 
 
 def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
@@ -222,13 +222,13 @@ def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
     """
     if document.figures_about:
         return None
-    return next((one for one in document.criteria if _columns_of(one, document)), None)
+    return next((criterion for criterion in document.criteria if _columns_of(criterion, document)), None)
 
 
 def band_columns(document: ReleaseDocument) -> int | None:
     """Of how many columns a combination may be for the band to hold; None when it holds for any."""
-    found = of_every_cell(document)
-    largest = len(document.columns) if found is None else _columns_of(found, document)
+    criterion = of_every_cell(document)
+    largest = len(document.columns) if criterion is None else _columns_of(criterion, document)
     return largest if largest < len(document.columns) else None
 
 
@@ -251,17 +251,17 @@ def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | 
     upper = _upper_risk(part, document)
     if document.figures_about or upper is None or upper > 1 - LEVEL:
         return None
-    kept = kept_rows(document)
-    if kept.known:
-        return Drawing(n=kept.drawn, most=kept.drawn, risk=1.0)
+    rows = kept_rows(document)
+    if rows.known:
+        return Drawing(n=rows.drawn, most=rows.drawn, risk=1.0)
     try:
-        spare = kept.spare(float(LEVEL) + upper)
+        spare = rows.spare(float(LEVEL) + upper)
     except InputError:
         return None
     if spare < LEAST_RISK:
         return None
-    counting = RISK * spare if kept.way == "counted" else 0.0
-    return Drawing(n=kept.drawn, most=kept.drawn + kept.more(counting), risk=spare - counting, ways=ways(document))
+    counting = RISK * spare if rows.way == "counted" else 0.0
+    return Drawing(n=rows.drawn, most=rows.drawn + rows.more(counting), risk=spare - counting, ways=ways(document))
 
 
 def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:

@@ -92,8 +92,8 @@ def datapackage_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
 
 
 def _licences(licence: Licence) -> list[dict[str, str]]:
-    stated = {"name": licence.name, "title": licence.title, "path": licence.address}
-    return [with_something(stated)] if licence.title and licence.address else []
+    licence_ = {"name": licence.name, "title": licence.title, "path": licence.address}
+    return [with_something(licence_)] if licence.title and licence.address else []
 
 
 def _contributors(dataset: Dataset) -> list[dict[str, str]]:
@@ -156,9 +156,16 @@ def _field(document: ReleaseDocument, file: TableFile, field: Field) -> dict[str
     if field.column is not None:
         return _field_of_bins(field.column)
     if field.kind == "key":
-        said = "the row that this member belongs to" if file.of_members else "this row, from 1; it is in no other file"
+        what_it_counts = (
+            "the row that this member belongs to" if file.of_members else "this row, from 1; it is in no other file"
+        )
         constraints = {"required": True, "minimum": 1} | ({} if file.of_members else {"unique": True})
-        return {"name": field.name, "type": "integer", "description": f"Number of {said}.", "constraints": constraints}
+        return {
+            "name": field.name,
+            "type": "integer",
+            "description": f"Number of {what_it_counts}.",
+            "constraints": constraints,
+        }
     calibration = document.calibration
     if field.kind == "weight" and calibration is not None and calibration.weights is not None:
         limits = {"required": True, "minimum": calibration.weights.smallest, "maximum": calibration.weights.largest}
@@ -169,14 +176,14 @@ def _field(document: ReleaseDocument, file: TableFile, field: Field) -> dict[str
 
 def _field_of_bins(column: ColumnPart) -> dict[str, Any]:
     described = f"{column.description} Unit: {column.unit}." if column.unit else column.description
-    missing = [one.label for one in column.bins if one.missing]
+    missing = [bin_.label for bin_ in column.bins if bin_.missing]
     described += "".join(f" {label!r} stands for a missing value." for label in missing)
     field = {
         "name": column.name,
         "type": "string",
         "description": described.strip(),
         "constraints": {"required": not missing, "enum": list(column.labels)},  # version 1 knows no missing values of a field
-        "categories": [one.label for one in column.bins if not one.missing],
+        "categories": [bin_.label for bin_ in column.bins if not bin_.missing],
         "categoriesOrdered": column.ordered,
         "missingValues": missing,
     }
@@ -191,8 +198,8 @@ NOT_STATED = "Not stated by the publisher."
 def deployment_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
     """Return deployment.yaml, in the layout of the registry's schema of 2026."""
     card, guarantee, domain = dataset.card, document.guarantee, document.domain
-    drawn = (f"{name}: {value}" for part in document.configuration.values() for name, value in parameter_texts(part))
-    said = {
+    settings = (f"{name}: {value}" for part in document.configuration.values() for name, value in parameter_texts(part))
+    values = {
         "document": document,
         "dataset": dataset,
         "card": card,
@@ -201,7 +208,7 @@ def deployment_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
         "publisher": card.organisation or "The publisher",
         "not_stated": NOT_STATED,
         "family": str(document.configuration.get("generator", {}).get("family", "")),
-        "drawn": "; ".join(drawn),
+        "drawn": "; ".join(settings),
         "mechanisms": list(dict.fromkeys(leaf.because for leaf in document.charges.leaves())),
         "doubled": SELECTION in document.charges.rules,
         "about_figures": about_figures(document),
@@ -209,7 +216,7 @@ def deployment_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
         "explain": sections,
         "n": numbers,
     }
-    entry = _filled(tomllib.loads((FOLDER / "deployment.toml").read_text(encoding="utf-8")), said)
+    entry = _filled(tomllib.loads((FOLDER / "deployment.toml").read_text(encoding="utf-8")), values)
     loss = entry["deployment"]["privacy_loss"]
     loss["number_of_privacy_units"] = domain.persons or domain.file_rows or document.rows_worked_with
     delta = {} if guarantee.delta_exact == "0" else {"delta": float(guarantee.delta)}
@@ -221,16 +228,16 @@ def deployment_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
     return yaml_bytes(entry)
 
 
-def _filled(value: Any, said: dict[str, Any]) -> Any:
+def _filled(value: Any, values: dict[str, Any]) -> Any:
     """Fill in each text of a table: it is a template of its own, in which a line end is a space."""
     if isinstance(value, dict):
-        return {name: _filled(inner, said) for name, inner in value.items()}
+        return {name: _filled(inner, values) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_filled(inner, said) for inner in value]
-    return environment().from_string(" ".join(value.split())).render(said) if isinstance(value, str) else value
+        return [_filled(inner, values) for inner in value]
+    return environment().from_string(" ".join(value.split())).render(values) if isinstance(value, str) else value
 
 
 def _tree(node: ChargePart, depth: int = 0) -> str:
     """A charge and its parts, each a line."""
-    own = f"{'  ' * depth}- {node.name}: {cost(node)} ({node.because})" + (f" Reason: {node.reason}" if node.reason else "")
-    return "\n".join([own, *(_tree(part, depth + 1) for part in node.parts)])
+    line = f"{'  ' * depth}- {node.name}: {cost(node)} ({node.because})" + (f" Reason: {node.reason}" if node.reason else "")
+    return "\n".join([line, *(_tree(part, depth + 1) for part in node.parts)])

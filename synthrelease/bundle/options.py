@@ -56,8 +56,8 @@ def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOf
     if (totals := spec.options.calibration) is not None:
         parts["calibration"], weights = calibration.weighted(totals, rows)
         table = replace(table, weights=weights)
-    if (asked := spec.options.imputation) is not None and not anew:
-        parts["imputation"], files = imputation.complete_copies(asked, rows)
+    if (imputation_ := spec.options.imputation) is not None and not anew:
+        parts["imputation"], files = imputation.complete_copies(imputation_, rows)
     return MadeOfRows(table=table, parts=parts, files=files)
 
 
@@ -66,15 +66,15 @@ def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
     parts = dict[str, Part]()
     if (totals := spec.options.calibration) is not None:
         parts["calibration"] = calibration.placeholder(totals, rows)
-    if (asked := spec.options.imputation) is not None:
-        parts["imputation"] = imputation.placeholder(asked, rows)
+    if (imputation_ := spec.options.imputation) is not None:
+        parts["imputation"] = imputation.placeholder(imputation_, rows)
     return parts
 
 
-def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], now: BundleTable) -> dict[str, bytes]:
+def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], bundle: BundleTable) -> dict[str, bytes]:
     """Return the files of options in a bundle that is written anew."""
     part = old.imputation
-    return {} if part is None else imputation.files_anew(part, files, old.bundle, now)
+    return {} if part is None else imputation.files_anew(part, files, old.bundle, bundle)
 
 
 # Parts of release.json.
@@ -97,32 +97,32 @@ def with_parts(document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mappi
     ----------
     made_of_rows : the parts that were made of the released rows.
     """
-    asked = spec.options.series
-    of_series = {} if asked is None else {"series": series.part(asked, document)}
+    series_ = spec.options.series
+    of_series = {} if series_ is None else {"series": series.part(series_, document)}
     return document.model_copy(update={**_stated(document, spec), **of_series, **made_of_rows})
 
 
 def with_parts_anew(
-    document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mapping[str, Part], before: bytes
+    document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mapping[str, Part], content: bytes
 ) -> ReleaseDocument:
     """Return the document of a bundle that is written anew, where words alone may be others.
 
     Parameters
     ----------
     made_of_rows : the parts that were made again of the released rows.
-    before : its release.json until now.
+    content : of its release.json until now.
 
     Raises
     ------
     OtherRelease : when that is not the release it should be.
     """
     plain = document.model_copy(update={**dict.fromkeys(document.parts), **planned(spec, document.rows_worked_with)})
-    kept = dict[str, Part | None]()
+    parts = dict[str, Part | None]()
     if spec.options.imputation is not None:
-        kept["imputation"] = read_strictly(before).imputation
-    if (asked := spec.options.series) is not None:
-        kept["series"] = series.part_anew(asked, plain, before)
-    return plain.model_copy(update={**_stated(plain, spec), **kept, **made_of_rows})
+        parts["imputation"] = read_strictly(content).imputation
+    if (series_ := spec.options.series) is not None:
+        parts["series"] = series.part_anew(series_, plain, content)
+    return plain.model_copy(update={**_stated(plain, spec), **parts, **made_of_rows})
 
 
 def _stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
@@ -136,7 +136,7 @@ def _stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
         levels = zip(areas.chain, areas.areas, strict=True)
         parts["geography"] = GeographyPart(levels=[LevelPart(column=name, areas=count) for name, count in levels])
     if (marks := spec.options.marks) is not None:
-        groups = ((name, {one: list(labels) for one, labels in group.items()}) for name, group in marks.groups.items())
+        groups = ((name, {column: list(labels) for column, labels in group.items()}) for name, group in marks.groups.items())
         parts["marks"] = MarksPart(groups=[NumberPart(column=name, marks=group) for name, group in groups])
     return parts
 
@@ -196,12 +196,12 @@ class CardSection:
 
 def statements(document: ReleaseDocument) -> list[CardStatement]:
     """Return what options say beside the guarantee."""
-    found = []
+    listed = []
     if document.members is not None:
-        found.append(CardStatement(heading="With all its members", text=said("protected_members")))
+        listed.append(CardStatement(heading="With all its members", text=said("protected_members")))
     if (population := document.population) is not None:
-        found.append(CardStatement(heading="Population", text=said("population", population)))
-    return found
+        listed.append(CardStatement(heading="Population", text=said("population", population)))
+    return listed
 
 
 def about_figures(document: ReleaseDocument) -> list[str]:
@@ -225,14 +225,14 @@ _SERIES_COLUMNS = (
 
 def sections(document: ReleaseDocument) -> list[CardSection]:
     """Return the sections of the card that options have."""
-    found = []
+    listed = []
     if (members := document.members) is not None:
         texts = paragraphs_of("members", members, document.csv, document.tables[0][1])
-        found.append(CardSection(anchor="members", heading="Members", sentences=texts))
+        listed.append(CardSection(anchor="members", heading="Members", sentences=texts))
     if (weights := document.calibration) is not None:
-        found.append(CardSection(anchor="weights", heading="Weights", sentences=calibration.sentences(weights)))
+        listed.append(CardSection(anchor="weights", heading="Weights", sentences=calibration.sentences(weights)))
     if (earlier := document.series) is not None:
-        found.append(
+        listed.append(
             CardSection(
                 anchor="series",
                 heading="Releases of the same register",
@@ -245,13 +245,13 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
         )
     if (copies := document.imputation) is not None:
         texts = imputation.sentences(copies, document.bundle)
-        found.append(CardSection(anchor="copies", heading="Complete copies", sentences=texts))
+        listed.append(CardSection(anchor="copies", heading="Complete copies", sentences=texts))
     if (areas := document.geography) is not None:
         texts = paragraphs_of("areas", areas, document.n_rows)
-        found.append(CardSection(anchor="geography", heading="Areas within areas", sentences=texts))
+        listed.append(CardSection(anchor="geography", heading="Areas within areas", sentences=texts))
     if (marks := document.marks) is not None:
-        found.append(CardSection(anchor="marks", heading="Numbers of marks", sentences=paragraphs_of("marks", marks)))
-    return found
+        listed.append(CardSection(anchor="marks", heading="Numbers of marks", sentences=paragraphs_of("marks", marks)))
+    return listed
 
 
 def listed_rules(document: ReleaseDocument) -> list[RulePart]:

@@ -59,8 +59,8 @@ class Picture:
         self._parts.append(Markup('<circle cx="{}" cy="{}" r="{}" fill="{}"/>').format(_n(x), _n(y), _n(radius), fill))
 
     def polygon(self, points: Sequence[tuple[float, float]], fill: str) -> None:
-        places = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
-        self._parts.append(Markup('<polygon points="{}" fill="{}"/>').format(places, fill))
+        corners = " ".join(f"{_n(x)},{_n(y)}" for x, y in points)
+        self._parts.append(Markup('<polygon points="{}" fill="{}"/>').format(corners, fill))
 
     def text(
         self, x: float, y: float, text: str, *, anchor: str = "start", size: float = 12, fill: str = INK, bold: bool = False
@@ -140,17 +140,17 @@ def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
     if band is not None and band_columns(document) != 1:
         of_pairs = (error_band(document, 2) or 0.0) * table.counts.total
     useful = Useful.of(document, of_pairs)
-    shown: list[tuple[ReleasedTable, float | None, Useful | None, str]] = [(table.of_roots(), band, useful, "")]
+    tables: list[tuple[ReleasedTable, float | None, Useful | None, str]] = [(table.of_roots(), band, useful, "")]
     if (members := table.of_members()) is not None:  # no figure is about these, nor is any noisy table
-        shown.append((members, None, None, "member-"))
+        tables.append((members, None, None, "member-"))
     one_way, two_way, left_out = dict[str, Markup](), dict[str, Markup](), 0
-    for part, of_part, told, prefix in shown:
+    for part, of_part, useful_of_part, prefix in tables:
         names, every_pair = part.names, list(combinations(range(len(part.names)), 2))
         small = [pair for pair in every_pair if max(len(part.labels[column]) for column in pair) <= MAX_BINS]
-        drawn = small[: MAX_PAIRS // len(shown)]
-        one_way |= {name: distribution(part, index, of_part, told, prefix) for index, name in enumerate(names)}
-        two_way |= {f"{names[a]} and {names[b]}": heat_map(part, a, b, told, prefix) for a, b in drawn}
-        left_out += len(every_pair) - len(drawn)
+        pairs = small[: MAX_PAIRS // len(tables)]
+        one_way |= {name: distribution(part, index, of_part, useful_of_part, prefix) for index, name in enumerate(names)}
+        two_way |= {f"{names[a]} and {names[b]}": heat_map(part, a, b, useful_of_part, prefix) for a, b in pairs}
+        left_out += len(every_pair) - len(pairs)
     return Figures(
         one_way=one_way,
         two_way=two_way,
@@ -176,7 +176,7 @@ def distribution(
     if len(labels) > MOST_BARS:
         largest = np.argsort(-shares, kind="stable")[:FEW_BARS]
         cut = f", the {FEW_BARS} with the most rows of {len(labels):,}"
-        labels, shares = tuple(labels[place] for place in largest), shares[largest]
+        labels, shares = tuple(labels[bin_] for bin_ in largest), shares[largest]
     row = 17.0 if len(labels) <= 40 else max(3.0, 680.0 / len(labels))
     every = int(np.ceil(12 / row))
     left = 12.0 + 6.6 * min(18, max(len(label) for label in labels[::every]))
@@ -221,8 +221,8 @@ def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None
     counts = table.two_way(across, down).astype(float)
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
-    told = totals[:, 0] >= (least or 0)
-    dense = (totals[:, 0] >= SPARSE * totals.sum()) & (told | ~told.any())
+    reliable = totals[:, 0] >= (least or 0)
+    dense = (totals[:, 0] >= SPARSE * totals.sum()) & (reliable | ~reliable.any())
     highest = float(shares[dense].max()) if dense.any() else float(shares.max())
     beyond = bool(shares.max() > highest)
     left, top, size = 66.0, 8.0, 250.0
@@ -239,10 +239,10 @@ def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None
     )
     picture.rect(left, top, size, bottom - top, SOFT)
     for (a, b), value in np.ndenumerate(shares):
-        if value > 0 and told[a]:
+        if value > 0 and reliable[a]:
             picture.rect(left + a * wide, top + b * high, wide + 0.1, high + 0.1, shade(float(value) / highest))
-    for place in np.flatnonzero(~told & (totals[:, 0] > 0)):
-        _hatch(picture, left + place * wide, top, wide, bottom - top)
+    for index in np.flatnonzero(~reliable & (totals[:, 0] > 0)):
+        _hatch(picture, left + index * wide, top, wide, bottom - top)
     first, last = table.labels[down][0], table.labels[down][-1]
     picture.text(left - 5, top + 10, shortened(first, 9), anchor="end", size=11, fill=MUTED)
     picture.text(left - 5, bottom - 2, shortened(last, 9), anchor="end", size=11, fill=MUTED)
@@ -276,7 +276,7 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
     def place(value: float) -> float:
         return left + min(max(value, 0.0), 1.32) * (right - left)
 
-    says = [f"{one.name}: {figure(one.value)} of {figure(one.threshold)}" for one in criteria]
+    says = [f"{part.name}: {figure(part.value)} of {figure(part.threshold)}" for part in criteria]
     picture = Picture(
         "criteria",
         _WIDTH,
@@ -350,18 +350,18 @@ def _short(node: ChargePart) -> str:
 
 def _rows(node: ChargePart, depth: int, parent: int | None = None, counter: list[int] | None = None):
     counter = [0] if counter is None else counter
-    own = counter[0]
+    index = counter[0]
     counter[0] += 1
     yield node, depth, parent
     for part in node.parts:
-        yield from _rows(part, depth + 1, own, counter)
+        yield from _rows(part, depth + 1, index, counter)
 
 
 def protection(texts: Mapping[str, str], direction: str) -> Markup:
     """The one picture of the public part: two registers that differ in one record could have led to the same release."""
     picture = Picture("protection", 360, 262, texts["picture_title"], texts["picture_text"])
-    places = (8.0, 196.0) if direction == "ltr" else (196.0, 8.0)
-    for x, key, odd in zip(places, ("picture_register", "picture_other"), (False, True), strict=True):
+    lefts = (8.0, 196.0) if direction == "ltr" else (196.0, 8.0)
+    for x, key, odd in zip(lefts, ("picture_register", "picture_other"), (False, True), strict=True):
         picture.rect(x, 8, 156, 98, SOFT, stroke=LINE, rx=6)
         for index in range(12):
             changed = odd and index == 6

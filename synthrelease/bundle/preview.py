@@ -78,9 +78,9 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
         scores=scores,
         n=table.total,
     )
-    made = replace(ReleasedTable.of(release.candidate), marked=spec.bundle.synthetic_column)
+    released = replace(ReleasedTable.of(release.candidate), marked=spec.bundle.synthetic_column)
     rows = AcceptedRows(
-        table=made,
+        table=released,
         transformation=configuration.transformation,
         columns=column_parts(configuration.transformation),
         rules=spec.synthetic.merge(configuration.transformation),
@@ -88,10 +88,10 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
         bundle=spec.bundle,
     )
     document = release_document(release, {}, placeholders(spec, rows))
-    data = {name: b"".join(pieces) for name, pieces in table_files(document, made).items()}
+    data = {name: b"".join(pieces) for name, pieces in table_files(document, released).items()}
     estimates = _estimates(spec) if spec.publish_measurements else None
     document = document.model_copy(update={"files": dict.fromkeys(data, "0" * 64), "estimates": estimates})
-    documents = written(document, made, dict.fromkeys(data, 0))
+    documents = written(document, released, dict.fromkeys(data, 0))
     if missing := {*promised_tables(document), *further_names(spec.bundle)} - data.keys() - documents.keys():
         raise InputError(f"[bundle]: expected files that are written, found {listing(sorted(missing))}, which nothing writes.")
     return documents
@@ -103,8 +103,10 @@ def _noisy(criterion: Criterion) -> bool:
 
 def _estimates(spec: ReleaseSpec) -> EstimatesPart:
     """Placeholders for estimates of the questions that it is meant to answer."""
-    one = IntendedEstimatePart(question="share", estimate=0.5, low=0, high=1, unit="")
-    return EstimatesPart(level=ESTIMATED_LEVEL, together=[list(spec.schema.names)], intended=[one] * len(spec.questions))
+    placeholder = IntendedEstimatePart(question="share", estimate=0.5, low=0, high=1, unit="")
+    return EstimatesPart(
+        level=ESTIMATED_LEVEL, together=[list(spec.schema.names)], intended=[placeholder] * len(spec.questions)
+    )
 
 
 # The same release with other words and other weights: texts and published totals for a bundle that is finished already.
@@ -173,11 +175,11 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
             "release has none. It cannot be changed or added afterwards."
         )
     document = with_flavour(with_file_ends(document, rows.table.counts))
-    kept: dict[str, Content] = {canonical.NAME: files[canonical.NAME]}
-    kept |= {measurements.NAME: files.content(measurements.NAME)} if measurements.NAME in old.files else {}
-    kept |= files_anew(old, files, spec.bundle)
+    unchanged: dict[str, Content] = {canonical.NAME: files[canonical.NAME]}
+    unchanged |= {measurements.NAME: files.content(measurements.NAME)} if measurements.NAME in old.files else {}
+    unchanged |= files_anew(old, files, spec.bundle)
     tables = {name: keep(name, pieces) for name, pieces in table_files(document, table).items()}
-    data = Files({**kept, **of_rows.files, **tables})
+    data = Files({**unchanged, **of_rows.files, **tables})
     checksums = {name: data.sha256(name) for name in data if name != canonical.NAME}
     document = document.model_copy(update={"files": checksums})
     document = with_estimates(document, data.get(measurements.NAME), files[canonical.NAME])

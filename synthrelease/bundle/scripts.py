@@ -51,8 +51,13 @@ def _r(document: ReleaseDocument) -> bytes:
 
 def _figures(document: ReleaseDocument) -> list[tuple[float | int | None, ...]]:
     """For each criterion the released figure, its threshold, and the ends of the interval for the exact figure."""
-    ends = [(None, None) if one.interval is None else (one.interval.low, one.interval.high) for one in document.criteria]
-    return [(one.value, one.threshold, *interval) for one, interval in zip(document.criteria, ends, strict=True)]
+    ends = [
+        (None, None) if criterion.interval is None else (criterion.interval.low, criterion.interval.high)
+        for criterion in document.criteria
+    ]
+    return [
+        (criterion.value, criterion.threshold, *interval) for criterion, interval in zip(document.criteria, ends, strict=True)
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,24 +77,24 @@ class NumberedVariable:
 
 def _stata(document: ReleaseDocument) -> bytes:
     """The script for Stata."""
-    names = renamed([one.name for one in document.criteria], STATA, ())
+    names = renamed([criterion.name for criterion in document.criteria], STATA, ())
     text = _script(
         STATA_NAME,
         document,
         tables=[_numbered(variables(document, STATA, file)) for file in document.table_files],
         member_key=key_name(document.table_files[-1].key, STATA) if document.linked else "",
         figures=_figures(document),
-        rows=[names[one.name] for one in document.criteria],
+        rows=[names[criterion.name] for criterion in document.criteria],
     )
     return text.encode("utf-8")
 
 
-def _numbered(known: Sequence[Variable]) -> list[NumberedVariable]:
+def _numbered(columns: Sequence[Variable]) -> list[NumberedVariable]:
     """The variables that have numbers, each with a name for them that no other variable has."""
     numbers = {
-        one.name: [(at, bin_.number) for at, bin_ in enumerate(one.column.bins, start=1) if bin_.number is not None]
-        for one in known
+        variable.name: [(at, bin_.number) for at, bin_ in enumerate(variable.column.bins, start=1) if bin_.number is not None]
+        for variable in columns
     }
-    wanted = {name: f"{name}_number" for name, listed in numbers.items() if listed}
-    names = renamed(list(wanted.values()), STATA, [*numbers, WEIGHT, SYNTHETIC])
-    return [NumberedVariable(name=name, of_numbers=names[new], numbers=numbers[name]) for name, new in wanted.items()]
+    new_names = {name: f"{name}_number" for name, listed in numbers.items() if listed}
+    names = renamed(list(new_names.values()), STATA, [*numbers, WEIGHT, SYNTHETIC])
+    return [NumberedVariable(name=name, of_numbers=names[new], numbers=numbers[name]) for name, new in new_names.items()]

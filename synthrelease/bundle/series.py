@@ -34,24 +34,24 @@ def part(value: Series, document: ReleaseDocument) -> SeriesPart:
     )
 
 
-def part_anew(value: Series, document: ReleaseDocument, before: bytes) -> SeriesPart:
+def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> SeriesPart:
     """Return the part in a bundle that is written anew.
 
     An erratum states it anew, and replaces the very release; one that is written once more stays the same one.
 
     Parameters
     ----------
-    before : release.json until now.
+    content : of release.json until now.
 
     Raises
     ------
     OtherRelease : when that is not the release it should be.
     """
-    new, old = part(value, document), read_strictly(before)
-    stated = old.series
-    if new.corrects is None or new.corrects == (None if stated is None else stated.corrects):
+    new, old = part(value, document), read_strictly(content)
+    old_series = old.series
+    if new.corrects is None or new.corrects == (None if old_series is None else old_series.corrects):
         return new
-    if new.corrects.digest != sha256(before):
+    if new.corrects.digest != sha256(content):
         raise OtherRelease("[series] corrects: expected the release that is written anew, found another.")
     if old.card.version == document.card.version:
         raise OtherRelease("[card] version: expected another one than that of the release which the erratum corrects.")
@@ -80,34 +80,48 @@ def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
 
 def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
     """What changed since the last earlier year that is named, by what both releases state."""
-    told, years = document.estimates, [one for one in part.earlier if one.year is not None]
-    if part.years is None or told is None or not years or not document.measured_once:
+    estimates, years = document.estimates, [release for release in part.earlier if release.year is not None]
+    if part.years is None or estimates is None or not years or not document.measured_once:
         return []
-    last = max((one for one in years if (one.year or 0) < part.years.year), key=lambda one: one.year or 0, default=None)
-    before = {} if last is None else {one.question: one for one in last.estimated}
-    found = []
-    for now in told.intended:
-        change = stated_change(before[now.question], now) if now is not None and now.question in before else None
-        if last is not None and now is not None and change is not None:
-            found.append(_change(last, now, change, float(told.level)))
-    return found
+    last = max(
+        (release for release in years if (release.year or 0) < part.years.year),
+        key=lambda release: release.year or 0,
+        default=None,
+    )
+    earlier = {} if last is None else {release.question: release for release in last.estimated}
+    sentences_ = []
+    for intended in estimates.intended:
+        change = (
+            stated_change(earlier[intended.question], intended)
+            if intended is not None and intended.question in earlier
+            else None
+        )
+        if last is not None and intended is not None and change is not None:
+            sentences_.append(_change(last, intended, change, float(estimates.level)))
+    return sentences_
 
 
-def _change(last: EarlierPart, now: IntendedEstimatePart, change: StatedChange, level: float) -> str:
+def _change(last: EarlierPart, intended: IntendedEstimatePart, change: StatedChange, level: float) -> str:
     """One change, in words."""
-    share = now.unit == "" and now.question.startswith("share ")
+    share = intended.unit == "" and intended.question.startswith("share ")
     scale, unit = (100, " percentage points") if share else (1, f" {change.unit}" if change.unit else "")
-    digits = 0 if now.unit == "rows" else max(0, 1 - math.floor(math.log10(scale * (change.high - change.low) or 1)))
+    digits = 0 if intended.unit == "rows" else max(0, 1 - math.floor(math.log10(scale * (change.high - change.low) or 1)))
     moved, low, high = (f"{scale * value:+,.{digits}f}" for value in (change.estimate, change.low, change.high))
     return (
-        f"{now.question}: {moved}{unit} since {last.year} ({100 * level:g}% interval {low} to {high}"
+        f"{intended.question}: {moved}{unit} since {last.year} ({100 * level:g}% interval {low} to {high}"
         f"{', of bin numbers' if change.of_bins else ''})"
         + (", which is within noise: it may be no change at all." if change.within_noise else ".")
     )
 
 
-def _row(one: EarlierPart) -> tuple[str, str, str, str, str]:
-    person = "not promised" if one.person_epsilon_exact is None else exact_epsilon(one.person_epsilon_exact)
-    erratum = " (erratum)" if one.corrects is not None else ""
-    changed = " ".join(one.changed) or "Nothing in bins and rules."
-    return f"{one.title}, version {one.version}{erratum}", one.published, exact_epsilon(one.epsilon_exact), person, changed
+def _row(release: EarlierPart) -> tuple[str, str, str, str, str]:
+    person = "not promised" if release.person_epsilon_exact is None else exact_epsilon(release.person_epsilon_exact)
+    erratum = " (erratum)" if release.corrects is not None else ""
+    changed = " ".join(release.changed) or "Nothing in bins and rules."
+    return (
+        f"{release.title}, version {release.version}{erratum}",
+        release.published,
+        exact_epsilon(release.epsilon_exact),
+        person,
+        changed,
+    )

@@ -40,15 +40,15 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
         return {}
     schema = tuple(part.published() for part in document.columns)
     together = [] if document.estimates is None else document.estimates.together
-    own = {column.name for column in document.table_files[0].columns}  # columns of members stand in another file
-    listed = [pair for pair in pairs(schema, together) if {column.name for column in pair} <= own]
+    columns = {column.name for column in document.table_files[0].columns}  # columns of members stand in another file
+    listed = [pair for pair in pairs(schema, together) if {column.name for column in pair} <= columns]
     pair = max((pair for pair in listed if _cells(pair) <= _MANY), key=_cells, default=min(listed, key=_cells, default=None))
     of_numbers = [pair for pair in listed if _has_numbers(pair[1])]
     means = max(of_numbers, key=lambda pair: (len(pair[1].labels), -len(pair[0].labels)), default=None)
-    alone = [column for column in schema if column.name in own and any(column.name in table for table in together)]
+    alone = [column for column in schema if column.name in columns and any(column.name in table for table in together)]
     column = alone[-1] if pair is None else pair[1]
     bins = () if means is None else zip(means[1].labels, means[1].numbers, strict=True)
-    every = {frozenset((one, other)) for table in together for one in table for other in table if one != other}
+    every = {frozenset((first, second)) for table in together for first in table for second in table if first != second}
     carried, useful = carried_pairs(document), Useful.of(document)
     return _sheet(
         QUESTIONS_NAME,
@@ -89,9 +89,9 @@ def _has_numbers(column: PublishedColumn) -> bool:
     return column.kind != "category" and None not in column.numbers[: column.present]
 
 
-def _for_stata(named: Iterable[PublishedColumn], labelled: Iterable[PublishedColumn]) -> bool:
+def _for_stata(columns: Iterable[PublishedColumn], labelled: Iterable[PublishedColumn]) -> bool:
     """Whether Stata takes the names of these columns, and the labels of those, for what they are."""
-    names = [column.name for column in named]
+    names = [column.name for column in columns]
     labels = [label for column in labelled for label in column.labels]
     return all(_PLAIN.fullmatch(name) and name not in STATA_WORDS for name in names) and not any(map(_SIGNS.search, labels))
 
@@ -107,7 +107,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
     """The sheet by its name; none of a release from before there was one. It depends on release.json alone."""
     if document.format == BEFORE:
         return {}
-    asked = [one for one in document.criteria if one.epsilon_exact != "0"]
+    charged = [part for part in document.criteria if part.epsilon_exact != "0"]
     return _sheet(
         NAME,
         document=document,
@@ -119,10 +119,10 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
         statements=statements(document),
         lines=list(charge_lines(document.charges)),
         family=document.configuration["generator"]["family"],
-        kinds=sorted({one.kind for one in asked}),
-        asked=asked,
-        free=[one for one in document.criteria if one.epsilon_exact == "0"],
-        refused=[one.name for one in document.columns if "error" in (one.missing, one.outside)],
+        kinds=sorted({part.kind for part in charged}),
+        charged=charged,
+        free=[part for part in document.criteria if part.epsilon_exact == "0"],
+        refused=[part.name for part in document.columns if "error" in (part.missing, part.outside)],
         by_hand=by_hand,
         beyond=list(beyond(document, WORDS)),
         several=[] if document.series is None else ["series"],
@@ -152,10 +152,10 @@ def claim(document: ReleaseDocument) -> str:
         files, differ = f"{numbers.figure(domain.file_rows)} rows", f"one {person.unit}, replaced by any other"
     plus = "" if delta == "0" else f", plus delta = {numbers.without_exponent(float(Fraction(delta)))}"
     kind = "pure" if delta == "0" else "approximate"
-    shown = numbers.exact_epsilon(epsilon)
+    loss = numbers.exact_epsilon(epsilon)
     return (
         f"For any two private files of {files} that differ in {differ}, the probability of any set of possible releases from "
-        f"one is at most e^{shown} times that from the other{plus} ({kind} differential privacy, epsilon = {shown}); the claim "
+        f"one is at most e^{loss} times that from the other{plus} ({kind} differential privacy, epsilon = {loss}); the claim "
         "is about the files of this folder alone, and what is published exactly is not in it: "
         f"{'; '.join(guarantee.invariants)}."
     )

@@ -70,12 +70,12 @@ class KeyedFile:
 def roots_of(table: ReleasedTable) -> KeyedFile:
     """The rows of roots."""
     shape = shape_of_roots(table.shape)
-    places = [table.names.index(name) for name in shape.names]
+    indices = [table.names.index(name) for name in shape.names]
 
     def batches() -> Iterator[KeyedRows]:
         for keys, cells in _rows(table):
             weights = None if table.weights is None else table.weights[cells]
-            yield KeyedRows(keys=keys, bins=[table.counts.bins[place][cells] for place in places], weights=weights)
+            yield KeyedRows(keys=keys, bins=[table.counts.bins[index][cells] for index in indices], weights=weights)
 
     return KeyedFile(shape, batches())
 
@@ -93,8 +93,8 @@ def members_of(table: ReleasedTable) -> KeyedFile:
             of_row = np.repeat(np.arange(len(keys)), number)
             slot = np.arange(len(of_row)) - np.repeat(np.cumsum(number) - number, number)
             bins = []
-            for places in columns:
-                slots = np.stack([table.counts.bins[place][cells] for place in places], axis=1)
+            for indices in columns:
+                slots = np.stack([table.counts.bins[index][cells] for index in indices], axis=1)
                 bins.append(slots[of_row, slot])
             yield KeyedRows(keys=keys[of_row], bins=bins)
 
@@ -105,9 +105,9 @@ def _rows(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Some roots at a time: their keys, and the cell of each."""
     done = 0
     for cells, times in table.row_order().batches(_ROWS):
-        found = np.repeat(np.arange(cells.start, cells.stop), times)
-        yield np.arange(done + 1, done + len(found) + 1), found
-        done += len(found)
+        repeated = np.repeat(np.arange(cells.start, cells.stop), times)
+        yield np.arange(done + 1, done + len(repeated) + 1), repeated
+        done += len(repeated)
 
 
 def keyed_csv(file: KeyedFile) -> Iterator[bytes]:
@@ -121,7 +121,7 @@ def keyed_csv(file: KeyedFile) -> Iterator[bytes]:
     ]
     for rows in file.batches:
         parts = [filled([b"%d," % key for key in rows.keys.tolist()])]
-        parts += [known[bins] for known, bins in zip(texts, rows.bins, strict=True)]
+        parts += [fields[bins] for fields, bins in zip(texts, rows.bins, strict=True)]
         if rows.weights is not None:
             parts.append(filled([repr(weight).encode() + mark for weight in rows.weights.tolist()]))
         lines = np.concatenate(parts, axis=1)
@@ -151,17 +151,17 @@ def csv_pieces(table: ReleasedTable) -> Iterator[bytes]:
     yield written(table.shape.header)
     mark = f",{MARK}\n".encode() if table.marked else b"\n"
     texts = list(_column_texts(table, mark))
-    width = sum(each.texts.shape[1] for each in texts) + (0 if table.weights is None else 32)
+    width = sum(column_texts.texts.shape[1] for column_texts in texts) + (0 if table.weights is None else 32)
     for cells, times in table.row_order().batches(max(1, min(table.shape.rows_per_batch, _BYTES // width))):
-        parts = [each.of([bins[cells] for bins in table.counts.bins]) for each in texts]
+        parts = [column_texts.of([bins[cells] for bins in table.counts.bins]) for column_texts in texts]
         if table.weights is not None:
             weights, which = np.unique(table.weights[cells], return_inverse=True)
             parts.append(filled([repr(weight).encode() + mark for weight in weights.tolist()])[which])
         lines = np.concatenate(parts, axis=1)
-        there = lines != NOTHING
-        text = lines[there].tobytes()
+        filled_in = lines != NOTHING
+        text = lines[filled_in].tobytes()
         if len(times) < int(times.sum()):
-            ends = np.cumsum(there.sum(axis=1)).tolist()
+            ends = np.cumsum(filled_in.sum(axis=1)).tolist()
             starts = [0, *ends[:-1]]
             text = b"".join(text[a:b] * n for a, b, n in zip(starts, ends, times.tolist(), strict=True))
         yield text
@@ -186,23 +186,23 @@ class _Texts:
         codes = bins[self.columns[0]].astype(np.int64)
         for column, size in zip(self.columns[1:], self.sizes[1:], strict=True):
             codes = codes * size + bins[column]
-        found: np.ndarray = np.take(self.texts, codes, axis=0)
-        return found
+        rows: np.ndarray = np.take(self.texts, codes, axis=0)
+        return rows
 
 
 def _column_texts(table: ReleasedTable, mark: bytes) -> Iterator[_Texts]:
     """Of all columns, in their order."""
     alone, last = len(table.shape.header) == 1, len(table.labels) - 1
     columns, sizes, texts = list[int](), list[int](), [b""]
-    for place, labels in enumerate(table.labels):
+    for index, labels in enumerate(table.labels):
         if columns and len(texts) * len(labels) > _TEXTS:
             yield _Texts(tuple(columns), tuple(sizes), filled(texts))
             columns, sizes, texts = [], [], [b""]
-        end = mark if place == last and table.weights is None else b","
+        end = mark if index == last and table.weights is None else b","
         fields = [(written([text]) if alone else written([text, ""])[:-1])[:-1] + end for text in labels]
-        columns.append(place)
+        columns.append(index)
         sizes.append(len(labels))
-        texts = [before + field for before in texts for field in fields]
+        texts = [start + field for start in texts for field in fields]
     yield _Texts(tuple(columns), tuple(sizes), filled(texts))
 
 
@@ -244,7 +244,7 @@ def _keyed_parquet(file: KeyedFile, says_synthetic: bool) -> Iterator[bytes]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    shape, labels = file.shape, [_texts(known) for known in file.shape.labels]
+    shape, labels = file.shape, [_texts(labels_) for labels_ in file.shape.labels]
     columns = [pa.field(shape.key, pa.int64())] if shape.key else []
     columns += [
         pa.field(name, pa.dictionary(pa.int32(), pa.string(), ordered=order))

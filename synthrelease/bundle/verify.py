@@ -56,15 +56,17 @@ def verify_bundle(
     What follows from nothing is in `Report.beyond`. Against a forger who writes the whole bundle anew, the specification
     included, only a signature or a commitment helps (docs/bundle.md).
     """
-    for path, what in ((public_key, "the publisher's key"), (commitment, "a commitment")):
+    for path, role in ((public_key, "the publisher's key"), (commitment, "a commitment")):
         if path is not None:
-            check_from_elsewhere(Path(path), [each for each in map(Path, (folder, *earlier)) if each.is_dir()], what)
-    others = [(Path(each), read_files(Path(each))) for each in earlier]
+            check_from_elsewhere(
+                Path(path), [other_folder for other_folder in map(Path, (folder, *earlier)) if other_folder.is_dir()], role
+            )
+    earlier_releases = [(Path(other_folder), read_files(Path(other_folder))) for other_folder in earlier]
     files = read_files(Path(folder))
     try:
-        return verify_files(files, public_key, others, commitment, plan=plan, documents=documents)
+        return verify_files(files, public_key, earlier_releases, commitment, plan=plan, documents=documents)
     finally:
-        for path, read in ((Path(folder), files), *others):
+        for path, read in ((Path(folder), files), *earlier_releases):
             check_unchanged(path, read)
 
 
@@ -78,12 +80,12 @@ def verify_files(
     documents: bool = True,
 ) -> Report:
     """The same for files by name."""
-    files, others = Files(files), [(path, Files(each)) for path, each in earlier]
+    files, earlier_releases = Files(files), [(path, Files(content)) for path, content in earlier]
     alone = verify_alone(
         files,
         None if public_key is None else Path(public_key),
         None if commitment is None else Commitment.read(Path(commitment)),
-        others,
+        earlier_releases,
         _csv_as_written if documents else None,
     )
     checks = list(alone.checks)
@@ -93,15 +95,15 @@ def verify_files(
     else:
         checks += _planned(files, *alone.read) if plan else ()
         checks += _written(files, *alone.read, csv_as_written=alone.csv_as_written) if documents else ()
-    told, whole = compared(alone.read[0], alone.commitment) if alone.read and alone.commitment else ("", False)
+    sentence, whole = compared(alone.read[0], alone.commitment) if alone.read and alone.commitment else ("", False)
     return Report(
         checks=tuple(checks),
         signed_by=alone.signature.signed_by,
         key_given=public_key is not None,
-        commitment=told,
+        commitment=sentence,
         committed=whole,
         beyond=() if alone.read is None else tuple(beyond(alone.read[0], WORDS)),
-        left_out=tuple(name for name, wanted in (("plan", plan), ("documents", documents)) if not wanted),
+        left_out=tuple(name for name, chosen in (("plan", plan), ("documents", documents)) if not chosen),
     )
 
 
@@ -145,7 +147,9 @@ def _csv_as_written(document: ReleaseDocument, table: ReleasedTable, files: File
 
 
 def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:
-    wanted, rarest = document.minimum_count, int(table.counts.counts.min())
-    problems = () if rarest >= wanted else (f"data.csv: a row occurs {so_many(rarest, 'time')}, expected at least {wanted}",)
-    found = f"every row occurs at least {so_many(rarest, 'time')}; promised is {wanted}"
-    return Check(name="minimum count", found=found, problems=problems)
+    promised, rarest = document.minimum_count, int(table.counts.counts.min())
+    problems = (
+        () if rarest >= promised else (f"data.csv: a row occurs {so_many(rarest, 'time')}, expected at least {promised}",)
+    )
+    summary = f"every row occurs at least {so_many(rarest, 'time')}; promised is {promised}"
+    return Check(name="minimum count", found=summary, problems=problems)

@@ -46,27 +46,27 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files, *, 
     """
     sizes = {name: files.size(name) for name in document.files}
     expected = written(document, table, sizes)
-    other = () if csv_as_written else other_csv(document, table, files)
-    problems = [f"{name}: expected sorted rows in the layout in which they were written, found another" for name in other]
+    unsorted = () if csv_as_written else other_csv(document, table, files)
+    problems = [f"{name}: expected sorted rows in the layout in which they were written, found another" for name in unsorted]
     of_parquet = _of_other_writer(document)
     if of_parquet:
         sizes_of = [(name, files.size(name), sum(map(len, pieces))) for name, pieces in _parquet(document, table)]
-        told = ", ".join(f"{name} has {theirs} bytes, and {own} written here" for name, theirs, own in sizes_of)
-        of_parquet = f"{of_parquet}; {told}"
+        sizes_told = ", ".join(f"{name} has {writer} bytes, and {here_} written here" for name, writer, here_ in sizes_of)
+        of_parquet = f"{of_parquet}; {sizes_told}"
     for name in () if of_parquet else _other_parquet(document, table, files):
         how = f"pyarrow {document.versions['pyarrow']} writes on a processor of the kind {processor()}"
         problems.append(f"{name}: expected the bytes that {how}, found others")
     for name, content in expected.items():
         if name in files and files[name] != content:
             problems.append(f"{name}: {first_difference(content, files[name])}")
-    own, theirs = own_version(), document.written_by
-    if problems and own != theirs:
-        problems.append(f"the documents were written by synthrelease {theirs}, this is {own}: check them with that version")
-    found = f"{len(expected)} documents say what release.json says"
+    here_, writer = own_version(), document.written_by
+    if problems and here_ != writer:
+        problems.append(f"the documents were written by synthrelease {writer}, this is {here_}: check them with that version")
+    summary = f"{len(expected)} documents say what release.json says"
     if of_parquet:
         limits = (f"Not all was compared: {of_parquet}.",)
-        return Check(name="documents", found=f"{found}; {of_parquet}", problems=tuple(problems), limits=limits)
-    return Check(name="documents", found=found, problems=tuple(problems))
+        return Check(name="documents", found=f"{summary}; {of_parquet}", problems=tuple(problems), limits=limits)
+    return Check(name="documents", found=summary, problems=tuple(problems))
 
 
 def other_csv(document: ReleaseDocument, table: ReleasedTable, files: Files) -> list[str]:
@@ -90,26 +90,25 @@ def _parquet(document: ReleaseDocument, table: ReleasedTable) -> list[tuple[str,
 
 def _of_other_writer(document: ReleaseDocument) -> str:
     """What is said where the bytes of Parquet cannot be compared, because this machine would write others."""
-    own = {"synthrelease": own_version(), "pyarrow": package_version("pyarrow"), "processor": processor()}
-    before = {"processor": "x86_64"}  # version 1.0.0 did not say it
-    stated = before | dict(document.versions) | {"synthrelease": document.written_by}
-    for name, here in own.items():
-        theirs = stated.get(name, "")
-        if theirs != here:
+    running = {"synthrelease": own_version(), "pyarrow": package_version("pyarrow"), "processor": processor()}
+    of_first = {"processor": "x86_64"}  # version 1.0.0 did not say it
+    versions = of_first | dict(document.versions) | {"synthrelease": document.written_by}
+    for name, version in running.items():
+        writer = versions.get(name, "")
+        if writer != version:
             compared = "rows and the order of its parts alone"
-            return (
-                f"bytes of {document.parquet} not compared, {compared} ({name} {theirs or 'unknown'} wrote it, this is {here})"
-            )
+            wrote = f"{name} {writer or 'unknown'} wrote it, this is {version}"
+            return f"bytes of {document.parquet} not compared, {compared} ({wrote})"
     return ""
 
 
-def first_difference(expected: bytes, found: bytes) -> str:
+def first_difference(expected: bytes, other_content: bytes) -> str:
     """Where two texts differ first, with what stands there in each."""
-    left, right = (content.decode("utf-8", errors="replace").split("\n") for content in (expected, found))
+    left, right = (content.decode("utf-8", errors="replace").split("\n") for content in (expected, other_content))
     line = next((index for index, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     a, b = (lines[line] if line < len(lines) else "" for lines in (left, right))
-    place = next((index for index, (c, d) in enumerate(zip(a, b, strict=False)) if c != d), min(len(a), len(b)))
-    start = max(0, place - _DOCUMENTS_SHOWN // 2)
+    column = next((index for index, (c, d) in enumerate(zip(a, b, strict=False)) if c != d), min(len(a), len(b)))
+    start = max(0, column - _DOCUMENTS_SHOWN // 2)
     return f"line {line + 1}: expected {_around(a, start)}, found {_around(b, start)}"
 
 
@@ -124,14 +123,14 @@ _ESTIMATES_RELATIVE = 1e-4
 
 def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
     """Every estimate and interval is what follows from the published noisy tables."""
-    stated = document.estimates
-    answered = 0 if stated is None else sum(one is not None for one in stated.intended)
-    problems = [f"estimates: {problem}" for problem in _estimate_problems(document, stated, files)]
+    part = document.estimates
+    answered = 0 if part is None else sum(intended is not None for intended in part.intended)
+    problems = [f"estimates: {problem}" for problem in _estimate_problems(document, part, files)]
     listed = f", {len(files[CSV].splitlines()) - 1} lines of {CSV}" if CSV in files else ""
     problems += [*(_listed(document, files) if CSV in document.files else _left_out(document, files))]
     limits = tuple(_not_stated(document, files)) if not problems else ()
-    found = f"{answered} intended queries have an estimate{listed}"
-    return Check(name="estimates", found=found, problems=tuple(problems), limits=limits)
+    summary = f"{answered} intended queries have an estimate{listed}"
+    return Check(name="estimates", found=summary, problems=tuple(problems), limits=limits)
 
 
 def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
@@ -142,8 +141,8 @@ def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterat
         return
     reasons = declared(document, files.get(canonical.NAME, b""))
     why = f", although the release declares {', '.join(reasons)}" if reasons else ""
-    told = f"Estimates are as version {document.written_by} wrote them"
-    yield f"{told}: with intervals for a population{why}, and with numbers that are not estimable."
+    start = f"Estimates are as version {document.written_by} wrote them"
+    yield f"{start}: with intervals for a population{why}, and with numbers that are not estimable."
 
 
 def _left_out(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
@@ -156,82 +155,82 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
     """What of estimates.csv does not follow from measurements.json, and of the same table in further formats."""
     try:
         right = list_of(document, files.get(measurements.NAME, b""))
-        found = read_lines(files[CSV])
+        read = read_lines(files[CSV])
     except Exception as error:
         yield f"{CSV}: expected a table as it was written, found another ({type(error).__name__})"
         return
-    if len(right) != len(found):
-        yield f"{CSV}: expected {len(right)} lines, found {len(found)}"
+    if len(right) != len(read):
+        yield f"{CSV}: expected {len(right)} lines, found {len(read)}"
         return
-    for place, (line, other) in enumerate(zip(right, found, strict=True), start=2):
-        if not _same_line(line, other):
-            yield f"{CSV}: line {place}: expected {_numbers(line)}, found {_numbers(other)}"
+    for number_of_line, (line, stated_line) in enumerate(zip(right, read, strict=True), start=2):
+        if not _same_line(line, stated_line):
+            yield f"{CSV}: line {number_of_line}: expected {_numbers(line)}, found {_numbers(stated_line)}"
             return
     errors = {} if document.estimates is None else document.estimates.errors
-    if errors != errors_of(found, document.n_rows):
+    if errors != errors_of(read, document.n_rows):
         yield f"expected the errors of the counts in {CSV}, found others"
-    if as_csv(found) != files[CSV]:
+    if as_csv(read) != files[CSV]:
         yield f"{CSV}: expected the layout in which it was written, found another"
-    for name, content in table_files(document, found).items():
+    for name, content in table_files(document, read).items():
         if files.get(name) != content:
             yield f"{name}: expected the lines of {CSV}, found others"
 
 
-def _same_line(right: EstimateLine, found: EstimateLine) -> bool:
+def _same_line(right: EstimateLine, line: EstimateLine) -> bool:
     """The same words, and numbers that agree as those of release.json do."""
     width = 0.0 if right.lower is None or right.upper is None else right.upper - right.lower
-    pairs = [(getattr(right, name), getattr(found, name)) for name in NUMBERS]
+    pairs = [(getattr(right, name), getattr(line, name)) for name in NUMBERS]
     same = all(
         a is b if a is None or b is None else math.isclose(a, b, rel_tol=1e-5, abs_tol=_ESTIMATES_RELATIVE * width)
         for a, b in pairs
     )
     words = [name for name in NAMES if name not in NUMBERS]
-    return same and all(getattr(right, name) == getattr(found, name) for name in words)
+    return same and all(getattr(right, name) == getattr(line, name) for name in words)
 
 
 def _numbers(line: EstimateLine) -> str:
-    said = " ".join(text for text in (line.statistic, line.column, line.value, line.by, line.group, line.question) if text)
-    return f"{said}: {line.estimate} ({line.lower} to {line.upper}), {line.told}"
+    question = " ".join(text for text in (line.statistic, line.column, line.value, line.by, line.group, line.question) if text)
+    return f"{question}: {line.estimate} ({line.lower} to {line.upper}), {line.told}"
 
 
-def _estimate_problems(document: ReleaseDocument, stated: EstimatesPart | None, files: Mapping[str, bytes]) -> Iterator[str]:
+def _estimate_problems(document: ReleaseDocument, part: EstimatesPart | None, files: Mapping[str, bytes]) -> Iterator[str]:
     try:
-        before = document.first_documents and stated is not None and stated.not_a_sample is None  # as 1.0.0 wrote it
-        expected = None if before else declared(document, files.get(canonical.NAME, b""))
-        made = estimates_part(document, files.get(measurements.NAME, b""), expected)
+        as_first = document.first_documents and part is not None and part.not_a_sample is None  # as 1.0.0 wrote it
+        expected = None if as_first else declared(document, files.get(canonical.NAME, b""))
+        computed = estimates_part(document, files.get(measurements.NAME, b""), expected)
     except Exception as error:
-        if stated is not None:  # a release whose estimates cannot be computed is written without them
+        if part is not None:  # a release whose estimates cannot be computed is written without them
             yield f"they cannot be computed ({error if isinstance(error, Unexpected) else type(error).__name__})"
         return
-    if made is None and stated is None:
+    if computed is None and part is None:
         return
-    if made is None or stated is None or made.level != stated.level or made.together != stated.together:
+    if computed is None or part is None or computed.level != part.level or computed.together != part.together:
         yield "expected those of the published noisy tables, found others"
         return
-    if made.not_a_sample != stated.not_a_sample:
-        yield f"not_a_sample: expected {made.not_a_sample}, as {canonical.NAME} declares, found {stated.not_a_sample}"
-    if len(made.intended) != len(stated.intended):
-        yield f"expected one for each of {len(made.intended)} intended queries, found {len(stated.intended)}"
+    if computed.not_a_sample != part.not_a_sample:
+        yield f"not_a_sample: expected {computed.not_a_sample}, as {canonical.NAME} declares, found {part.not_a_sample}"
+    if len(computed.intended) != len(part.intended):
+        yield f"expected one for each of {len(computed.intended)} intended queries, found {len(part.intended)}"
         return
-    for place, (right, found) in enumerate(zip(made.intended, stated.intended, strict=True)):
-        if not _same(right, found):
-            yield f"intended query {place + 1}: expected {right}, found {found}"
+    for index, (right, listed) in enumerate(zip(computed.intended, part.intended, strict=True)):
+        if not _same(right, listed):
+            yield f"intended query {index + 1}: expected {right}, found {listed}"
 
 
-def _same(right: IntendedEstimatePart | None, found: IntendedEstimatePart | None) -> bool:
-    if right is None or found is None:
-        return right is found
-    if (right.question, right.unit) != (found.question, found.unit):
+def _same(right: IntendedEstimatePart | None, listed: IntendedEstimatePart | None) -> bool:
+    if right is None or listed is None:
+        return right is listed
+    if (right.question, right.unit) != (listed.question, listed.unit):
         return False
-    if [one.name for one in right.ratios] != [one.name for one in found.ratios]:
+    if [ratio.name for ratio in right.ratios] != [ratio.name for ratio in listed.ratios]:
         return False
     width = 0.0 if right.low is None or right.high is None else float(right.high - right.low)
     pairs = (
-        *((right.estimate, found.estimate), (right.low, found.low), (right.high, found.high)),
-        *((right.binned_low, found.binned_low), (right.binned_high, found.binned_high)),
-        *((one.estimate, other.estimate) for one, other in zip(right.ratios, found.ratios, strict=True)),
-        *((one.low, other.low) for one, other in zip(right.ratios, found.ratios, strict=True)),
-        *((one.high, other.high) for one, other in zip(right.ratios, found.ratios, strict=True)),
+        *((right.estimate, listed.estimate), (right.low, listed.low), (right.high, listed.high)),
+        *((right.binned_low, listed.binned_low), (right.binned_high, listed.binned_high)),
+        *((ratio.estimate, listed_ratio.estimate) for ratio, listed_ratio in zip(right.ratios, listed.ratios, strict=True)),
+        *((ratio.low, listed_ratio.low) for ratio, listed_ratio in zip(right.ratios, listed.ratios, strict=True)),
+        *((ratio.high, listed_ratio.high) for ratio, listed_ratio in zip(right.ratios, listed.ratios, strict=True)),
     )
     return all(
         a is b if a is None or b is None else math.isclose(a, b, rel_tol=1e-5, abs_tol=_ESTIMATES_RELATIVE * width)
@@ -255,7 +254,7 @@ def _statistical_problems(document: ReleaseDocument, table: ReleasedTable, files
     naming, chosen = FORMATS, document.bundle.formats
     endings = tuple(f".{kind.ending}" for kind in naming.with_rows.values())
     names = [name for name in document.files if name.endswith(endings) and not name.startswith(f"{STEM}.")]
-    packages = list(dict.fromkeys(naming.packages[one] for one in chosen if one in naming.packages))
+    packages = list(dict.fromkeys(naming.packages[package] for package in chosen if package in naming.packages))
     try:
         expected = statistical_files(document, table)
     except InputError:
@@ -265,7 +264,14 @@ def _statistical_problems(document: ReleaseDocument, table: ReleasedTable, files
     yield from (f"{name}: not a file that [bundle] asks for" for name in names if name not in expected)
     for name, pieces in expected.items():
         if name in files and not files.holds(name, pieces):
-            other = [(one, document.versions.get(one, "of another version"), package_version(one)) for one in packages]
-            hints = [f" (it was written with {one} {theirs}, this is {own})" for one, theirs, own in other if theirs != own]
-            said = "expected the rows, labels and missing codes of the table as they were written, found others"
-            yield f"{name}: {said}{''.join(hints)}"
+            versions = [
+                (package, document.versions.get(package, "of another version"), package_version(package))
+                for package in packages
+            ]
+            hints = [
+                f" (it was written with {package} {writer}, this is {running})"
+                for package, writer, running in versions
+                if writer != running
+            ]
+            expected_words = "expected the rows, labels and missing codes of the table as they were written, found others"
+            yield f"{name}: {expected_words}{''.join(hints)}"

@@ -67,21 +67,21 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
         yield "selection: measurements answer criteria, so expected shared and published measurements, found none"
         return
     criteria = {part.name: facts.criteria.get(part.name) for part in answered}
-    known = {name: each for name, each in criteria.items() if isinstance(each, Criterion)}
+    kinds = {name: criterion for name, criterion in criteria.items() if isinstance(criterion, Criterion)}
     try:
         bare = replace(facts, counts=None)
-        asked = {name: each.measured_sums(bare) for name, each in known.items()}
+        sums = {name: criterion.measured_sums(bare) for name, criterion in kinds.items()}
         risk = float(Fraction(bounds.risk_exact)) / bounds.transformations
-        if facts.raw is None or len(known) < len(criteria):
+        if facts.raw is None or len(kinds) < len(criteria):
             raise Unexpected("criteria of kinds that are known here", "others")
-        limits = all_limits(asked, _measured(document, facts, content), possible_cells(facts.raw), risk)
-        found = {name: outward(each.measured_bound(limits[name], facts)) for name, each in known.items()}
+        limits = all_limits(sums, _measured(document, facts, content), possible_cells(facts.raw), risk)
+        values = {name: outward(criterion.measured_bound(limits[name], facts)) for name, criterion in kinds.items()}
     except (LookupError, ValueError, TypeError) as error:
         yield f"the bounds do not follow from the measurements ({error})"
         return
     for part in answered:
-        if not math.isclose(found[part.name], float(part.value), rel_tol=_RELATIVE):
-            yield f"criterion {part.name!r}: its bound is {part.value}; from the measurements follows {found[part.name]:g}"
+        if not math.isclose(values[part.name], float(part.value), rel_tol=_RELATIVE):
+            yield f"criterion {part.name!r}: its bound is {part.value}; from the measurements follows {values[part.name]:g}"
         if part.sensitivity is not None or part.noise_sd is not None or part.noise_bound is not None:
             yield f"criterion {part.name!r}: a bound that follows from the measurements has no noise of its own"
 
@@ -90,18 +90,18 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
     """The measurements on the released bins. Raises Unexpected for anything that is not as it was written."""
     labels, layout = {column.name: column.labels for column in facts.columns}, facts.table.layout
     tables, sums, read = [], [], read_measurements(content, unknown="forbid")
-    for one in read.sums or []:
-        found = sum_on_released_bins(one, [labels[name] for name in one.columns])
-        if found is not None:
+    for part_of_sum in read.sums or []:
+        released = sum_on_released_bins(part_of_sum, [labels[name] for name in part_of_sum.columns])
+        if released is not None:
             sums.append(
                 NoisySum(
-                    text=found.name,
-                    columns=tuple(layout.index(name) for name in found.columns),
-                    scores=found.steps,
-                    value=found.value,
-                    epsilon=found.epsilon,
-                    sensitivity=found.sensitivity,
-                    together=found.together,
+                    text=released.name,
+                    columns=tuple(layout.index(name) for name in released.columns),
+                    scores=released.steps,
+                    value=released.value,
+                    epsilon=released.epsilon,
+                    sensitivity=released.sensitivity,
+                    together=released.together,
                 )
             )
     for part in read.tables:
@@ -125,10 +125,10 @@ def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check
     except Unexpected as error:
         return Check(name="measurements", problems=(f"{NAME}: {error}",))
     problems = tuple(f"{NAME}: {problem}" for problem in _problems(document, read, files[NAME]))
-    found = f"{len(read.tables)} noisy tables, the ones that were charged"
+    summary = f"{len(read.tables)} noisy tables, the ones that were charged"
     if read.sums:
-        found = f"{len(read.tables)} noisy tables and {len(read.sums)} noisy sums, the ones that were charged"
-    return Check(name="measurements", found=found, problems=problems)
+        summary = f"{len(read.tables)} noisy tables and {len(read.sums)} noisy sums, the ones that were charged"
+    return Check(name="measurements", found=summary, problems=problems)
 
 
 def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes) -> Iterator[str]:
@@ -140,8 +140,8 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
     expected = dict(_expected(document))
     generator, _ = _generator(document)
     alike = generator is not None and all(table.kind is generator.noise for table in read.tables)
-    found = {tuple(table.columns): table.cost for table in read.tables} if alike else {}
-    if found != expected or len(found) != len(read.tables):
+    costs = {tuple(table.columns): table.cost for table in read.tables} if alike else {}
+    if costs != expected or len(costs) != len(read.tables):
         yield "its tables and what they cost are not those of the configuration and of the charge of the generation"
         return
     sums = read.sums or []
@@ -149,16 +149,26 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
     sizes = {name: len(labels) for part in parts for name, labels in zip(part.columns, part.labels, strict=False)}
     layout = Layout(columns=tuple(columns), sizes=tuple(sizes.get(name, len(columns[name].bins)) for name in columns))
     found_sums = [
-        (one.sum, tuple(one.columns), Fraction(one.epsilon), one.together or 1, one.steps or one.own_values) for one in sums
+        (
+            measured_sum.sum,
+            tuple(measured_sum.columns),
+            Fraction(measured_sum.epsilon),
+            measured_sum.together or 1,
+            measured_sum.steps or measured_sum.own_values,
+        )
+        for measured_sum in sums
     ]
     if found_sums != list(_expected_sums(document, layout)):
         yield "its sums, their scores and what they cost are not those of the configuration and of the charge of the generation"
         return
-    for one in sums:
-        yield from (f"sum {one.sum}: {problem}" for problem in _sum_problems(one, [columns[name] for name in one.columns]))
+    for measured_sum in sums:
+        yield from (
+            f"sum {measured_sum.sum}: {problem}"
+            for problem in _sum_problems(measured_sum, [columns[name] for name in measured_sum.columns])
+        )
     for table in read.tables:
         name = ":".join(table.columns)
-        problems = list(_table_problems(table, [columns[one] for one in table.columns]))
+        problems = list(_table_problems(table, [columns[measured_sum] for measured_sum in table.columns]))
         if not problems and document.linked is None and document.divided_rows is None:  # else members, or a piece, are counted
             problems += _total_problem(table, read.n_rows)
         yield from (f"table {name}: {problem}" for problem in problems)
@@ -170,8 +180,8 @@ def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Frac
     if generator is not None:
         names = tuple(column.name for column in document.columns)
         layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))
-        for chosen, each in generator.measured_tables(layout, part).items():
-            yield tuple(names[place] for place in chosen), each
+        for chosen, cost in generator.measured_tables(layout, part).items():
+            yield tuple(names[index] for index in chosen), cost
 
 
 def _expected_sums(
@@ -181,9 +191,9 @@ def _expected_sums(
     generator, part = _generator(document)
     if generator is None or any(generator.mistakes(layout, ())):
         return
-    for one in generator.measured_sums(layout, part):
-        adds = one.scores.tolist() if one.own is None else list(one.own.ends)
-        yield one.text, tuple(layout.columns[place] for place in one.columns), one.epsilon, one.together, adds
+    for noisy in generator.measured_sums(layout, part):
+        adds = noisy.scores.tolist() if noisy.own is None else list(noisy.own.ends)
+        yield noisy.text, tuple(layout.columns[index] for index in noisy.columns), noisy.epsilon, noisy.together, adds
 
 
 def _generator(document: ReleaseDocument) -> tuple[MeasuringGenerator | None, Fraction]:
@@ -196,20 +206,20 @@ def _generator(document: ReleaseDocument) -> tuple[MeasuringGenerator | None, Fr
     return None, Fraction(0)
 
 
-def _sum_problems(one: MeasuredSumPart, columns: list[ColumnPart]) -> Iterator[str]:
+def _sum_problems(part: MeasuredSumPart, columns: list[ColumnPart]) -> Iterator[str]:
     try:
-        sum_on_released_bins(one, [column.labels for column in columns])
+        sum_on_released_bins(part, [column.labels for column in columns])
     except Unexpected as error:
         yield str(error)
         return
-    scale = Fraction(STEPS if one.steps is None else int(np.ptp(np.array(one.steps)))) / Fraction(one.epsilon)
-    together = one.together or 1
+    scale = Fraction(STEPS if part.steps is None else int(np.ptp(np.array(part.steps)))) / Fraction(part.epsilon)
+    together = part.together or 1
     sd = laplace_sd(scale) if together == 1 else cube_sd(together, scale)
-    if (one.noise == "one noise") != (together > 1) or not (
-        _near_of_measurements(one.scale, float(scale)) and _near_of_measurements(one.variance, sd**2)
+    if (part.noise == "one noise") != (together > 1) or not (
+        _near_of_measurements(part.scale, float(scale)) and _near_of_measurements(part.variance, sd**2)
     ):
         yield "its noise, scale and variance are not those of its steps, its epsilon and the sums that share its noise"
-    yield from _bin_problems(one.labels, one.released, columns)
+    yield from _bin_problems(part.labels, part.released, columns)
 
 
 def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iterator[str]:
@@ -236,13 +246,15 @@ def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
     near = b * math.sqrt(8 * k * beyond)
     limit = near if near <= 2 * math.sqrt(2) * k * b else math.sqrt(2) * b * (k + beyond)
     if abs(total - n_rows) > limit:
-        found = f"found {total:g}, and noise of its size moves a sum by at most {limit:g}"
-        yield f"expected numbers that add up to {n_rows} rows; {found}"
+        difference = f"found {total:g}, and noise of its size moves a sum by at most {limit:g}"
+        yield f"expected numbers that add up to {n_rows} rows; {difference}"
 
 
 def _bin_problems(labels: list[list[str]], released: list[list[int]], columns: list[ColumnPart]) -> Iterator[str]:
-    for column, own, into in zip(columns, labels, released, strict=False):
-        if any(label in column.labels and column.labels.index(label) != place for label, place in zip(own, into, strict=True)):
+    for column, measured, into in zip(columns, labels, released, strict=False):
+        if any(
+            label in column.labels and column.labels.index(label) != index for label, index in zip(measured, into, strict=True)
+        ):
             yield f"column {column.name!r}: a measured bin goes into a released one of another label"
         if set(into) != set(range(len(column.labels))) or (column.ordered and into != sorted(into)):
             yield f"column {column.name!r}: its bins go into released ones in another order, or leave one out"
@@ -267,8 +279,8 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
     problems = [f"criterion {name!r}: expected once, found {count} times" for name, count in names.items() if count > 1]
     facts = public_facts(document, table.counts, raw)
     for criterion in document.criteria:
-        found = [*_figure_problems(criterion, facts, document.selection), *_file_problems(criterion, document, facts)]
-        problems += [f"criterion {criterion.name!r}: {problem}" for problem in found]
+        of_criterion = [*_figure_problems(criterion, facts, document.selection), *_file_problems(criterion, document, facts)]
+        problems += [f"criterion {criterion.name!r}: {problem}" for problem in of_criterion]
     problems += _sharing_problems(document)
     problems += bound_problems(document, facts, measured)
     beyond = sum(not criterion.decides and criterion.value > criterion.threshold for criterion in document.criteria)
@@ -281,10 +293,10 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
 
 def _not_stated(document: ReleaseDocument) -> Iterator[str]:
     """What an older version did not state of figures, so that nobody misses it, a sentence each."""
-    stated = any(one.interval is not None and one.interval.file_high is not None for one in document.criteria)
-    if document.first_documents and not stated and rows_were_drawn(document):
+    has_limits = any(part.interval is not None and part.interval.file_high is not None for part in document.criteria)
+    if document.first_documents and not has_limits and rows_were_drawn(document):
         yield f"No figure has a limit for the file: documents of version {document.written_by} have none."
-    apart = document.selection.joint_test is not None and all(one.noise is None for one in document.criteria)
+    apart = document.selection.joint_test is not None and all(part.noise is None for part in document.criteria)
     if document.provisional and apart:
         yield f"Each figure has a noise of its own, as in runs of version {document.run_by}."
 
@@ -298,8 +310,8 @@ def _figure_problems(criterion: CriterionPart, facts: PublicFacts, selection: Se
         yield "has noise without epsilon, or epsilon without noise"
     if criterion.sensitivity is not None:
         yield from _noise_problems(criterion, facts)
-    known = criterion.criterion()
-    exact = None if known is None else explain(known).public_figure(facts)
+    kind = criterion.criterion()
+    exact = None if kind is None else explain(kind).public_figure(facts)
     if exact is None:
         yield from _range_problems(criterion)
     elif criterion.value != exact:
@@ -331,29 +343,29 @@ def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
 
     In bundles of versions before 1.0.0 none may do so, and none does where a law of rounds is accounted as a curve.
     """
-    stated = {one.name: one.noise for one in document.criteria if one.noise is not None}
+    sharing = {part.name: part.noise for part in document.criteria if part.noise is not None}
     if document.selection.joint_test is None:
-        if stated:
+        if sharing:
             yield "criteria: figures share one noise, which they do after a joint test alone"
         return
-    if not stated and (document.provisional or document.selection.shape is not None):
+    if not sharing and (document.provisional or document.selection.shape is not None):
         return
     if any(leaf.renyi is not None for leaf in document.charges.leaves()):
         paid = {leaf.name for node in document.charges.nodes() if node.rule == TOGETHER for leaf in node.leaves()}
-        if unpaid := [name for name in stated if f"criterion: {name}" not in paid]:
+        if unpaid := [name for name in sharing if f"criterion: {name}" not in paid]:
             yield f"criteria: {', '.join(unpaid)} share one noise, and beside a curve are not charged as one mechanism"
-    kinds = {one.name: one.criterion() for one in document.criteria}
-    own = {
-        one.name: Fraction(one.epsilon_exact)
-        for one in document.criteria
-        if one.sensitivity is not None and ((known := kinds[one.name]) is None or known.own_noise)
+    kinds = {part.name: part.criterion() for part in document.criteria}
+    epsilons = {
+        part.name: Fraction(part.epsilon_exact)
+        for part in document.criteria
+        if part.sensitivity is not None and ((kind := kinds[part.name]) is None or kind.own_noise)
     }
-    noises = shared_noise(own)
-    for name in own:
-        if stated.get(name) != (expected := noises.get(name)):
-            shown = "no noise with others" if expected is None else f"one noise with {expected.figures - 1} other figures"
-            yield f"criterion {name!r}: expected {shown}, at the epsilons of all of them; found otherwise"
-    yield from (f"criterion {name!r}: shares a noise and has none of its own" for name in stated if name not in own)
+    noises = shared_noise(epsilons)
+    for name in epsilons:
+        if sharing.get(name) != (expected := noises.get(name)):
+            words = "no noise with others" if expected is None else f"one noise with {expected.figures - 1} other figures"
+            yield f"criterion {name!r}: expected {words}, at the epsilons of all of them; found otherwise"
+    yield from (f"criterion {name!r}: shares a noise and has none of its own" for name in sharing if name not in epsilons)
 
 
 def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[str]:
@@ -363,11 +375,11 @@ def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[st
         return
     model = criterion.criterion()
     try:
-        known = None if model is None else explain(model).public_sensitivity(facts)
+        follows = None if model is None else explain(model).public_sensitivity(facts)
     except (LookupError, ValueError, TypeError, RejectedRound):
-        known = math.nan
-    if known is not None and not _near(known, sensitivity):
-        yield f"its sensitivity is {sensitivity:g}; from the table and its parameters follows {known:g}"
+        follows = math.nan
+    if follows is not None and not _near(follows, sensitivity):
+        yield f"its sensitivity is {sensitivity:g}; from the table and its parameters follows {follows:g}"
     if criterion.noise is None:
         grid = noise_grid(sensitivity, facts.n)
         step, noise_sd = grid.step, figure_sd(grid, Fraction(criterion.epsilon_exact))
@@ -382,16 +394,18 @@ def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[st
 
 
 def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) -> bool:
-    stated, found = criterion.interval, interval_part(criterion, n, bounds)
-    if stated is None or found is None:
-        return stated is None and found is None
-    same = (stated.how, stated.level) == (found.how, found.level) and (stated.high is None) == (found.high is None)
-    if stated.how not in (
+    interval, computed = criterion.interval, interval_part(criterion, n, bounds)
+    if interval is None or computed is None:
+        return interval is None and computed is None
+    same = (interval.how, interval.level) == (computed.how, computed.level) and (interval.high is None) == (
+        computed.high is None
+    )
+    if interval.how not in (
         "noise",
         "noise and selection",
     ):  # sums, in which machines do not differ
-        return same and (stated.low, stated.high) == (found.low, found.high)
-    return same and _near(stated.low, found.low) and _near(stated.high or 0, found.high or 0)
+        return same and (interval.low, interval.high) == (computed.low, computed.high)
+    return same and _near(interval.low, computed.low) and _near(interval.high or 0, computed.high or 0)
 
 
 def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> Iterator[str]:
@@ -402,9 +416,9 @@ def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: P
         expected = file_end(criterion, document, facts) if rows_were_drawn(document) else None
     except (LookupError, ValueError, TypeError):
         expected = None
-    stated = criterion.interval.file_high
-    if (stated is None) != (expected is None) or (stated is not None and expected is not None and not _near(stated, expected)):
-        says, follows = ("nothing" if value is None else f"{value:g}" for value in (stated, expected))
+    limit = criterion.interval.file_high
+    if (limit is None) != (expected is None) or (limit is not None and expected is not None and not _near(limit, expected)):
+        says, follows = ("nothing" if value is None else f"{value:g}" for value in (limit, expected))
         yield f"its limit for the file is {says}; from its figure and the drawing follows {follows}"
 
 

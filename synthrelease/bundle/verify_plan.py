@@ -56,14 +56,14 @@ def _parts(document: ReleaseDocument) -> Iterator[str]:
     yield from _validated("projection", "kind", PROJECTIONS, parts["projection"])
 
 
-def _validated(name: str, key: str, known: Mapping[str, type[BaseModel]], table: Mapping[str, Any]) -> Iterator[str]:
-    model = known.get(str(table.get(key)))
+def _validated(name: str, key: str, kinds: Mapping[str, type[BaseModel]], table: Mapping[str, Any]) -> Iterator[str]:
+    model = kinds.get(str(table.get(key)))
     if model is None:
         yield f"configuration: {name}: expected one that is known, found {table.get(key)!r}"
         return
-    found = validated(model, table, "release.json", f"configuration.{name}")
-    if isinstance(found, list):
-        yield str(found[0])
+    read = validated(model, table, "release.json", f"configuration.{name}")
+    if isinstance(read, list):
+        yield str(read[0])
 
 
 def _criterion(part: CriterionPart) -> Iterator[str]:
@@ -72,11 +72,11 @@ def _criterion(part: CriterionPart) -> Iterator[str]:
         yield f"expected a kind that is known, found {part.kind!r}"
         return
     table = {"name": part.name, "kind": part.kind, "threshold": part.threshold, "epsilon": part.epsilon_exact}
-    found = validated(model, table | part.parameters, "release.json", "criteria")
-    if not isinstance(found, Criterion):
-        yield str(found[0])
+    read = validated(model, table | part.parameters, "release.json", "criteria")
+    if not isinstance(read, Criterion):
+        yield str(read[0])
         return
-    best, worst = found.figure_range
+    best, worst = read.figure_range
     if (float(part.best), math.inf if part.worst is None else float(part.worst)) != (best, worst):
         yield f"its exact figure can be {best:g} to {worst:g}; it states {part.best} to {part.worst}"
 
@@ -95,9 +95,9 @@ def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, by
         return Check(name="plan", problems=tuple(str(problem) for problem in error.problems[:_SHOWN]))
     problems = list(_problems(document, table, spec))
     left = len(problems) - _SHOWN
-    told = problems[:_SHOWN] + ([f"and {left} more that do not follow from {NAME}"] if left > 0 else [])
-    found = f"epsilon {decimal_text(spec.plan.total.epsilon)} follows from {NAME}, as do rules, criteria and schema"
-    return Check(name="plan", found=found, problems=tuple(told))
+    listed = problems[:_SHOWN] + ([f"and {left} more that do not follow from {NAME}"] if left > 0 else [])
+    summary = f"epsilon {decimal_text(spec.plan.total.epsilon)} follows from {NAME}, as do rules, criteria and schema"
+    return Check(name="plan", found=summary, problems=tuple(listed))
 
 
 def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec) -> Iterator[str]:
@@ -110,7 +110,7 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
     for name, expected in planned_parts(spec, configuration, guarantee, n_file, n).items():
         yield from _differences(name, expected, getattr(document, name))
     if [part.name for part in document.criteria] != [criterion.name for criterion in spec.criteria]:
-        yield f"criteria: expected {', '.join(each.name for each in spec.criteria)}, found others"
+        yield f"criteria: expected {', '.join(criterion_.name for criterion_ in spec.criteria)}, found others"
         return
     for part, criterion in zip(document.criteria, spec.criteria, strict=True):
         yield from _criterion_problems(part, criterion, spec.noises.get(part.name), joint=spec.joint_test is not None)
@@ -121,9 +121,9 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
 
 def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[str]:
     """Yield what release.json says of options otherwise than the specification, which need not have those of words alone."""
-    asked, stated = spec.parts, document.parts
-    for name in dict.fromkeys([*stated, *asked]):
-        if name not in stated or (name not in asked and name not in WORDS):
+    options, parts = spec.parts, document.parts
+    for name in dict.fromkeys([*parts, *options]):
+        if name not in parts or (name not in options and name not in WORDS):
             yield f"{name}: expected just where the specification has it, found otherwise"
     partition, pieces = spec.options.partition, document.partition
     if partition and pieces and pieces.rule.fit != partition.fit:
@@ -135,8 +135,8 @@ def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[st
     if linked and members and members.linked != linked:
         yield "members: expected what the specification asks for, found something else"
     population, sample = spec.options.population, document.population
-    named = population and (population.size, population.sample, population.source)
-    if population and sample and (sample.size, sample.sample, sample.source) != named:
+    expected_sample = population and (population.size, population.sample, population.source)
+    if population and sample and (sample.size, sample.sample, sample.source) != expected_sample:
         yield "population: expected the one that the specification names, found another"
     imputation, copies = spec.options.imputation, document.imputation
     if imputation and copies:
@@ -150,7 +150,7 @@ def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[st
             yield "geography: expected the levels of the specification, found others"
     marks, numbers = spec.options.marks, document.marks
     if marks and numbers:
-        groups = {name: {one: list(labels) for one, labels in group.items()} for name, group in marks.groups.items()}
+        groups = {name: {counted: list(labels) for counted, labels in group.items()} for name, group in marks.groups.items()}
         if {group.column: group.marks for group in numbers.groups} != groups:
             yield "marks: expected the groups and marks of the specification, found others"
 
@@ -170,10 +170,10 @@ def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoi
         yield from _differences(f"criterion {part.name!r}: {name}", value, getattr(part, name))
 
 
-def _differences(place: str, expected: Any, found: Any) -> Iterator[str]:
+def _differences(path: str, expected: Any, value: Any) -> Iterator[str]:
     """The values that differ, each with its place."""
-    for steps, right, wrong in _leaves(_plain(expected), _plain(found), ()):
-        yield f"{dotted([place, *steps])}: expected {shown(right)}, found {shown(wrong)}"
+    for steps, right, wrong in _leaves(_plain(expected), _plain(value), ()):
+        yield f"{dotted([path, *steps])}: expected {shown(right)}, found {shown(wrong)}"
 
 
 def _plain(value: Any) -> Any:
@@ -184,12 +184,12 @@ def _plain(value: Any) -> Any:
     return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def _leaves(expected: Any, found: Any, steps: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any, Any]]:
-    if isinstance(expected, dict) and isinstance(found, dict) and list(expected) == list(found):
+def _leaves(expected: Any, value: Any, steps: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any, Any]]:
+    if isinstance(expected, dict) and isinstance(value, dict) and list(expected) == list(value):
         for name in expected:
-            yield from _leaves(expected[name], found[name], (*steps, name))
-    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
-        for place, pair in enumerate(zip(expected, found, strict=True)):
-            yield from _leaves(*pair, (*steps, place))
-    elif expected != found or type(expected) is not type(found):
-        yield steps, expected, found
+            yield from _leaves(expected[name], value[name], (*steps, name))
+    elif isinstance(expected, list) and isinstance(value, list) and len(expected) == len(value):
+        for index, pair in enumerate(zip(expected, value, strict=True)):
+            yield from _leaves(*pair, (*steps, index))
+    elif expected != value or type(expected) is not type(value):
+        yield steps, expected, value

@@ -101,8 +101,10 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
         charges=ChargePart.of(spec.plan.total),
         selection=selection_part(spec),
         criteria=[
-            CommittedCriterionPart(name=one.name, kind=one.kind, threshold=one.threshold, epsilon_exact=str(one.epsilon))
-            for one in spec.criteria
+            CommittedCriterionPart(
+                name=criterion.name, kind=criterion.kind, threshold=criterion.threshold, epsilon_exact=str(criterion.epsilon)
+            )
+            for criterion in spec.criteria
         ],
         years=None
         if spec.year is None
@@ -317,59 +319,59 @@ def taking(path: str | Path, kind: str = "a folder") -> Iterator[Path]:
     OutputError : when another run has taken the name, something has it already, or it cannot be used.
     """
     path = check_free_name(Path(path), kind)
-    place, lock = _take(path)
+    workspace, lock = _take(path)
     try:
         check_free_name(path, kind)  # another run may have ended meanwhile
-        for other in place.parent.glob(f".*{ENDING}"):
-            if other != place:
-                _remove_dead(other)
-        yield place
+        for left_behind in workspace.parent.glob(f".*{ENDING}"):
+            if left_behind != workspace:
+                _remove_dead(left_behind)
+        yield workspace
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(workspace, ignore_errors=True)
         if lock is not None:
             os.close(lock)
 
 
 def _take(path: Path) -> tuple[Path, int | None]:
     """The folder, which nobody else has, and its lock (None where folders cannot be locked)."""
-    place, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run that writes it"
+    workspace, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run that writes it"
     for _ in range(_TRIES):
         try:
-            os.mkdir(place, 0o700)
+            os.mkdir(workspace, 0o700)
         except FileExistsError:
-            if _remove_dead(place):
+            if _remove_dead(workspace):
                 continue
             break
         except OSError as error:
             problem = f"a place that cannot be written to ({error.strerror})"
             break
-        lock, sure = _lock(place)
+        lock, sure = _lock(workspace)
         if sure and lock is None:  # somebody took it for a dead one before it was locked
             continue
         try:
-            with open(place / WRITER, "x", encoding="utf-8", opener=_for_its_owner) as file:
+            with open(workspace / WRITER, "x", encoding="utf-8", opener=_for_its_owner) as file:
                 file.write(_mark())
         except OSError as error:
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(workspace, ignore_errors=True)
             problem = f"a place that cannot be written to ({error.strerror})"
             break
-        return place, lock
-    advice = f" If no run is under way there, remove {place}." if problem.startswith("another") else ""
+        return workspace, lock
+    advice = f" If no run is under way there, remove {workspace}." if problem.startswith("another") else ""
     raise OutputError(f"{path}: expected a name that nobody else is writing, found {problem}.{advice} Nothing was spent.")
 
 
-def _remove_dead(place: Path) -> bool:
+def _remove_dead(workspace: Path) -> bool:
     """Whether a folder of a dead run was removed, or is gone; False where its run may live, or it is no such folder."""
-    lock, sure = _lock(place)
+    lock, sure = _lock(workspace)
     try:
         if not sure:
             return False
         if lock is None:
-            return not os.path.lexists(place)
-        inside = sorted(each.name for each in place.iterdir())
-        if inside and not (WRITER in inside and (place / WRITER).read_text(encoding="utf-8") == _mark()):
+            return not os.path.lexists(workspace)
+        inside = sorted(file.name for file in workspace.iterdir())
+        if inside and not (WRITER in inside and (workspace / WRITER).read_text(encoding="utf-8") == _mark()):
             return False
-        shutil.rmtree(place)
+        shutil.rmtree(workspace)
         return True
     except (OSError, ValueError):
         return False
@@ -378,26 +380,26 @@ def _remove_dead(place: Path) -> bool:
             os.close(lock)
 
 
-def _lock(place: Path) -> tuple[int | None, bool]:
+def _lock(workspace: Path) -> tuple[int | None, bool]:
     """(The lock of a folder, whether it is sure who holds it). None and sure: another run does, or the folder is gone."""
     if _fcntl is None:
         return None, False
     try:
-        found = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        descriptor = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except FileNotFoundError:
         return None, True
     except OSError:  # no folder of ours
         return None, False
     sure = True
     try:
-        _fcntl.flock(found, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(found), os.lstat(place)):  # it may have been removed and made anew
-            return found, True
+        _fcntl.flock(descriptor, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(descriptor), os.lstat(workspace)):  # it may have been removed and made anew
+            return descriptor, True
     except (BlockingIOError, FileNotFoundError):
         pass
     except OSError:  # a file system without locks
         sure = False
-    os.close(found)
+    os.close(descriptor)
     return None, sure
 
 
@@ -410,7 +412,7 @@ def _mark() -> str:
     return f"synthrelease on {platform.node()}\n"
 
 
-def keep_space(place: Path, size: int) -> None:
+def keep_space(workspace: Path, size: int) -> None:
     """Ask for space where the name was taken, and keep what the file system lets keep, until `give_back`.
 
     Parameters
@@ -421,27 +423,27 @@ def keep_space(place: Path, size: int) -> None:
     ------
     OutputError : when there is less.
     """
-    free, problem = shutil.disk_usage(place).free, ""
+    free, problem = shutil.disk_usage(workspace).free, ""
     try:
         if free < size:
             raise OSError(errno.ENOSPC, "")
         if hasattr(os, "posix_fallocate") and size:
-            with open(place / _SPACE, "xb", opener=_for_its_owner) as file:
+            with open(workspace / _SPACE, "xb", opener=_for_its_owner) as file:
                 os.posix_fallocate(file.fileno(), 0, min(size, _MOST_KEPT))
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             problem = f"{free / 1e6:.1f} MB" if free < size else "less than a quota leaves"
     if problem:
-        give_back(place)
+        give_back(workspace)
         raise OutputError(
-            f"{place.parent}: expected {size / 1e6:.1f} MB of free space, about what the released files take, found {problem}. "
-            "Nothing was spent."
+            f"{workspace.parent}: expected {size / 1e6:.1f} MB of free space, about what the released files take, found "
+            f"{problem}. Nothing was spent."
         )
 
 
-def give_back(place: Path) -> None:
+def give_back(workspace: Path) -> None:
     """Free the space that was kept."""
-    (place / _SPACE).unlink(missing_ok=True)
+    (workspace / _SPACE).unlink(missing_ok=True)
 
 
 # The output folder: private to its owner, complete or absent, never overwritten.
@@ -450,7 +452,9 @@ NO_TIME = 315_532_800
 """1 January 1980, the earliest that a zip archive can hold."""
 
 
-def write_bundle(release: Release, folder: str | Path, key: Ed25519PrivateKey | None = None, place: Path | None = None) -> Path:
+def write_bundle(
+    release: Release, folder: str | Path, key: Ed25519PrivateKey | None = None, workspace: Path | None = None
+) -> Path:
     """Write the bundle of a release, signed when a private key is given, into a new folder (`new_folder`).
 
     Raises
@@ -459,7 +463,7 @@ def write_bundle(release: Release, folder: str | Path, key: Ed25519PrivateKey | 
         them, so that what was paid for is not lost.
     """
     failed, documents = "", {}
-    with new_folder(folder, place) as new:
+    with new_folder(folder, workspace) as new:
         table, document, data = release_files(release, new.keep)
         try:
             documents = written(document, table, {name: data.size(name) for name in document.files})
@@ -475,10 +479,10 @@ def write_bundle(release: Release, folder: str | Path, key: Ed25519PrivateKey | 
 
 
 def write_folder(
-    contents: Mapping[str, bytes], folder: str | Path, key: Ed25519PrivateKey | None = None, place: Path | None = None
+    contents: Mapping[str, bytes], folder: str | Path, key: Ed25519PrivateKey | None = None, workspace: Path | None = None
 ) -> Path:
     """Write files with their checksums into a new folder (`new_folder`). Raises OutputError as that does."""
-    with new_folder(folder, place) as new:
+    with new_folder(folder, workspace) as new:
         new.seal(Files(contents), key)
     return Path(folder)
 
@@ -504,12 +508,12 @@ class NewFolder:
 
 
 @contextmanager
-def new_folder(folder: str | Path, place: Path | None = None) -> Iterator[NewFolder]:
+def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[NewFolder]:
     """Put files together beside `folder` and give them its name at the end: it is there as a whole or not at all.
 
     Parameters
     ----------
-    place : where the name was taken (`taking`); taken here when omitted.
+    workspace : where the name was taken (`taking`); taken here when omitted.
 
     The folder is created with mode 0700 and its files with 0600. They bear no time: the end of a run tells how many rounds
     it took, and an archive of the folder would tell when it ended. The signature is of the checksums.
@@ -519,10 +523,10 @@ def new_folder(folder: str | Path, place: Path | None = None) -> Iterator[NewFol
     OutputError : when the folder appeared in the meantime or the disk cannot be written to.
     """
     folder, problem = check_free(folder), ""
-    with nullcontext(place) if place is not None else taking(folder) as own:
-        temporary = own / CONTENT
+    with nullcontext(workspace) if workspace is not None else taking(folder) as inside:
+        temporary = inside / CONTENT
         try:
-            give_back(own)
+            give_back(inside)
             os.mkdir(temporary, 0o700)
             yield NewFolder(temporary)
             for path in (*temporary.iterdir(), temporary):
@@ -547,14 +551,14 @@ def _sealed(contents: Mapping[str, bytes], key: Ed25519PrivateKey | None) -> Fil
 
 def _write(path: Path, pieces: Iterable[bytes]) -> OnDisk:
     """Write a file of mode 0600 and wait until it is on the disk."""
-    binary, found = getattr(os, "O_BINARY", 0), hashlib.sha256()  # on Windows, line ends would be changed without it
+    binary, digest = getattr(os, "O_BINARY", 0), hashlib.sha256()  # on Windows, line ends would be changed without it
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o600), "wb") as file:
         for piece in pieces:
-            found.update(piece)
+            digest.update(piece)
             file.write(piece)
         file.flush()
         os.fsync(file.fileno())
-        return OnDisk.written(path, file, found.hexdigest())
+        return OnDisk.written(path, file, digest.hexdigest())
 
 
 # A released folder as one .zip file that says nothing but what is in the folder.
@@ -582,26 +586,26 @@ def check_archive(path: str | Path, folder: str | Path) -> Path:
     return path
 
 
-def write_archive(folder: str | Path, path: str | Path, place: Path | None = None) -> Path:
+def write_archive(folder: str | Path, path: str | Path, workspace: Path | None = None) -> Path:
     """Write the files of a folder into a new archive of mode 0600, complete or not at all.
 
     Parameters
     ----------
-    place : where the archive's name was taken (`taking`); taken here when omitted.
+    workspace : where the archive's name was taken (`taking`); taken here when omitted.
 
     Raises
     ------
     OutputError : when something is at `path`, or it cannot be written. The folder stays as it is.
     """
     folder, path, problem = Path(folder), check_archive(path, folder), ""
-    with nullcontext(place) if place is not None else taking(path, "an archive") as own:
-        temporary = own / CONTENT
+    with nullcontext(workspace) if workspace is not None else taking(path, "an archive") as inside:
+        temporary = inside / CONTENT
         try:
-            give_back(own)
+            give_back(inside)
             descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
             with os.fdopen(descriptor, "w+b") as file:
                 with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                    for member in sorted(folder.iterdir(), key=lambda each: each.name):
+                    for member in sorted(folder.iterdir(), key=lambda entry_: entry_.name):
                         entry = zipfile.ZipInfo(f"{folder.absolute().name}/{member.name}", _FIRST_DAY)
                         entry.create_system, entry.external_attr = _UNIX, _MODE
                         entry.file_size = member.stat().st_size

@@ -69,8 +69,8 @@ class OnDisk:
             return True
 
 
-def _state(found: os.stat_result) -> tuple[int, ...]:
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+def _state(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
 Content = bytes | OnDisk
@@ -111,15 +111,15 @@ class Files(Mapping[str, bytes]):
 
     def of(self, names: Iterable[str]) -> Files:
         """Some of them."""
-        found = Files({name: self.contents[name] for name in names})
-        found._digests = self._digests
-        return found
+        chosen = Files({name: self.contents[name] for name in names})
+        chosen._digests = self._digests
+        return chosen
 
     def __or__(self, contents: Mapping[str, Content]) -> Files:
         """With further files."""
-        found = Files({**self.contents, **contents})
-        found._digests = {name: digest for name, digest in self._digests.items() if name not in contents}
-        return found
+        joined = Files({**self.contents, **contents})
+        joined._digests = {name: digest for name, digest in self._digests.items() if name not in contents}
+        return joined
 
     def content(self, name: str) -> Content:
         """Its bytes, or where they are; no bytes where there is no such file."""
@@ -202,7 +202,7 @@ class Part(BaseModel):
     @property
     def unsaid(self) -> set[str]:
         """Its fields that have their defaults."""
-        optional = {name: each.default for name, each in type(self).model_fields.items() if not each.is_required()}
+        optional = {name: field.default for name, field in type(self).model_fields.items() if not field.is_required()}
         return {name for name, default in optional.items() if getattr(self, name) == default}
 
     @model_serializer(mode="wrap")
@@ -324,5 +324,5 @@ def read_checksums(content: bytes) -> dict[str, str] | None:
     """Checksum by name, None when this is no such file."""
     lines = content.decode("ascii", errors="replace").splitlines()
     matches = [_LINE.fullmatch(line) for line in lines]
-    found = {match[2]: match[1] for match in matches if match}
-    return found if len(found) == len(lines) else None
+    checksums = {match[2]: match[1] for match in matches if match}
+    return checksums if len(checksums) == len(lines) else None

@@ -325,9 +325,9 @@ class CriterionPart(Part):
 
     def __copy__(self) -> CriterionPart:
         """Without the criterion that was read: a copy may have other parameters."""
-        found = super().__copy__()
-        found.__dict__.pop("_criterion", None)
-        return found
+        copied = super().__copy__()
+        copied.__dict__.pop("_criterion", None)
+        return copied
 
     @cached_property
     def _criterion(self) -> Criterion | None:

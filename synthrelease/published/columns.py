@@ -48,27 +48,27 @@ class BinPart(Part):
             inside[into].append(atom)
         for index, label in enumerate(binning.labels):
             value = binning.numbers[index]
-            shown = None if value is None else number(value)
+            rounded = None if value is None else number(value)
             if index == binning.missing:
                 yield cls(label=label, missing=True)
             elif binning.lower:
                 edges = [number(edge) if math.isfinite(edge) else None for edge in (binning.lower[index], binning.upper[index])]
-                yield cls(label=label, lower=edges[0], below=edges[1], number=shown)
+                yield cls(label=label, lower=edges[0], below=edges[1], number=rounded)
             else:
-                yield cls(label=label, categories=inside[index], number=shown)
+                yield cls(label=label, categories=inside[index], number=rounded)
 
     @property
     def edges(self) -> tuple[float, float]:
         """[low, high), infinite where the bin is open."""
         return -math.inf if self.lower is None else float(self.lower), math.inf if self.below is None else float(self.below)
 
-    def holds(self, other: BinPart) -> bool:
+    def holds(self, inner: BinPart) -> bool:
         """Whether all of another bin of the column lies in this one."""
-        if self.missing or other.missing:
-            return self.missing == other.missing
-        if self.categories is not None or other.categories is not None:
-            return set(other.categories or ()) <= set(self.categories or ())
-        return self.edges[0] <= other.edges[0] and other.edges[1] <= self.edges[1]
+        if self.missing or inner.missing:
+            return self.missing == inner.missing
+        if self.categories is not None or inner.categories is not None:
+            return set(inner.categories or ()) <= set(self.categories or ())
+        return self.edges[0] <= inner.edges[0] and inner.edges[1] <= self.edges[1]
 
 
 class ColumnPart(Part):
@@ -150,7 +150,7 @@ class ColumnPart(Part):
     def published(self) -> PublishedColumn:
         """The column as it stands in a loaded release."""
         has_edges = self.kind != "category"
-        edges = [one.edges for one in self.bins if not one.missing] if has_edges else []
+        edges = [bin_.edges for bin_ in self.bins if not bin_.missing] if has_edges else []
         return PublishedColumn(
             name=self.name,
             kind=self.kind,
@@ -159,11 +159,11 @@ class ColumnPart(Part):
             ordered=self.ordered,
             binning=self.binning,
             labels=self.labels,
-            numbers=tuple(None if one.number is None else float(one.number) for one in self.bins),
+            numbers=tuple(None if bin_.number is None else float(bin_.number) for bin_ in self.bins),
             lower=tuple(low for low, _ in edges),
             upper=tuple(high for _, high in edges),
-            categories=() if has_edges else tuple(tuple(one.categories or ()) for one in self.bins),
-            missing=next((index for index, one in enumerate(self.bins) if one.missing), None),
+            categories=() if has_edges else tuple(tuple(bin_.categories or ()) for bin_ in self.bins),
+            missing=next((index for index, bin_ in enumerate(self.bins) if bin_.missing), None),
             bounds=self.limits,
             step=None if self.step is None else float(self.step),
             clipped=self.outside == "clip",
@@ -171,15 +171,15 @@ class ColumnPart(Part):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(one.label for one in self.bins)
+        return tuple(bin_.label for bin_ in self.bins)
 
 
 def _texts(column: Column) -> dict[str, list[str]]:
     """Per category, the texts of the file that it stands for."""
-    found: dict[str, list[str]] = {label: [] for label in column.atoms.labels[: column.atoms.present]}
+    texts: dict[str, list[str]] = {label: [] for label in column.atoms.labels[: column.atoms.present]}
     for text, index in column.values.items():
-        found[column.atoms.labels[index]].append(text)
-    return found
+        texts[column.atoms.labels[index]].append(text)
+    return texts
 
 
 class RulePart(Part):

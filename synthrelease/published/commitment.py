@@ -133,16 +133,16 @@ def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
     ------
     InputError : when this is none.
     """
-    found = ""
+    problem = ""
     try:
         content = path.read_bytes()[: MAX_BYTES + 1]
         check_format(content, (FORMAT,))
         return CommitmentPart.model_validate_json(content), sha256(content)
     except OSError as error:
-        found = f"a file that cannot be read ({error.strerror})"
+        problem = f"a file that cannot be read ({error.strerror})"
     except Unexpected as error:
         raise InputError(f"{path}: {error}.") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        found = f"a mistake: {first['msg'].lower()} at {dotted(first['loc']) or 'the whole'}"
-    raise InputError(f"{path}: expected what `synthrelease commit` writes, found {found}.")
+        problem = f"a mistake: {first['msg'].lower()} at {dotted(first['loc']) or 'the whole'}"
+    raise InputError(f"{path}: expected what `synthrelease commit` writes, found {problem}.")

@@ -82,13 +82,13 @@ class ScopePart(Part):
     published_figures: list[str]
 
     @classmethod
-    def of(cls, domain: DomainPart, stated: Iterable[Part] = ()) -> ScopePart:
+    def of(cls, domain: DomainPart, parts: Iterable[Part] = ()) -> ScopePart:
         """What is published exactly.
 
         Parameters
         ----------
         domain : says where the number of rows comes from. A counted one is an output with noise.
-        stated : what else the document says of the file, each with the facts that it publishes exactly.
+        parts : what else the document says of the file, each with the facts that it publishes exactly.
         """
         of_the_file = {
             "exact": ["n_rows", "domain.rows"],
@@ -97,11 +97,11 @@ class ScopePart(Part):
             "counted": ["domain.file_rows"],
         }
         known_before = ["schema", "groups", "rules", "domain", *(["n_rows"] if domain.way == "stated" else [])]
-        facts = [fact for part in (*stated, domain) for fact in part.exact_facts(domain.way)]
+        facts = [fact for part in (*parts, domain) for fact in part.exact_facts(domain.way)]
         return cls(
-            private_file=[*of_the_file[domain.way], *(place for source, place in facts if source == "private_file")],
-            specification=[*known_before, *(place for source, place in facts if source == "specification")],
-            published_figures=[place for source, place in facts if source == "published_figures"],
+            private_file=[*of_the_file[domain.way], *(path for source, path in facts if source == "private_file")],
+            specification=[*known_before, *(path for source, path in facts if source == "specification")],
+            published_figures=[path for source, path in facts if source == "published_figures"],
         )
 
     def places(self) -> list[str]:
@@ -136,11 +136,11 @@ class FlavourPart(Part):
     intensity: IntensityPart
 
     @classmethod
-    def of(cls, guarantee: Guarantee, domain: DomainPart, stated: Iterable[Part] = ()) -> FlavourPart:
+    def of(cls, guarantee: Guarantee, domain: DomainPart, parts: Iterable[Part] = ()) -> FlavourPart:
         """The building blocks of a guarantee; the others as for `ScopePart.of`."""
         return cls(
             domain=DOMAIN,
-            scope=ScopePart.of(domain, stated),
+            scope=ScopePart.of(domain, parts),
             unit=REPLACED,
             standard="(epsilon, delta)" if guarantee.delta else "multiplicative",
             intensity=IntensityPart(epsilon_exact=str(guarantee.epsilon), delta_exact=str(guarantee.delta)),
@@ -349,12 +349,12 @@ class ReleaseDocument(Part):
 
     def declared(self, *, design_weights: bool) -> tuple[NotSample, ...]:
         """The same from what is declared, with whether a column of the specification has design weights."""
-        found: dict[NotSample, bool] = {
+        reasons: dict[NotSample, bool] = {
             "design weights": design_weights,
             "calibration to totals": self.weighted,
             "several rows of a person": self.guarantee.person.records > 1,
         }
-        return tuple(reason for reason, holds in found.items() if holds)
+        return tuple(reason for reason, holds in reasons.items() if holds)
 
     @property
     def raw_rules(self) -> list[str]:
@@ -368,9 +368,9 @@ class ReleaseDocument(Part):
 
         promising = [
             published_projection(self.configuration.get("projection", {})),
-            *(one.criterion() for one in self.criteria),
+            *(promise.criterion() for promise in self.criteria),
         ]
-        return max((one.promised_count for one in promising if one is not None), default=1)
+        return max((promise.promised_count for promise in promising if promise is not None), default=1)
 
     def dumped(self) -> bytes:
         """The bytes of release.json."""
@@ -398,16 +398,16 @@ def read_leniently(content: bytes | str) -> ReleaseDocument:
 
 
 def _read(content: bytes | str, unknown: Literal["forbid", "ignore"]) -> ReleaseDocument:
-    kind, place, message = "nested", "", "nested too deep"
+    kind, path, message = "nested", "", "nested too deep"
     try:
         check_format(content, (FORMAT, BEFORE))
         return ReleaseDocument.model_validate_json(content, extra=unknown)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         steps = first["loc"][:-1] if first["loc"][-1:] in (("float",), ("int",)) else first["loc"]  # the two kinds of a number
-        kind, place, message = first["type"], dotted(steps), first["msg"].lower()
+        kind, path, message = first["type"], dotted(steps), first["msg"].lower()
     except RecursionError:
         pass
     if kind == "json_invalid":
         raise Unexpected("JSON", f"a mistake: {message}")
-    raise Unexpected("what `synthrelease release` writes", f"a mistake: {message}", place=place or "the whole")
+    raise Unexpected("what `synthrelease release` writes", f"a mistake: {message}", place=path or "the whole")

@@ -208,21 +208,23 @@ class PublishedRelease:
         """
         problem = ""
         try:
-            found = self.associations
+            associations = self.associations
         except (ValueError, BudgetError):
             problem = f"{self.folder}: expected a generator and its charge in release.json, found others"
         if problem:
             raise InputError(f"{problem}. Does `synthrelease verify` find the release in order?")
-        known = [*found.names, *(name for name in found.layout.columns if name not in found.names)]
+        columns_known = [*associations.names, *(name for name in associations.layout.columns if name not in associations.names)]
         for name in columns:
-            if name not in known:
-                guess = closest(name, known)
+            if name not in columns_known:
+                guess = closest(name, columns_known)
                 hint = f" Did you mean {guess!r}?" if guess else ""
-                raise InputError(f"{self.folder}: expected columns of the release ({listing(known)}), found {name!r}.{hint}")
+                raise InputError(
+                    f"{self.folder}: expected columns of the release ({listing(columns_known)}), found {name!r}.{hint}"
+                )
         if len(columns) not in (2, 3) or len(set(columns)) < len(columns):
             raise InputError(f"carries: expected two or three different columns, found {listing(columns) or 'none'}.")
         try:
-            return found.of(*columns)
+            return associations.of(*columns)
         except Unexpected as error:
             problem = str(error)
         raise InputError(f"carries: {problem}.")
@@ -283,7 +285,7 @@ def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:
     for rule in rules:
         if "synthetic" in rule.applies_to:
             names = {match[0].partition(".")[0] for match in NAME_OR_TEXT.finditer(rule.never)}
-            yield tuple(place for place, name in enumerate(layout.columns) if name in names)
+            yield tuple(index for index, name in enumerate(layout.columns) if name in names)
 
 
 # From a loaded release to the public facts that criteria speak from.
@@ -308,8 +310,8 @@ def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
     ------
     InputError : when its parameters are not those of its kind.
     """
-    score, known = release.criteria[index], {"name", "kind"}
-    parameters = {key: value for key, value in release.evaluation.settings[index].items() if key not in known}
+    score, elsewhere = release.criteria[index], {"name", "kind"}
+    parameters = {key: value for key, value in release.evaluation.settings[index].items() if key not in elsewhere}
     try:
         return published_criterion(
             score.kind, name=score.name, threshold=score.threshold, epsilon=score.epsilon, parameters=parameters
@@ -325,7 +327,7 @@ def _groups(release: PublishedRelease) -> Iterator[tuple[str, tuple[Group, ...]]
             yield (
                 column.name,
                 tuple(
-                    Group(label=label, inside=tuple(one in group for one in column.labels))
+                    Group(label=label, inside=tuple(label_of_bin in group for label_of_bin in column.labels))
                     for label, group in zip(_labels(release, column.name, groups), groups, strict=True)
                 ),
             )
@@ -353,10 +355,10 @@ def load(folder: str | Path) -> PublishedRelease:
     """
     folder = checked_path(folder)
     if not folder.is_dir():
-        found = "no such folder" if not folder.exists() else "a file"
-        raise InputError(f"{folder}: expected the folder of a release, found {found}.")
-    where = folder / "release.json"
-    document = document_of(where)
+        problem = "no such folder" if not folder.exists() else "a file"
+        raise InputError(f"{folder}: expected the folder of a release, found {problem}.")
+    path = folder / "release.json"
+    document = document_of(path)
     columns = tuple(part.published() for part in document.columns)
     codes, weights = _rows(folder, document)
     return release_of(
@@ -472,14 +474,14 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
     if read.n_rows != document.n_rows:
         raise Unexpected(f"{document.n_rows} rows, as release.json says", str(read.n_rows), place="n_rows")
     sums = read.sums or []
-    named = [*(table.columns for table in read.tables), *(one.columns for one in sums)]
-    strangers = [name for columns_of_one in named for name in columns_of_one if name not in labels]
+    columns_named = [*(table.columns for table in read.tables), *(part.columns for part in sums)]
+    strangers = [name for columns_of_one in columns_named for name in columns_of_one if name not in labels]
     if strangers:
         raise Unexpected(f"columns of the release ({listing(labels)})", repr(cut(strangers[0], 40)), place="columns")
-    found = (on_released_bins(table, [labels[name] for name in table.columns]) for table in read.tables)
-    of_sums = (sum_on_released_bins(one, [labels[name] for name in one.columns]) for one in sums)
+    tables = (on_released_bins(table, [labels[name] for name in table.columns]) for table in read.tables)
+    of_sums = (sum_on_released_bins(part, [labels[name] for name in part.columns]) for part in sums)
     return Measurements(
-        tables=tuple(found),
+        tables=tuple(tables),
         times=document.selection.measured_times,
         bins=document.measured_bins,
         sums=tuple(filter(None, of_sums)),
@@ -495,10 +497,10 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
     except TableError as error:
         problem = error
     else:
-        found = sum(batch.n_rows for batch in batches)
-        if found != document.n_rows:
-            raise InputError(f"{path}: expected {document.n_rows} rows, as release.json says; found {found}.")
-        whole = np.empty((found, len(shape.names)), dtype=np.min_scalar_type(max(shape.layout.sizes)))
+        n_rows = sum(batch.n_rows for batch in batches)
+        if n_rows != document.n_rows:
+            raise InputError(f"{path}: expected {document.n_rows} rows, as release.json says; found {n_rows}.")
+        whole = np.empty((n_rows, len(shape.names)), dtype=np.min_scalar_type(max(shape.layout.sizes)))
         for column in range(len(shape.names)):
             whole[:, column] = np.concatenate([batch.repeated(batch.bins[column]) for batch in batches])
         weights = [batch.repeated(batch.weights) for batch in batches if batch.weights is not None]

@@ -95,8 +95,8 @@ class IntendedEstimatePart(Part):
         share = self.unit == "" and self.question.startswith("share ")
         unit, scale = "%" if share else f" {self.unit}" if self.unit else "", 100 if share else 1
         binned = (self.binned_low, self.binned_high) if self.binned_low is not None else (self.low, self.high)
-        known = [float(value) for value in binned if value is not None]
-        decimals = 0 if self.unit == "rows" or len(known) < 2 else _decimals(scale * (known[1] - known[0]))
+        ends = [float(value) for value in binned if value is not None]
+        decimals = 0 if self.unit == "rows" or len(ends) < 2 else _decimals(scale * (ends[1] - ends[0]))
 
         def shown(value: Number | None) -> str:
             return f"{scale * float(value or 0):,.{decimals}f}"
@@ -112,7 +112,7 @@ class IntendedEstimatePart(Part):
         if self.ratios and self.estimate is not None:
             unit = " percentage points"
             difference = f"difference {shown(self.estimate)}{unit} ({100 * level:g}% interval {between(self.low, self.high)})"
-            return "; ".join([difference, *(one.in_words() for one in self.ratios)])
+            return "; ".join([difference, *(ratio.in_words() for ratio in self.ratios)])
         if self.estimate is None:
             known_ends = self.unit == "rows" and None not in (self.low, self.high)
             return f"{100 * level:g}% interval {between(self.low, self.high)}" if known_ends else NOT_ESTIMABLE
@@ -282,11 +282,11 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
         return MeasurementsPart.model_validate_json(content, extra=unknown)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place, message = dotted(first["loc"]), first["msg"].lower()
-    raise Unexpected("measurements as `synthrelease release` writes them", f"a mistake: {message}", place=place or "the whole")
+        path, message = dotted(first["loc"]), first["msg"].lower()
+    raise Unexpected("measurements as `synthrelease release` writes them", f"a mistake: {message}", place=path or "the whole")
 
 
-def sum_on_released_bins(one: MeasuredSumPart, bins: Sequence[Sequence[str]]) -> PublishedSum | None:
+def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -> PublishedSum | None:
     """A measured sum on the released bins; None where measured bins of different steps make a released one, or own values do.
 
     Parameters
@@ -297,39 +297,39 @@ def sum_on_released_bins(one: MeasuredSumPart, bins: Sequence[Sequence[str]]) ->
     ------
     Unexpected : when sizes, labels and bins do not fit together.
     """
-    shape = tuple(len(labels) for labels in one.labels)
-    if one.steps is None:
-        if one.own_values is None or not _fit(one.released, shape, bins):
-            raise Unexpected("the released bin of every measured one, and what a row adds", "others", place=one.sum)
+    shape = tuple(len(labels) for labels in part.labels)
+    if part.steps is None:
+        if part.own_values is None or not _fit(part.released, shape, bins):
+            raise Unexpected("the released bin of every measured one, and what a row adds", "others", place=part.sum)
         return None
-    steps = np.array(one.steps, dtype=object)
+    steps = np.array(part.steps, dtype=object)
     whole = steps.shape == shape and all(type(step) is int and abs(step) < 2**31 for step in steps.ravel())
     if not whole or len(set(steps.ravel().tolist())) < 2:
-        raise Unexpected("as many whole numbers as there are labels, not all the same", "others", place=one.sum)
-    if not _fit(one.released, shape, bins):
-        raise Unexpected("the released bin of every measured one", "others", place=one.sum)
+        raise Unexpected("as many whole numbers as there are labels, not all the same", "others", place=part.sum)
+    if not _fit(part.released, shape, bins):
+        raise Unexpected("the released bin of every measured one", "others", place=part.sum)
     steps = steps.astype(np.int64)
-    places = np.ix_(*(np.array(into) for into in one.released))
+    cells = np.ix_(*(np.array(into) for into in part.released))
     released = np.zeros([len(labels) for labels in bins], dtype=np.int64)
-    released[places] = steps
-    if not np.array_equal(released[places], steps):
+    released[cells] = steps
+    if not np.array_equal(released[cells], steps):
         return None
     return PublishedSum(
-        name=one.sum,
-        columns=tuple(one.columns),
+        name=part.sum,
+        columns=tuple(part.columns),
         steps=released,
-        value=one.value,
+        value=part.value,
         sensitivity=int(np.ptp(steps)),
-        epsilon=Fraction(one.epsilon),
-        together=one.together or 1,
+        epsilon=Fraction(part.epsilon),
+        together=part.together or 1,
     )
 
 
 def _fit(into: Sequence[Sequence[int]], shape: Sequence[int], bins: Sequence[Sequence[str]]) -> bool:
     """Whether every measured bin goes into a released one."""
     return len(into) == len(bins) == len(shape) and all(
-        len(places) == size and all(0 <= place < len(labels) for place in places)
-        for places, size, labels in zip(into, shape, bins, strict=True)
+        len(indices) == size and all(0 <= index < len(labels) for index in indices)
+        for indices, size, labels in zip(into, shape, bins, strict=True)
     )
 
 
@@ -352,6 +352,6 @@ def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) ->
     if not _fit(into, shape, bins):
         raise Unexpected("the released bin of every measured one", "others", place=":".join(table.columns))
     counts, cells = values.astype(np.int64), np.ones(shape, dtype=np.int64)
-    for axis, (places, labels) in enumerate(zip(into, bins, strict=True)):
-        counts, cells = (with_merged_bins(array, axis, places, len(labels)) for array in (counts, cells))
+    for axis, (indices, labels) in enumerate(zip(into, bins, strict=True)):
+        counts, cells = (with_merged_bins(array, axis, indices, len(labels)) for array in (counts, cells))
     return PublishedMeasurement(columns=tuple(table.columns), values=counts, cells=cells, cost=table.cost, law=table.noise)

@@ -111,16 +111,16 @@ def further_names(bundle: BundleTable) -> list[str]:
     return [
         document
         for name, chosen in bundle.chosen.items()
-        for one, documents in namings()[name].documents.items()
-        if one in chosen
+        for choice, documents in namings()[name].documents.items()
+        if choice in chosen
         for document in documents
     ]
 
 
 def packages(bundle: BundleTable) -> list[str]:
     """Return the libraries that write what the lists ask for, each once."""
-    found = [(namings()[name].packages, one) for name, chosen in bundle.chosen.items() for one in chosen]
-    return list(dict.fromkeys(packages[one] for packages, one in found if one in packages))
+    choices = [(namings()[name].packages, choice) for name, chosen in bundle.chosen.items() for choice in chosen]
+    return list(dict.fromkeys(packages[choice] for packages, choice in choices if choice in packages))
 
 
 def page_name(document: ReleaseDocument, language: str) -> str:

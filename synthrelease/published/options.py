@@ -169,7 +169,7 @@ class MembersPart(Part):
             key=self.key,
             size=self.size,
             names=tuple(self.columns),
-            slots=tuple(tuple(slot_name(name, place) for name in self.columns) for place in range(1, self.most + 1)),
+            slots=tuple(tuple(slot_name(name, slot) for name in self.columns) for slot in range(1, self.most + 1)),
             whole=frozenset(self.whole),
             least=self.least,
             more=self.more,
@@ -296,7 +296,12 @@ def _margin_part(margin: Margin, labels: dict[str, tuple[str, ...]]) -> MarginPa
         columns=list(margin.columns),
         groups=[
             [
-                MarginGroupPart(label=label, bins=[one for one, of in zip(labels[column], into, strict=True) if of == group])
+                MarginGroupPart(
+                    label=label,
+                    bins=[
+                        bin_label for bin_label, group_of_bin in zip(labels[column], into, strict=True) if group_of_bin == group
+                    ],
+                )
                 for group, label in enumerate(names)
             ]
             for column, names, into in zip(margin.columns, margin.labels, margin.into, strict=True)
@@ -308,7 +313,7 @@ def _margin_part(margin: Margin, labels: dict[str, tuple[str, ...]]) -> MarginPa
 def _margin(part: MarginPart, labels: dict[str, tuple[str, ...]]) -> Margin:
     into = []
     for column, groups in zip(part.columns, part.groups, strict=True):
-        of_bin = [(label, place) for place, group in enumerate(groups) for label in group.bins]
+        of_bin = [(label, index) for index, group in enumerate(groups) for label in group.bins]
         if sorted(label for label, _ in of_bin) != sorted(labels[column]):
             raise ValueError("each released bin in one group")
         into.append(tuple(dict(of_bin)[label] for label in labels[column]))
@@ -343,7 +348,7 @@ def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence
     ----------
     calibration : on the released bins.
     """
-    numbers = {column.name: [one.number for one in column.bins] for column in columns}
+    numbers = {column.name: [bin_.number for bin_ in column.bins] for column in columns}
     start = None if calibration.start is None else np.array(numbers[calibration.start], dtype=float)
     try:
         return raked(table, calibration, start)
@@ -378,12 +383,12 @@ class PlanOfYearsPart(Part):
     fallback_epsilon_exact: ExactText
 
     @classmethod
-    def of_plan(cls, asked: YearOfSeries) -> PlanOfYearsPart:
+    def of_plan(cls, year: YearOfSeries) -> PlanOfYearsPart:
         """The plan, with the year of a release."""
-        plan = asked.horizon
+        plan = year.horizon
         return PlanOfYearsPart(
             first=plan.first,
-            year=asked.year,
+            year=year.year,
             records_in_year=plan.in_year,
             records_in_all=plan.in_all,
             epsilons_exact=[str(epsilon) for epsilon in plan.epsilons],
@@ -564,7 +569,7 @@ class ImputationPart(Part):
 
 def missing_bins(columns: Sequence[ColumnPart]) -> tuple[int | None, ...]:
     """Per column, the index of its bin of missing values; None where it has none."""
-    return tuple(next((place for place, one in enumerate(column.bins) if one.missing), None) for column in columns)
+    return tuple(next((index for index, bin_ in enumerate(column.bins) if bin_.missing), None) for column in columns)
 
 
 def gaps_of(part: ImputationPart, columns: Sequence[ColumnPart]) -> Gaps:

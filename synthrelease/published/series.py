@@ -39,7 +39,7 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
     InputError : when the content is no release.json.
     """
     old = read(content)
-    person, said = old.guarantee.person, old.series
+    person, series = old.guarantee.person, old.series
     return EarlierPart(
         title=old.card.title or old.title,
         version=old.card.version,
@@ -49,11 +49,11 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
         delta_exact=old.guarantee.delta_exact,
         person_epsilon_exact=person.epsilon_exact,
         person_delta_exact=person.delta_exact,
-        corrects=None if said is None or said.corrects is None else said.corrects.digest,
+        corrects=None if series is None or series.corrects is None else series.corrects.digest,
         changed=list(changes(old, document)),
-        year=None if said is None or said.years is None else said.years.year,
-        again=True if said is not None and said.years is not None and said.years.again else None,
-        estimated=[] if said is None or said.years is None else list(_estimated(old, document)),
+        year=None if series is None or series.years is None else series.years.year,
+        again=True if series is not None and series.years is not None and series.years.again else None,
+        estimated=[] if series is None or series.years is None else list(_estimated(old, document)),
     )
 
 
@@ -65,23 +65,23 @@ def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedE
     """
     if old.estimates is None or not old.measured_once:
         return
-    before, after = ({one.name: (one.unit, one.bins) for one in each.columns} for each in (old, new))
-    for one in old.estimates.intended:
-        if one is None:
+    old_bins, new_bins = ({part.name: (part.unit, part.bins) for part in document.columns} for document in (old, new))
+    for part in old.estimates.intended:
+        if part is None:
             continue
-        every = before.keys() | after.keys()
-        named = every & set(_WORD.findall(one.question)) or every  # columns of members have other names
-        if all(name in before and before[name] == after.get(name) for name in named):
-            yield one
+        every = old_bins.keys() | new_bins.keys()
+        mentioned = every & set(_WORD.findall(part.question)) or every  # columns of members have other names
+        if all(name in old_bins and old_bins[name] == new_bins.get(name) for name in mentioned):
+            yield part
 
 
-def years_part(asked: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> YearsPart:
+def years_part(year: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> YearsPart:
     """The plan over years, with what a person paid so far at most."""
-    promise = asked.horizon.promise
-    paid = paid_so_far(asked, earlier, document)
+    promise = year.horizon.promise
+    paid = paid_so_far(year, earlier, document)
     return YearsPart(
-        **PlanOfYearsPart.of_plan(asked).model_dump(),
-        again=asked.again,
+        **PlanOfYearsPart.of_plan(year).model_dump(),
+        again=year.again,
         promised_epsilon_exact=str(promise.epsilon if promise else 0),
         promised_delta_exact=str(promise.delta if promise else 1),
         paid_epsilon_exact=str(paid.epsilon),
@@ -89,26 +89,26 @@ def years_part(asked: YearOfSeries, earlier: Sequence[EarlierPart], document: Re
     )
 
 
-def paid_so_far(asked: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> Loss:
+def paid_so_far(run: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> Loss:
     """What a person paid at most for the years up to this one.
 
     A year of which no release is named counts as planned: its release may have released nothing, and that was paid for as well.
     So does the first release of a year that has a second one. An erratum counts as the release that it corrects.
     """
-    plan, own = asked.horizon, document.guarantee.guarantee()
-    corrected = {one.digest: one.corrects for one in earlier if one.corrects is not None}
+    plan, guarantee = run.horizon, document.guarantee.guarantee()
+    corrected = {release.digest: release.corrects for release in earlier if release.corrects is not None}
     spent = {
-        _origin(one.digest, corrected): (
-            one.year,
-            bool(one.again),
-            Loss(Fraction(one.epsilon_exact), Fraction(one.delta_exact)),
+        _origin(release.digest, corrected): (
+            release.year,
+            bool(release.again),
+            Loss(Fraction(release.epsilon_exact), Fraction(release.delta_exact)),
         )
-        for one in earlier
+        for release in earlier
     }
-    named = [*spent.values(), (asked.year, asked.again, Loss(own.epsilon, own.delta))]
+    releases_named = [*spent.values(), (run.year, run.again, Loss(guarantee.epsilon, guarantee.delta))]
     paid = []
-    for year in range(plan.first, asked.year + 1):
-        releases = [(again, loss) for of, again, loss in named if of == year]
+    for year in range(plan.first, run.year + 1):
+        releases = [(again, loss) for year_of, again, loss in releases_named if year_of == year]
         losses = [loss for _, loss in releases]
         if all(again for again, _ in releases):
             losses.append(Loss(plan.most(year, again=False), plan.delta))
@@ -123,20 +123,20 @@ def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person
 
     An erratum is another text of the release that it corrects: the two are one output of one mechanism, and count once.
     """
-    own = "" if corrects is None else corrects.digest
-    corrected = {one.digest: one.corrects for one in earlier if one.corrects is not None}
+    replaced = "" if corrects is None else corrects.digest
+    corrected = {release.digest: release.corrects for release in earlier if release.corrects is not None}
     spent: dict[str, tuple[str | None, str | None]] = {}
     for digest, costs in [
-        *((one.digest, (one.person_epsilon_exact, one.person_delta_exact)) for one in earlier),
-        (own, (person.epsilon_exact, person.delta_exact)),
+        *((release.digest, (release.person_epsilon_exact, release.person_delta_exact)) for release in earlier),
+        (replaced, (person.epsilon_exact, person.delta_exact)),
     ]:
         spent.setdefault(_origin(digest, corrected), costs)
     sums = [Fraction(0), Fraction(0)]
     for costs in spent.values():
-        for place, cost in enumerate(costs):
+        for index, cost in enumerate(costs):
             if cost is None:
                 return None, None
-            sums[place] += Fraction(cost)
+            sums[index] += Fraction(cost)
     return str(sums[0]), str(sums[1])
 
 
@@ -151,13 +151,13 @@ def _origin(digest: str, corrected: dict[str, str]) -> str:
 
 def changes(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[str]:
     """What is otherwise in bins and rules, one sentence each."""
-    before, after = ({column.name: column for column in one.columns} for one in (old, new))
-    yield from (f"The column {name} is new." for name in after if name not in before)
-    yield from (f"The column {name} is no longer there." for name in before if name not in after)
-    for name in after:
-        if name in before:
-            yield from _changed_column(before[name], after[name])
-    rules = [{(rule.never, rule.applies_to) for rule in one.rules} for one in (old, new)]
+    old_columns, new_columns = ({column.name: column for column in document.columns} for document in (old, new))
+    yield from (f"The column {name} is new." for name in new_columns if name not in old_columns)
+    yield from (f"The column {name} is no longer there." for name in old_columns if name not in new_columns)
+    for name in new_columns:
+        if name in old_columns:
+            yield from _changed_column(old_columns[name], new_columns[name])
+    rules = [{(rule.never, rule.applies_to) for rule in document.rules} for document in (old, new)]
     yield from (f"A rule is new: never {rule.never}." for rule in new.rules if (rule.never, rule.applies_to) not in rules[0])
     yield from (
         f"A rule is no longer there: never {rule.never}." for rule in old.rules if (rule.never, rule.applies_to) not in rules[1]
@@ -167,13 +167,13 @@ def changes(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[str]:
 
 
 def _changed_column(old: ColumnPart, new: ColumnPart) -> Iterator[str]:
-    if [one.model_dump(exclude={"number"}) for one in old.bins] != [one.model_dump(exclude={"number"}) for one in new.bins]:
+    if [bin_.model_dump(exclude={"number"}) for bin_ in old.bins] != [bin_.model_dump(exclude={"number"}) for bin_ in new.bins]:
         gone = [label for label in old.labels if label not in new.labels]
         come = [label for label in new.labels if label not in old.labels]
         if gone or come:
-            named = [f"{word} {', '.join(labels[:8])}{' and more' if len(labels) > 8 else ''}" for word, labels in
+            listed = [f"{word} {', '.join(labels[:8])}{' and more' if len(labels) > 8 else ''}" for word, labels in
                      (("without", gone), ("new:", come)) if labels]  # fmt: skip
-            yield f"{new.name} has {len(new.bins)} bins, and had {len(old.bins)}: {'; '.join(named)}."
+            yield f"{new.name} has {len(new.bins)} bins, and had {len(old.bins)}: {'; '.join(listed)}."
         else:
             yield f"Bins of {new.name} with the same labels hold other values."
     elif old.bounds != new.bounds:

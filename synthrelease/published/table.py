@@ -73,13 +73,13 @@ class TableShape:
     @property
     def header(self) -> list[str]:
         """The names of all columns, in their order."""
-        own = [*([self.key] if self.key else []), *self.names]
-        return [*own, *([WEIGHT] if self.weighted else []), *([SYNTHETIC] if self.marked else [])]
+        keyed = [*([self.key] if self.key else []), *self.names]
+        return [*keyed, *([WEIGHT] if self.weighted else []), *([SYNTHETIC] if self.marked else [])]
 
     @property
     def layout(self) -> Layout:
         """Names and numbers of bins of the columns of the schema."""
-        return Layout(columns=self.names, sizes=tuple(len(known) for known in self.labels))
+        return Layout(columns=self.names, sizes=tuple(len(labels) for labels in self.labels))
 
     @property
     def rows_per_batch(self) -> int:
@@ -136,11 +136,11 @@ def written_rows(content: Content, shape: TableShape) -> Iterator[RowsBatch]:
         if file.read(len(header)) != header:
             raise OtherLines
         while block := file.read(_BLOCK):
-            found = (block + file.readline(_LONGEST)).removesuffix(b"\n").split(b"\n")
-            other = np.fromiter(map(operator.ne, found, [None, *found]), dtype=bool, count=len(found))
-            starts = np.flatnonzero(other)
-            lines += found if len(starts) == len(found) else map(found.__getitem__, starts.tolist())
-            times += np.diff(starts, append=len(found)).tolist()
+            read = (block + file.readline(_LONGEST)).removesuffix(b"\n").split(b"\n")
+            differs = np.fromiter(map(operator.ne, read, [None, *read]), dtype=bool, count=len(read))
+            starts = np.flatnonzero(differs)
+            lines += read if len(starts) == len(read) else map(read.__getitem__, starts.tolist())
+            times += np.diff(starts, append=len(read)).tolist()
             if len(lines) >= most:
                 yield apart.rows(lines, times)
                 lines, times = [], []
@@ -166,7 +166,7 @@ class _TakenApart:
         self._shape, self._arrow = shape, arrow
         self._lengths = [np.array([len(text) - (not alone) for text in of_column]) for of_column in texts]  # with its comma
         self._places = [LabelledBins(labels) for labels in shape.labels]
-        names = [str(place) for place in range(len(shape.header))]
+        names = [str(index) for index in range(len(shape.header))]
         label = pa.dictionary(pa.int32(), pa.string())
         kinds = [label] * len(shape.names) + [pa.string()] * shape.weighted + [label] * shape.marked
         self._read = arrow.ReadOptions(column_names=names, use_threads=False, block_size=2**31 - 1)
@@ -179,14 +179,14 @@ class _TakenApart:
 
         text = b"\n".join([*lines, b""])
         try:
-            found = self._arrow.read_csv(pa.py_buffer(text), self._read, self._parse, self._convert)
-            columns = [column.combine_chunks() for column in found.columns]
+            parsed = self._arrow.read_csv(pa.py_buffer(text), self._read, self._parse, self._convert)
+            columns = [column.combine_chunks() for column in parsed.columns]
             marks = columns.pop().dictionary.to_pylist() if self._shape.marked else [MARK]
             weights = _Weights.of(columns.pop()) if self._shape.weighted else None
-            bins = [places.bins(column) for places, column in zip(self._places, columns, strict=True)]
+            bins = [labelled.bins(column) for labelled, column in zip(self._places, columns, strict=True)]
         except (pa.ArrowException, NoLabel):
             raise OtherLines from None
-        length = sum(int(lengths[of].sum()) for lengths, of in zip(self._lengths, bins, strict=True))
+        length = sum(int(lengths[bins_of].sum()) for lengths, bins_of in zip(self._lengths, bins, strict=True))
         length += (0 if weights is None else weights.length) + len(bins[0]) * len(f"{MARK},") * self._shape.marked
         if length != len(text) or len(bins[0]) != len(lines) or marks != [MARK]:
             raise OtherLines
@@ -222,7 +222,7 @@ class LabelledBins:
     """The bins of a column that Arrow holds as a dictionary of texts, with the labels in any order."""
 
     def __init__(self, labels: Sequence[str]):
-        self._places = {label: place for place, label in enumerate(labels)}
+        self._places = {label: index for index, label in enumerate(labels)}
         self._kind = np.min_scalar_type(max(len(labels) - 1, 0))
         self._known: tuple[pa.Array, np.ndarray] | None = None
 
@@ -231,18 +231,18 @@ class LabelledBins:
         if self._known is None or not self._known[0].equals(column.dictionary):  # most often that of the batch before
             texts = column.dictionary.to_pylist()
             self._known = column.dictionary, np.array([self._places.get(text, -1) for text in texts] + [-1], dtype=np.int64)
-        places, missing = self._known[1], len(self._known[1]) - 1
+        of_texts, missing = self._known[1], len(self._known[1]) - 1
         if column.indices.null_count:  # pyarrow would import pandas to fill them, and also for `to_numpy`
-            found = np.array([missing if place is None else place for place in column.indices.to_pylist()])
+            indices = np.array([missing if index is None else index for index in column.indices.to_pylist()])
         else:
-            found = np.from_dlpack(column.indices)
-        if places[:-1].min(initial=0) < 0 or column.indices.null_count:
-            unknown = places[found] < 0
+            indices = np.from_dlpack(column.indices)
+        if of_texts[:-1].min(initial=0) < 0 or column.indices.null_count:
+            unknown = of_texts[indices] < 0
             if unknown.any():
                 raise NoLabel(int(np.argmax(unknown)))
-        if np.array_equal(places[:-1], np.arange(missing)):
-            return found.astype(self._kind)
-        bins: np.ndarray = places.astype(self._kind)[found]
+        if np.array_equal(of_texts[:-1], np.arange(missing)):
+            return indices.astype(self._kind)
+        bins: np.ndarray = of_texts.astype(self._kind)[indices]
         return bins
 
 
@@ -279,14 +279,14 @@ def rows_of_table(lines: Iterator[Sequence[str]], shape: TableShape) -> Iterator
 
 def rows_of_lines(lines: Iterable[Sequence[str]], shape: TableShape) -> Iterator[RowsBatch]:
     """Batches of the table whose lines these are, without a header. Raises TableError as `rows_of_table`."""
-    places = [{label: place for place, label in enumerate(known)} for known in shape.labels]
+    indices = [{label: index for index, label in enumerate(labels)} for labels in shape.labels]
     read, line = iter(lines), 2
     while rows := list(islice(read, shape.rows_per_batch)):
-        yield _batch(rows, shape, places, line)
+        yield _batch(rows, shape, indices, line)
         line += len(rows)
 
 
-def _batch(rows: list[Sequence[str]], shape: TableShape, places: list[dict[str, int]], line: int) -> RowsBatch:
+def _batch(rows: list[Sequence[str]], shape: TableShape, indices: list[dict[str, int]], line: int) -> RowsBatch:
     """The rows from a line on. Raises TableError."""
     size = len(shape.header)
     ragged = next((i for i, row in enumerate(rows) if len(row) != size), None)
@@ -298,22 +298,22 @@ def _batch(rows: list[Sequence[str]], shape: TableShape, places: list[dict[str, 
     if shape.weighted:
         texts = columns.pop()
         numbers = {text: _number(text) for text in set(texts)}
-        known = {text for text, number in numbers.items() if 0 <= number < math.inf}
-        _check(texts, known, f"a number of at least 0 as {WEIGHT!r}", line)
+        weights_known = {text for text, number in numbers.items() if 0 <= number < math.inf}
+        _check(texts, weights_known, f"a number of at least 0 as {WEIGHT!r}", line)
         weights = np.array([numbers[text] for text in texts])
     bins = []
-    for name, texts, place in zip(shape.names, columns, places, strict=True):
-        _check(texts, place.keys(), f"a bin of {name!r} ({listing(place)})", line)
-        kind = np.min_scalar_type(max(len(place) - 1, 0))
-        bins.append(np.fromiter(map(place.__getitem__, texts), dtype=kind, count=len(texts)))
+    for name, texts, index in zip(shape.names, columns, indices, strict=True):
+        _check(texts, index.keys(), f"a bin of {name!r} ({listing(index)})", line)
+        kind = np.min_scalar_type(max(len(index) - 1, 0))
+        bins.append(np.fromiter(map(index.__getitem__, texts), dtype=kind, count=len(texts)))
     return RowsBatch(bins=bins, weights=weights)
 
 
-def _check(texts: Sequence[str], known: Set[str], expected: str, line: int) -> None:
+def _check(texts: Sequence[str], allowed: Set[str], expected: str, line: int) -> None:
     """Raises TableError where a text of a column is none of those that may stand there."""
-    unknown = set(texts) - known
+    unknown = set(texts) - allowed
     if unknown:
-        first = next(place for place, text in enumerate(texts) if text in unknown)
+        first = next(index for index, text in enumerate(texts) if text in unknown)
         raise TableError(f"expected {expected} in line {line + first}, found {cut(texts[first], 40)!r}")
 
 
@@ -353,12 +353,12 @@ def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: Bundl
     """The files of a table with these columns."""
     if linked is None:
         return (TableFile(stem=bundle.stem, key="", columns=tuple(columns)),)
-    own = {column.name: column for column in columns}
-    roots = tuple(own[name] for name in linked.of_roots(own))
+    by_name = {column.name: column for column in columns}
+    roots = tuple(by_name[name] for name in linked.of_roots(by_name))
     members = []
     for plain, name in zip(linked.names, linked.slots[0], strict=True):
-        column = own[name]
-        bins = [one for one in column.bins if not (one.missing and plain in linked.whole)]
+        column = by_name[name]
+        bins = [bin_ for bin_ in column.bins if not (bin_.missing and plain in linked.whole)]
         described = column.description.removesuffix(of_member(1))
         members.append(column.model_copy(update={"name": plain, "bins": bins, "description": described}))
     return (
@@ -390,12 +390,12 @@ def shape_of_members(shape: TableShape) -> TableShape:
 
 
 def _part(shape: TableShape, names: Sequence[str], weighted: bool) -> TableShape:
-    places = [shape.names.index(name) for name in names]
+    indices = [shape.names.index(name) for name in names]
     return replace(
         shape,
         names=tuple(names),
-        labels=tuple(shape.labels[place] for place in places),
-        ordered=tuple(shape.ordered[place] for place in places),
+        labels=tuple(shape.labels[index] for index in indices),
+        ordered=tuple(shape.ordered[index] for index in indices),
         weighted=weighted,
         linked=None,
         key=_linked(shape).key,
@@ -489,17 +489,17 @@ def _keyed(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[Key
     """Batches with bins in place of labels."""
     import pyarrow as pa
 
-    places = [LabelledBins(labels) for labels in shape.labels]
+    labelled = [LabelledBins(labels) for labels in shape.labels]
     for batch in batches:
         bins = []
-        for name, known in zip(shape.names, places, strict=True):
+        for name, bins_of in zip(shape.names, labelled, strict=True):
             column = batch[name]
             try:
-                bins.append(known.bins(column if pa.types.is_dictionary(column.type) else column.dictionary_encode()))
+                bins.append(bins_of.bins(column if pa.types.is_dictionary(column.type) else column.dictionary_encode()))
             except NoLabel as found:
                 key = batch[shape.key][found.row].as_py()
                 raise TableError(f"expected a bin of {name!r} where {shape.key} is {key}, found something else") from None
-        if shape.marked and {str(each) for each in batch[SYNTHETIC].unique().to_pylist()} - {MARK}:
+        if shape.marked and {str(mark) for mark in batch[SYNTHETIC].unique().to_pylist()} - {MARK}:
             raise TableError(f"expected {MARK} as {SYNTHETIC!r} in every row, found something else")
         if batch[shape.key].null_count:
             raise TableError(f"expected a whole number as {shape.key!r} in every row, found something else")
@@ -513,17 +513,17 @@ def _keyed(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[Key
 def _wide(roots: Iterator[KeyedRows], members: Iterator[KeyedRows], shape: TableShape) -> Iterator[RowsBatch]:
     """Both files side by side."""
     linked, done = _linked(shape), 0
-    own = shape_of_roots(shape)
+    of_roots = shape_of_roots(shape)
     waiting = _Waiting(members, shape_of_members(shape))
     columns = slots_of(shape)
     for batch in roots:
         n = len(batch.keys)
         if not np.array_equal(batch.keys, np.arange(done + 1, done + n + 1)):
-            raise TableError(f"expected {own.key!r} to be 1, 2, 3 and so on, found other keys")
-        found: list[np.ndarray] = [np.empty(0)] * len(shape.names)
-        for name, bins in zip(own.names, batch.bins, strict=True):
-            found[shape.names.index(name)] = bins
-        number = linked.numbers(batch.bins[own.names.index(linked.size)])
+            raise TableError(f"expected {of_roots.key!r} to be 1, 2, 3 and so on, found other keys")
+        columns_of_row: list[np.ndarray] = [np.empty(0)] * len(shape.names)
+        for name, bins in zip(of_roots.names, batch.bins, strict=True):
+            columns_of_row[shape.names.index(name)] = bins
+        number = linked.numbers(batch.bins[of_roots.names.index(linked.size)])
         rows = waiting.take(int(number.sum()))
         if not np.array_equal(rows.keys, np.repeat(batch.keys, number)):
             raise TableError(
@@ -531,13 +531,13 @@ def _wide(roots: Iterator[KeyedRows], members: Iterator[KeyedRows], shape: Table
             )
         of_row = np.repeat(np.arange(n), number)
         place_of_row = np.arange(len(of_row)) - np.repeat(np.cumsum(number) - number, number)
-        for bins, places in zip(rows.bins, columns, strict=True):
-            for slot, place in enumerate(places):
-                column = np.full(n, len(shape.labels[place]) - 1, dtype=bins.dtype)
-                here = place_of_row == slot
-                column[of_row[here]] = bins[here]
-                found[place] = column
-        yield RowsBatch(bins=found, weights=batch.weights)
+        for bins, indices in zip(rows.bins, columns, strict=True):
+            for slot, index in enumerate(indices):
+                column = np.full(n, len(shape.labels[index]) - 1, dtype=bins.dtype)
+                in_slot = place_of_row == slot
+                column[of_row[in_slot]] = bins[in_slot]
+                columns_of_row[index] = column
+        yield RowsBatch(bins=columns_of_row, weights=batch.weights)
         done += n
     if waiting.more():
         raise TableError("expected no member after those of the last root, found more")
@@ -554,8 +554,8 @@ class _Waiting:
     def take(self, n: int) -> KeyedRows:
         """The next rows, fewer where there are no more."""
         parts = [self._left]
-        while sum(len(part.keys) for part in parts) < n and (more := next(self._batches, None)) is not None:
-            parts.append(more)
+        while sum(len(part.keys) for part in parts) < n and (batch := next(self._batches, None)) is not None:
+            parts.append(batch)
         whole = KeyedRows(
             keys=np.concatenate([part.keys for part in parts]),
             bins=[np.concatenate(bins) for bins in zip(*(part.bins for part in parts), strict=True)],
@@ -660,7 +660,10 @@ class ReleasedTable:
             if self.weights is not None and batch.weights is not None:
                 columns.append((self.weights, batch.weights))
             once = len(times) == rows
-            if not all(np.array_equal(own[cells] if once else np.repeat(own[cells], times), other) for own, other in columns):
+            if not all(
+                np.array_equal(values[cells] if once else np.repeat(values[cells], times), values_there)
+                for values, values_there in columns
+            ):
                 return False
         return done == order.total
 
@@ -669,12 +672,12 @@ class ReleasedTable:
         linked = self.linked
         if linked is None:
             return self
-        places = tuple(self.names.index(name) for name in linked.of_roots(self.names))
-        bins = [self.counts.bins[place] for place in places]
+        indices = tuple(self.names.index(name) for name in linked.of_roots(self.names))
+        bins = [self.counts.bins[index] for index in indices]
         return ReleasedTable(
-            labels=tuple(self.labels[place] for place in places),
-            ordered=tuple(self.ordered[place] for place in places),
-            counts=Counts.of(self.counts.layout.subset(places), bins, self.counts.counts),
+            labels=tuple(self.labels[index] for index in indices),
+            ordered=tuple(self.ordered[index] for index in indices),
+            counts=Counts.of(self.counts.layout.subset(indices), bins, self.counts.counts),
             marked=self.marked,
         )
 
@@ -684,19 +687,21 @@ class ReleasedTable:
         if linked is None:
             return None
         number = linked.numbers(self.counts.bins[self.names.index(linked.size)])
-        filled = [number > place for place in range(linked.most)]
+        filled = [number > index for index in range(linked.most)]
         slots = [[self.names.index(name) for name in slot] for slot in linked.slots]
         bins = [
-            np.concatenate([self.counts.bins[slot[column]][there] for slot, there in zip(slots, filled, strict=True)])
+            np.concatenate([self.counts.bins[slot[column]][cells] for slot, cells in zip(slots, filled, strict=True)])
             for column in range(len(linked.names))
         ]
-        labels = [self.labels[place] for place in slots[0]]
-        labels = [each[:-1] if name in linked.whole else each for each, name in zip(labels, linked.names, strict=True)]
+        labels = [self.labels[index] for index in slots[0]]
+        labels = [
+            labels_of[:-1] if name in linked.whole else labels_of for labels_of, name in zip(labels, linked.names, strict=True)
+        ]
         layout = Layout(columns=linked.names, sizes=tuple(map(len, labels)))
         return ReleasedTable(
             labels=tuple(labels),
-            ordered=tuple(self.ordered[place] for place in slots[0]),
-            counts=Counts.of(layout, bins, np.concatenate([self.counts.counts[there] for there in filled])),
+            ordered=tuple(self.ordered[index] for index in slots[0]),
+            counts=Counts.of(layout, bins, np.concatenate([self.counts.counts[cells] for cells in filled])),
             marked=self.marked,
         )
 
@@ -751,13 +756,13 @@ def table_of(batches: Iterable[RowsBatch], shape: TableShape, most: int = 0) -> 
     ------
     TableError : where there are none, or equal ones have different weights.
     """
-    in_order, others, weighted = _InOrder(shape.layout, most), Tally(shape.layout), list[RowsBatch]()
+    in_order, unsorted, weighted = _InOrder(shape.layout, most), Tally(shape.layout), list[RowsBatch]()
     for batch in batches:
         counts = Counts.of(shape.layout, batch.bins, batch.times)
         if not in_order.append(counts):
-            others.add(counts)
+            unsorted.add(counts)
         weighted += [batch] if shape.weighted else []
-    total, rest = in_order.table(), others.total()
+    total, rest = in_order.table(), unsorted.total()
     total = total + rest if len(rest) else total
     if not len(total):
         raise TableError(f"expected rows of {len(shape.header)} values, found none")
@@ -794,14 +799,14 @@ class _InOrder:
             return False
         if again:
             self._counts[self._end - 1] += table.counts[0]
-        for own, new in zip((*self._words, self._counts), (*words, table.counts), strict=True):
-            own[self._end : end] = new[again:]
+        for array, new in zip((*self._words, self._counts), (*words, table.counts), strict=True):
+            array[self._end : end] = new[again:]
         self._end = end
         return True
 
     def table(self) -> Counts:
         """All cells that were put there."""
-        words = tuple(own[: self._end] for own in self._words)
+        words = tuple(array[: self._end] for array in self._words)
         return Counts.known(self._layout, self._counts[: self._end], words=words)
 
 
@@ -837,14 +842,14 @@ def parquet_rows(
         of_members = _parquet_batches(members, shape_of_members(shape), says_synthetic, most=most)
         yield from linked_parquet(of_roots, of_members, shape)
         return
-    places, line = [LabelledBins(labels) for labels in shape.labels], 2
+    labelled, line = [LabelledBins(labels) for labels in shape.labels], 2
     for batch in _parquet_batches(content, shape, says_synthetic, n_rows):
         if shape.marked and not np.all(batch[SYNTHETIC].to_numpy(zero_copy_only=False) == int(MARK)):
             raise TableError(f"expected {MARK} as {SYNTHETIC!r} in every row, found something else")
         bins = []
-        for name, known, column in zip(shape.names, places, batch.columns, strict=False):
+        for name, bins_of, column in zip(shape.names, labelled, batch.columns, strict=False):
             try:
-                bins.append(known.bins(column))
+                bins.append(bins_of.bins(column))
             except NoLabel as found:
                 row = line + found.row
                 raise TableError(f"expected a bin of {name!r} in line {row}, found something else") from None
@@ -879,7 +884,7 @@ def _parquet_batches(
         raise TableError(f"expected rows of {len(shape.header)} values, found none")
     if most is not None and footer.num_rows > most:
         raise TableError(f"expected at most {most} rows, found {footer.num_rows}")
-    _check_footer(footer, n_rows, sum(len(label.encode()) for known in shape.labels for label in known))
+    _check_footer(footer, n_rows, sum(len(label.encode()) for labels in shape.labels for label in labels))
     batches = file.iter_batches(shape.rows_per_batch)
     while (batch := _next(batches)) is not None:
         yield batch
@@ -904,9 +909,9 @@ _BYTES_OF_A_VALUE = 32
 
 def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
     """Raises TableError when the rows and bytes of which the file speaks are not those of a released table."""
-    groups = [footer.row_group(place) for place in range(footer.num_row_groups)]
+    groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
     in_groups = sum(group.num_rows for group in groups)
-    values = {group.column(place).num_values - group.num_rows for group in groups for place in range(group.num_columns)}
+    values = {group.column(index).num_values - group.num_rows for group in groups for index in range(group.num_columns)}
     if n_rows is not None and footer.num_rows != n_rows:
         raise TableError(f"expected {n_rows} rows, found {footer.num_rows}")
     most = (footer.num_rows + 1000) * footer.num_columns * _BYTES_OF_A_VALUE + len(groups) * 4 * label_bytes

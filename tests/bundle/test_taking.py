@@ -209,6 +209,6 @@ def test_what_is_kept_is_there_for_the_files_and_gone_when_they_are_written(tmp_
     with taking(tmp_path / "out") as place:
         keep_space(place, 100_000)
         assert (place / "space").stat().st_size == 100_000
-        write_folder({"data.csv": b"face"}, tmp_path / "out", place=place)
+        write_folder({"data.csv": b"face"}, tmp_path / "out", workspace=place)
         assert [each.name for each in place.iterdir()] == [WRITER]
     assert [each.name for each in tmp_path.iterdir()] == ["out"]

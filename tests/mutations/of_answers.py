@@ -205,7 +205,7 @@ OF_ANSWERS = (
         name="verify: bounds are believed",
         breaks="whoever writes release.json states any bound",
         place="bundle.verify_figures:bound_problems",
-        old="not math.isclose(found[part.name], float(part.value), rel_tol=_RELATIVE)",
+        old="not math.isclose(values[part.name], float(part.value), rel_tol=_RELATIVE)",
         new="False",
         tests=(f"{ANSWERED}::test_an_edit_is_found",),
         core=True,

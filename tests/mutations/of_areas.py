@@ -90,7 +90,7 @@ OF_AREAS = (
         name="areas within areas: verify does not add areas up",
         breaks="rows of a region that are not those of its municipalities pass",
         place="published.verify.options:_geography_problems",
-        old="summed != counts.marginal([place])",
+        old="summed != counts.marginal([index])",
         new="summed != summed",
         tests=MOVED,
         core=True,

@@ -91,8 +91,8 @@ OF_BASELINES = (
         name="flavour: verify compares the facts that are stated alone",
         breaks="a scope that leaves facts out passes",
         place="published.verify.alone:_problems",
-        old="[place for place in expected.scope.places() if place not in stated.scope.places()]",
-        new="[place for place in stated.scope.places() if place not in expected.scope.places()]",
+        old="[path for path in expected.scope.places() if path not in part.scope.places()]",
+        new="[path for path in part.scope.places() if path not in expected.scope.places()]",
         tests=(FLAVOUR,),
     ),
     Mutation(

@@ -111,8 +111,9 @@ OF_DOCUMENTS = (
         name="commitment: thresholds are not compared",
         breaks="criteria can be fitted to the result",
         place="published.verify.stated:_of_the_run",
-        old="[(one.name, one.kind, one.threshold, one.epsilon_exact) for one in document.criteria]",
-        new="[(one.name, one.kind, one.threshold, one.epsilon_exact) for one in part.criteria]",
+        old="[(criterion.name, criterion.kind, criterion.threshold, criterion.epsilon_exact) "
+        "for criterion in document.criteria]",
+        new="[(criterion.name, criterion.kind, criterion.threshold, criterion.epsilon_exact) for criterion in part.criteria]",
         tests=(f"{SERIES}::test_a_threshold_that_was_fitted_afterwards_is_found",),
     ),
     Mutation(

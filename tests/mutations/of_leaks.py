@@ -290,7 +290,7 @@ OF_LEAKS = (
         name="output: a part of a release is left behind",
         breaks="files that no document describes",
         place="bundle.write:taking",
-        old="shutil.rmtree(place, ignore_errors=True)",
+        old="shutil.rmtree(workspace, ignore_errors=True)",
         new="pass",
         tests=(f"{BUNDLE}::test_a_failed_write_leaves_nothing_behind",),
     ),

@@ -121,7 +121,7 @@ OF_PIECES = (
         name="verify: any charge in any piece",
         breaks="a dear charge in a cheap piece",
         place="published.verify.charges:pieces",
-        old="(expected := piece_of(one.charge())) != piece",
+        old="(expected := piece_of(charge.charge())) != piece",
         new="(expected := piece) != piece",
         tests=(FORGED,),
     ),

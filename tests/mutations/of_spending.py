@@ -100,8 +100,8 @@ OF_SPENDING = (
         name="publish: other ledgers are not looked for",
         breaks="a second ledger for the same people, unnoticed",
         place="publish:ledgers_near",
-        old="(own.parent, *beside, Path.cwd())",
-        new="(own.parent,)",
+        old="(beside_output.parent, *beside, Path.cwd())",
+        new="(beside_output.parent,)",
         tests=(f"{OF_PUBLISH}::test_other_ledgers_nearby_are_told_of_where_none_is_named",),
     ),
     # --- Protection
@@ -308,8 +308,8 @@ OF_SPENDING = (
         name="archive: in the order of the disk",
         breaks="the order in which files were written",
         place="bundle.write:write_archive",
-        old="each.name",
-        new="-each.stat().st_size",
+        old="entry_.name",
+        new="-entry_.stat().st_size",
         tests=(OF_PUBLISH,),
     ),
 )

@@ -587,7 +587,7 @@ OF_THE_THEORY = (
         name="one noise: verify does not look at how many sums share it",
         breaks="a reader takes the noise of several sums for that of one",
         place="bundle.verify_figures:_expected_sums",
-        old="one.together",
+        old="noisy.together",
         new="1",
         tests=("tests/bundle/verify/test_measured_sums.py",),
     ),

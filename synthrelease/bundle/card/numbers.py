@@ -36,8 +36,8 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#+!|~&])")
 def environment() -> Environment:
     """Return the environment of the templates, with the filters below."""
     loaded = templates(FOLDER, __file__)
-    loaded.filters |= {made.__name__: made for made in (paragraphs, link, plain, sentence, md, md_paragraphs)}
-    loaded.filters |= {made.__name__: made for made in (r, ascii_line, stata_comment, xml, bullet)}
+    loaded.filters |= {filter_.__name__: filter_ for filter_ in (paragraphs, link, plain, sentence, md, md_paragraphs)}
+    loaded.filters |= {filter_.__name__: filter_ for filter_ in (r, ascii_line, stata_comment, xml, bullet)}
     loaded.filters |= {"json": json.dumps, "repr": repr, "words": words}
     loaded.globals["n"] = sys.modules[__name__]
     return loaded
@@ -189,8 +189,8 @@ def program(document: ReleaseDocument) -> str:
     """The program that reads the release, with where the publisher says that readers get it; no index is named, which
     anybody could fill.
     """
-    stated = document.card.program
-    source = "" if stated is None else f", from {stated.address} (SHA-256 {stated.sha256})"
+    published_program = document.card.program
+    source = "" if published_program is None else f", from {published_program.address} (SHA-256 {published_program.sha256})"
     return f"synthrelease {document.written_by}{source}"
 
 

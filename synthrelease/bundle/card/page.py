@@ -63,8 +63,8 @@ def search_engines(dataset: Dataset) -> str:
 
 
 def _schema_org(dataset: Dataset) -> dict[str, Any]:
-    card, stated = dataset.card, dataset.card.catalogue
-    days = "/".join("" if day is None else day.isoformat() for day in (stated.start, stated.end))
+    card, catalogue = dataset.card, dataset.card.catalogue
+    days = "/".join("" if day is None else day.isoformat() for day in (catalogue.start, catalogue.end))
     entry = {
         "@context": "https://schema.org/",
         "@type": "Dataset",
@@ -76,11 +76,11 @@ def _schema_org(dataset: Dataset) -> dict[str, Any]:
         "datePublished": dataset.day,
         "inLanguage": card.language,
         "license": dataset.licence.address or dataset.licence.title,
-        "isAccessibleForFree": True if stated.access == "public" else None,
+        "isAccessibleForFree": True if catalogue.access == "public" else None,
         "keywords": dataset.keywords,
         "creator": _organisation(dataset),
         "publisher": _organisation(dataset),
-        "spatialCoverage": list(stated.places),
+        "spatialCoverage": list(catalogue.places),
         "temporalCoverage": days if len(days) > 1 else "",
         "variableMeasured": [_variable(dataset, column) for table in dataset.tables for column in table.file.columns],
         "distribution": [
@@ -194,12 +194,14 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         return wording.texts.columns.get(name, numbers.words(name))
 
     of_columns, carried = band_columns(document), of_document(document)
-    others = [other for other in document.card.languages if other != language]
+    translations = [translation for translation in document.card.languages if translation != language]
     return {
         "document": document,
         "wording": wording,
         "language": language,
-        "others": [(page_name(document, other), other, Wording.of(document, other)) for other in others],
+        "others": [
+            (page_name(document, translation), translation, Wording.of(document, translation)) for translation in translations
+        ],
         "title_of": title_of,
         "band": error_band(document),
         "band_text": band_text(document),
@@ -213,9 +215,9 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "rules_tie": any("synthetic" in rule.applies_to for rule in document.rules),
         "lost": "; ".join(" × ".join(map(title_of, pair.split(":"))) for pair in document.not_promised.pairs),
         "columns": [
-            (column, part.one_way(place).tolist(), max(part.counts.total, 1), file.of_members, listed_bins(part.one_way(place)))
+            (column, part.one_way(index).tolist(), max(part.counts.total, 1), file.of_members, listed_bins(part.one_way(index)))
             for file, part in zip(document.table_files, filter(None, (table.of_roots(), table.of_members())), strict=True)
-            for place, column in enumerate(file.columns)
+            for index, column in enumerate(file.columns)
         ],
         "files": file_lines(document),
         "fingerprint": sha256(document.dumped()),

@@ -66,10 +66,10 @@ class AssociationLines:
     @property
     def sentence(self) -> str:
         """The key of the sentence that says how many are carried."""
-        found = self.pairs
-        if found.unknown == found.pairs:
+        pairs = self.pairs
+        if pairs.unknown == pairs.pairs:
             return "carried_unknown"
-        return "carried_all" if found.carried == found.pairs else "carried_some"
+        return "carried_all" if pairs.carried == pairs.pairs else "carried_some"
 
 
 def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
@@ -77,63 +77,63 @@ def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
     return _pairs_of(of_document(document))
 
 
-def _pairs_of(found: Associations | None) -> CarriedPairs | None:
-    return None if found is None or len(found.names) < 2 else CarriedPairs.of([found])
+def _pairs_of(associations: Associations | None) -> CarriedPairs | None:
+    return None if associations is None or len(associations.names) < 2 else CarriedPairs.of([associations])
 
 
-def counts_of(found: CarriedPairs | None) -> dict[str, str]:
+def counts_of(pairs: CarriedPairs | None) -> dict[str, str]:
     """The figures in the sentences of the card."""
-    if found is None:
+    if pairs is None:
         return dict.fromkeys(
             ("pairs", "carried", "unknown_pairs", "noisy_pairs", "partial_pairs", "triples", "carried_triples"), ""
         )
     return {
-        "pairs": figure(found.pairs),
-        "carried": figure(found.carried),
-        "unknown_pairs": figure(found.unknown),
-        "noisy_pairs": figure(found.noisy),
-        "partial_pairs": figure(found.partial),
-        "triples": figure(found.triples),
-        "carried_triples": figure(len(found.carried_triples)),
+        "pairs": figure(pairs.pairs),
+        "carried": figure(pairs.carried),
+        "unknown_pairs": figure(pairs.unknown),
+        "noisy_pairs": figure(pairs.noisy),
+        "partial_pairs": figure(pairs.partial),
+        "triples": figure(pairs.triples),
+        "carried_triples": figure(len(pairs.carried_triples)),
     }
 
 
 def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
     """The list: columns of intended questions first, then those without any pair, then those that have means."""
-    if rows is None or (found := _pairs_of(rows)) is None:
+    if rows is None or (pairs := _pairs_of(rows)) is None:
         return None
     projection = published_projection(document.configuration.get("projection", {}))
-    asked = {name for question in document.intended_queries for name in _words_of(question)}
+    in_questions = {name for question in document.intended_queries for name in _words_of(question)}
     columns = {column.name: column for file in document.table_files for column in file.columns}
 
     def order(line: PartnersOfColumn) -> tuple[bool, ...]:
         column = columns[line.column]
-        without_numbers = all(one.number is None for one in column.bins)
+        without_numbers = all(bin_.number is None for bin_ in column.bins)
         alone = line.only and not (line.others or line.part)
-        return line.column not in asked, not alone, not column.unit, without_numbers
+        return line.column not in in_questions, not alone, not column.unit, without_numbers
 
-    few = len(found.others) <= FEW_PAIRS
-    lines = [] if few else sorted(found.columns, key=order)
+    by_name = len(pairs.others) <= FEW_PAIRS
+    lines = [] if by_name else sorted(pairs.columns, key=order)
     return AssociationLines(
-        pairs=found,
-        pairs_by_name=found.others if few else (),
+        pairs=pairs,
+        pairs_by_name=pairs.others if by_name else (),
         first=lines[:FIRST_LINES],
         others=lines[FIRST_LINES:],
-        triples=found.carried_triples[:MOST_TRIPLES],
-        apart=[rows.layout.columns[place] for place in sorted(rows.apart)],
-        projected=found.carried > 0 and projection is not None and projection.asked_count > 1,
+        triples=pairs.carried_triples[:MOST_TRIPLES],
+        apart=[rows.layout.columns[index] for index in sorted(rows.apart)],
+        projected=pairs.carried > 0 and projection is not None and projection.asked_count > 1,
     )
 
 
-def pairs_not_carried(found: Associations | None, question: QuestionTable) -> str:
+def pairs_not_carried(associations: Associations | None, question: QuestionTable) -> str:
     """Return the pairs of a question's columns that the rows do not carry, or in some members alone; empty for none."""
-    if found is None:
+    if associations is None:
         return ""
     words = _words_of(question)
-    named = dict.fromkeys(name for name in (*found.names, *found.layout.columns) if name in words)
-    said = {pair: found.measured(*pair) for pair in combinations(named, 2) if found.differ(*pair)}
+    in_question = dict.fromkeys(name for name in (*associations.names, *associations.layout.columns) if name in words)
+    carried = {pair: associations.measured(*pair) for pair in combinations(in_question, 2) if associations.differ(*pair)}
     lost, part = (
-        [" × ".join(pair) for pair in said if said[pair] in words] for words in ((None, "mostly noise"), ("in part",))
+        [" × ".join(pair) for pair in carried if carried[pair] in words] for words in ((None, "mostly noise"), ("in part",))
     )
     sentences = [f"the rows do not carry {', '.join(lost)}"] if lost else []
     sentences += [f"the rows carry {', '.join(part)} in some members only"] if part else []
@@ -166,11 +166,11 @@ def drawn_text(document: ReleaseDocument) -> str:
     if not rows_were_drawn(document):
         return ""
     silent = [
-        one.name
-        for one in document.criteria
-        if one.interval is not None
-        and one.interval.file_high is None
-        and ((known := one.criterion()) is None or known.compares)
+        part.name
+        for part in document.criteria
+        if part.interval is not None
+        and part.interval.file_high is None
+        and ((criterion := part.criterion()) is None or criterion.compares)
     ]
     return said("drawn", document, silent, _file(document), _LEVEL)
 
@@ -179,7 +179,7 @@ def file_ends(document: ReleaseDocument) -> dict[str, str]:
     """By criterion, the limit of its figure for the file, as release.json states it; empty where no rows were drawn."""
     if not rows_were_drawn(document):
         return {}
-    limits = {one.name: None if one.interval is None else one.interval.file_high for one in document.criteria}
+    limits = {part.name: None if part.interval is None else part.interval.file_high for part in document.criteria}
     return {name: "not known" if limit is None else f"at most {rounded_up(limit, 4)}" for name, limit in limits.items()}
 
 
@@ -250,11 +250,11 @@ def _together(document: ReleaseDocument) -> list[list[str]]:
         names = tuple(column.name for column in document.columns)
         layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))
         try:
-            stated = kind.model_validate(settings).stated(layout)
+            measured = kind.model_validate(settings).stated(layout)
         except ValueError:  # of a document that somebody changed: `verify` says so
             return []
-        if stated:
-            return [[names[place] for place in table] for table in stated]
+        if measured:
+            return [[names[index] for index in table] for table in measured]
     return [] if document.estimates is None else document.estimates.together
 
 
@@ -263,15 +263,17 @@ def example(document: ReleaseDocument) -> str:
     part = document.estimates
     if part is None:
         return ""
-    asked = next((one.question for one in part.intended if one is not None), None)
-    if asked is not None:
-        return asked
+    intended = next((candidate.question for candidate in part.intended if candidate is not None), None)
+    if intended is not None:
+        return intended
     columns = {column.name: column for column in document.columns}
     table = [columns[name] for name in max(part.together, key=len)]
-    numbered = [one.name for one in table if all(bin_.number is not None or bin_.missing for bin_ in one.bins)]
+    numbered = [
+        candidate.name for candidate in table if all(bin_.number is not None or bin_.missing for bin_ in candidate.bins)
+    ]
     if not numbered:
         return f"share {table[0].name} == '{table[0].bins[0].label}'"
-    by = next((one.name for one in table if one.name != numbered[-1]), None)
+    by = next((candidate.name for candidate in table if candidate.name != numbered[-1]), None)
     return f"mean {numbered[-1]}" + (f" by {by}" if by else "")
 
 
@@ -282,16 +284,16 @@ _YEARS = (1500, 2200)
 
 def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
     """What the figure of a criterion is, and who agreed to its threshold."""
-    known = criterion.criterion()
-    if known is None:
+    kind = criterion.criterion()
+    if kind is None:
         return f"A criterion of the kind {criterion.kind!r}."
-    return " ".join([explain(known).sentence(public_facts(document)), *([known.agreed.words] if known.agreed else [])])
+    return " ".join([explain(kind).sentence(public_facts(document)), *([kind.agreed.words] if kind.agreed else [])])
 
 
 def criterion_unit(criterion: CriterionPart, document: ReleaseDocument) -> str:
     """In what the figure is measured, empty for a plain number."""
-    known = criterion.criterion()
-    return "" if known is None else explain(known).figure_unit(public_facts(document))
+    kind = criterion.criterion()
+    return "" if kind is None else explain(kind).figure_unit(public_facts(document))
 
 
 def interval_text(interval: IntervalPart | None) -> str:
@@ -309,13 +311,13 @@ def interval_text(interval: IntervalPart | None) -> str:
 
 def shared_text(document: ReleaseDocument) -> str:
     """Return which figures share one noise, and what a reader has to know of it; empty where none do."""
-    names = [one.name for one in document.criteria if one.one_noise]
+    names = [part.name for part in document.criteria if part.one_noise]
     return said("shared", names) if names else ""
 
 
 def answered_text(document: ReleaseDocument) -> str:
     """Return which criteria the published measurements answer, and how sure their bounds are; empty where they answer none."""
-    names, bounds = [one.name for one in document.criteria if one.answered], document.selection.bounds
+    names, bounds = [part.name for part in document.criteria if part.answered], document.selection.bounds
     if not names or bounds is None:
         return ""
     return said("answered", names, 100 * (1 - float(Fraction(bounds.risk_exact))))
@@ -326,8 +328,8 @@ def generator_text(family: str) -> str:
 
 
 def projection_text(settings: Parameters) -> str:
-    known = published_projection(settings)
-    return "" if known is None else known.sentence
+    projection = published_projection(settings)
+    return "" if projection is None else projection.sentence
 
 
 MOST_LISTED = 40
@@ -336,7 +338,7 @@ MOST_LISTED = 40
 
 def rule_scope(applies_to: Sequence[str]) -> str:
     """Where a rule keeps combinations out."""
-    return " and ".join(_SCOPES.get(one, one) for one in applies_to)
+    return " and ".join(_SCOPES.get(scope, scope) for scope in applies_to)
 
 
 def parameter_texts(parameters: Parameters) -> list[tuple[str, str]]:
@@ -346,7 +348,7 @@ def parameter_texts(parameters: Parameters) -> list[tuple[str, str]]:
 
 def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str:
     """That a column has more bins than the card lists, how many rows those have that it does, and where the others are."""
-    rows = share(sum(counts[place] for place in listed) / total)
+    rows = share(sum(counts[index] for index in listed) / total)
     return (
         f"Listed are the {len(listed)} bins with the most rows of {len(counts):,}, with {rows} of the rows. All are in "
         "release.json, and how many rows each has is told by the table."
@@ -355,21 +357,21 @@ def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str
 
 def bin_text(column: ColumnPart, index: int) -> str:
     """What a bin holds, in words: values, edges or categories, or that the value is missing."""
-    one = column.bins[index]
-    if one.missing:
+    bin_ = column.bins[index]
+    if bin_.missing:
         also = f" (in the original file also written {', '.join(column.missing_values)})" if column.missing_values else ""
         return f"the value is missing{also}"
-    if one.categories is not None:
-        listed = ["any text that no other category lists" if text == column.outside_label else text for text in one.categories]
-        return "" if listed == [one.label] else _enumerated(listed)
-    last = None if one.below is None else one.below - 1 if column.kind == "integer" else one.below
+    if bin_.categories is not None:
+        listed = ["any text that no other category lists" if text == column.outside_label else text for text in bin_.categories]
+        return "" if listed == [bin_.label] else _enumerated(listed)
+    last = None if bin_.below is None else bin_.below - 1 if column.kind == "integer" else bin_.below
     end = "up to" if column.kind == "integer" else "below"
-    if one.lower is None:
+    if bin_.lower is None:
         return f"{end} {value_text(column, last)}" if last is not None else "all values"
-    low = value_text(column, one.lower)
+    low = value_text(column, bin_.lower)
     if last is None:
         return f"{low} or more"
-    return low if one.lower == last else f"{low} {'to' if end == 'up to' else 'to below'} {value_text(column, last)}"
+    return low if bin_.lower == last else f"{low} {'to' if end == 'up to' else 'to below'} {value_text(column, last)}"
 
 
 def value_text(column: ColumnPart, value: float, digits: int = 4) -> str:
@@ -391,13 +393,13 @@ def _tables(value: Any) -> str:
     """A formula of tables such as "age:region + 2 sex" in words."""
     if not isinstance(value, str):
         return shown(value)
-    found = []
+    terms = []
     for term in value.split("+"):
         first, _, rest = term.strip().partition(" ")
         weighted = bool(rest) and first.replace(".", "", 1).isdigit()
         names = (rest if weighted else term).split(":")
-        found.append(" by ".join(words(name.strip()) for name in names) + (f" (weight {first})" if weighted else ""))
-    return ", ".join(found)
+        terms.append(" by ".join(words(name.strip()) for name in names) + (f" (weight {first})" if weighted else ""))
+    return ", ".join(terms)
 
 
 _SCOPES = {"raw": "original records", "synthetic": "released rows"}
@@ -432,18 +434,23 @@ def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
 
 def left_out_text(document: ReleaseDocument) -> str:
     """What became of rows with missing values, with values outside, and against the rules for original rows."""
-    columns = [one for one in document.columns if one.source]  # others follow from these in the same row, and leave none out
+    columns = [
+        column for column in document.columns if column.source
+    ]  # others follow from these in the same row, and leave none out
     sentences = [
         (
             "Rows with a missing value, or a text that is no number or date, were left out: {}.",
-            [one.name for one in columns if one.missing == "drop"],
+            [column.name for column in columns if column.missing == "drop"],
         ),
         ("A missing value was counted as a bin of its own, under a label that is no value: {}.", _missing_bins(columns)),
         (
             "Files with a missing value were refused, so none is in the original file, which the guarantee does not cover: {}.",
-            [one.name for one in columns if one.missing == "error"],
+            [column.name for column in columns if column.missing == "error"],
         ),
-        ("Values outside the bounds counted as the nearest bound: {}.", [one.name for one in columns if one.outside == "clip"]),
+        (
+            "Values outside the bounds counted as the nearest bound: {}.",
+            [column.name for column in columns if column.outside == "clip"],
+        ),
         ("Rows with a value outside bounds or categories were left out: {}.", _outside(columns, "drop")),
         ("Texts that no category lists were counted as one of their own: {}.", _unlisted(columns)),
         (
@@ -458,20 +465,20 @@ def left_out_text(document: ReleaseDocument) -> str:
             [str(document.guarantee.person.records)] if document.domain.persons is not None else [],
         ),
     ]
-    found = [text.format("; ".join(names)) for text, names in sentences if names]
-    return " ".join([*found, *([] if document.split is None else [document.split.left_out])])
+    texts = [text.format("; ".join(names)) for text, names in sentences if names]
+    return " ".join([*texts, *([] if document.split is None else [document.split.left_out])])
 
 
 def _missing_bins(columns: Iterable[ColumnPart]) -> Iterable[str]:
-    return [f"{column.name} ({one.label!r})" for column in columns for one in column.bins if one.missing]
+    return [f"{column.name} ({bin_.label!r})" for column in columns for bin_ in column.bins if bin_.missing]
 
 
 def _unlisted(columns: Iterable[ColumnPart]) -> Iterable[str]:
-    return [f"{one.name} ({one.outside_label!r})" for one in columns if one.outside_label]
+    return [f"{column.name} ({column.outside_label!r})" for column in columns if column.outside_label]
 
 
 def _outside(columns: Iterable[ColumnPart], policy: str) -> Iterable[str]:
-    return [one.name for one in columns if one.outside == policy]
+    return [column.name for column in columns if column.outside == policy]
 
 
 def person_text(document: ReleaseDocument) -> str:
@@ -519,26 +526,26 @@ def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
     """
     person = document.guarantee.person
     whole = person.epsilon_exact is not None and person.delta_exact is not None
-    who = "person" if whole else "record"
+    unit = "person" if whole else "record"
     guarantee = person if whole else document.guarantee
     delta, factor = guarantee.delta_exact, exp_up(Fraction(guarantee.epsilon_exact or 0))
     if delta == "0":
-        beliefs = ", ".join(f"from {float(100 * before):g}% to at most {_after(before, factor)}" for before in BELIEFS)
+        beliefs = ", ".join(f"from {float(100 * belief):g}% to at most {_after(belief, factor)}" for belief in BELIEFS)
         bound = f"What somebody held likely before the release rises {beliefs}, whatever else they know."
     else:
         right = right_guess(document, whole_person=whole)
         bound = f"Somebody who held both equally likely guesses right in at most {right} of cases, whatever else they know."
     return [
-        ("Singling out", said("singling_out", who, bound)),
-        ("Linking", said("linking", who)),
-        ("Inference", said("inference", who)),
+        ("Singling out", said("singling_out", unit, bound)),
+        ("Linking", said("linking", unit)),
+        ("Inference", said("inference", unit)),
         ("In place of other measures", said("other_measures", document.minimum_count)),
     ]
 
 
-def _after(before: Fraction, factor: Fraction) -> str:
+def _after(belief: Fraction, factor: Fraction) -> str:
     """The largest probability that a belief rises to when its odds rise by a factor, rounded up to a tenth of a percent."""
-    exact = before * factor / (before * factor + 1 - before)
+    exact = belief * factor / (belief * factor + 1 - belief)
     return f"{math.ceil(1000 * exact) / 10:g}%"
 
 
@@ -556,11 +563,11 @@ def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
     from synthrelease.generators.measurements import read_bins
 
     labels = {column.name: [bin_.label for bin_ in column.bins] for column in document.columns}
-    found = []
+    groups = []
     for factor in read_bins(text):
-        of = labels.get(factor.column, [])
-        found.append((factor.column, of[factor.scores.index(1)] if len(of) == len(factor.scores) else ""))
-    return found
+        bins = labels.get(factor.column, [])
+        groups.append((factor.column, bins[factor.scores.index(1)] if len(bins) == len(factor.scores) else ""))
+    return groups
 
 
 # How many rows a group must have in the released table for its numbers to tell something: what is hatched, and the rule.
@@ -632,19 +639,19 @@ def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[
     if not document.intended_queries:
         return []
     release = release_of(document)
-    found = [(asked, verdict(release, asked)) for asked in document.intended_queries]
+    verdicts = [(intended, verdict(release, intended)) for intended in document.intended_queries]
     return [
         (
-            question(asked),
-            asked.why,
-            each.word,
-            "; ".join(filter(None, (each.because, _lacking(carried, asked, each)))),
-            each.estimated,
+            question(intended),
+            intended.why,
+            stated_answer.word,
+            "; ".join(filter(None, (stated_answer.because, _lacking(carried, intended, stated_answer)))),
+            stated_answer.estimated,
         )
-        for asked, each in found
+        for intended, stated_answer in verdicts
     ]
 
 
-def _lacking(rows: Associations | None, asked: QuestionTable, stated: StatedAnswer) -> str:
+def _lacking(rows: Associations | None, intended: QuestionTable, answer: StatedAnswer) -> str:
     """What the rows do not carry of it, where no criterion has looked at its answer."""
-    return "" if stated.word == "covered by a criterion" else pairs_not_carried(rows, asked)
+    return "" if answer.word == "covered by a criterion" else pairs_not_carried(rows, intended)

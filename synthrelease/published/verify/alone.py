@@ -42,20 +42,20 @@ from synthrelease.spec.columns import ColumnError, build_column
 
 def flavour(document: ReleaseDocument) -> Check:
     """Compare what is stated with what follows from guarantee, domain and what else is said of the file."""
-    stated = document.flavour
+    flavour_part = document.flavour
     expected = FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))
-    found = f"measure of the loss: {stated.standard}; published exactly: {', '.join(stated.scope.places())}"
-    return Check(name="privacy definition", found=found, problems=tuple(_problems(expected, stated)))
+    summary = f"measure of the loss: {flavour_part.standard}; published exactly: {', '.join(flavour_part.scope.places())}"
+    return Check(name="privacy definition", found=summary, problems=tuple(_problems(expected, flavour_part)))
 
 
-def _problems(expected: FlavourPart, stated: FlavourPart) -> Iterator[str]:
-    missing = [place for place in expected.scope.places() if place not in stated.scope.places()]
-    for place in missing:
-        yield f"flavour: {place} is published exactly, and not in the scope"
-    if stated.scope != expected.scope and not missing:
+def _problems(expected: FlavourPart, part: FlavourPart) -> Iterator[str]:
+    missing = [path for path in expected.scope.places() if path not in part.scope.places()]
+    for path in missing:
+        yield f"flavour: {path} is published exactly, and not in the scope"
+    if part.scope != expected.scope and not missing:
         yield f"flavour: expected the scope {expected.scope.model_dump()}, found another"
     for word in ("domain", "unit", "standard", "intensity"):
-        if getattr(expected, word) != getattr(stated, word):
+        if getattr(expected, word) != getattr(part, word):
             yield f"flavour: the {word} does not follow from the rest"
 
 
@@ -82,9 +82,9 @@ def noise(document: ReleaseDocument) -> Check:
         )
         return Check(name="noise", problems=(problem,))
     if (document.first_run and version is None) or (version is not None and number is None):
-        found = "unknown which program drew that of short tables: release.json names no version of OpenDP, which drew it then"
+        summary = "unknown which program drew that of short tables: release.json names no version of OpenDP, which drew it then"
         limit = "Which program drew the noise of short tables is unknown, and so whether it is biased."
-        return Check(name="noise", found=found, limits=(limit,))
+        return Check(name="noise", found=summary, limits=(limit,))
     drew = "synthrelease drew all of it" if version is None else f"OpenDP {version} drew that of short tables"
     return Check(name="noise", found=f"{drew}; no known bias")
 
@@ -143,7 +143,7 @@ def _masks(rules: list[Rule], transformation: Transformation, *, apart: bool = F
 
 def _domain(column: ColumnPart) -> Domain:
     bounds = None if column.bounds is None else (float(column.bounds[0]), float(column.bounds[1]))
-    categories = tuple(name for one in column.bins for name in one.categories or ())
+    categories = tuple(name for bin_ in column.bins for name in bin_.categories or ())
     return Domain(kind=column.kind, bounds=bounds, categories=categories, missing=column.missing == "bin")
 
 
@@ -156,15 +156,15 @@ def _parsed(text: str, domains: dict[str, Domain]) -> Rule:
 
 
 def _column(part: ColumnPart, rules: Sequence[Rule]) -> Column:
-    problem, present = "", [one for one in part.bins if not one.missing]
+    problem, present = "", [bin_ for bin_ in part.bins if not bin_.missing]
     missing = {"missing": "bin", "missing_label": part.bins[-1].label} if part.missing == "bin" else {}
     try:
         if part.kind == "category":
-            groups = {one.label: list(one.categories or ()) for one in present}
+            groups = {bin_.label: list(bin_.categories or ()) for bin_ in present}
             categories = [name for group in groups.values() for name in group]
             fields = {"categories": categories, "alternatives": {_RELEASED: groups}, "ordered": part.ordered}
         else:
-            texts = [edge_text(one, part.kind == "integer") for one in present]
+            texts = [edge_text(bin_, part.kind == "integer") for bin_ in present]
             fields = {"bounds": tuple(float(bound) for bound in part.bounds or ()), "alternatives": {_RELEASED: texts}}
         table = ColumnTable.model_validate({"kind": part.kind, **fields, **missing})
         return build_column(part.name, table, InputTable(), list(rules), None)
@@ -175,14 +175,16 @@ def _column(part: ColumnPart, rules: Sequence[Rule]) -> Column:
     raise SchemaProblem(f"schema: column {part.name!r}: {problem}")
 
 
-def edge_text(one: BinPart, whole: bool) -> str:
+def edge_text(bin_: BinPart, whole: bool) -> str:
     """A bin by its edges, in the grammar of bins."""
-    if one.lower is None or one.below is None:
-        return f">={_decimal(one.lower)}" if one.lower is not None else "" if one.below is None else f"<{_decimal(one.below)}"
+    if bin_.lower is None or bin_.below is None:
+        return (
+            f">={_decimal(bin_.lower)}" if bin_.lower is not None else "" if bin_.below is None else f"<{_decimal(bin_.below)}"
+        )
     if not whole:
-        return f"{_decimal(one.lower)} to {_decimal(one.below)}"
-    low = _decimal(one.lower)
-    return low if one.below == one.lower + 1 else f"{low}-{_decimal(one.below - 1)}"
+        return f"{_decimal(bin_.lower)} to {_decimal(bin_.below)}"
+    low = _decimal(bin_.lower)
+    return low if bin_.below == bin_.lower + 1 else f"{low}-{_decimal(bin_.below - 1)}"
 
 
 def _decimal(value: float) -> str:
@@ -193,21 +195,21 @@ def _bin_problems(column: ColumnPart) -> Iterator[str]:
     """What a single bin can be wrong in: its label against its edges and its number."""
     if len(set(column.labels)) != len(column.labels) or not column.bins:
         yield f"schema: column {column.name!r}: expected different labels, found one twice or none"
-    if [bool(one.missing) for one in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
+    if [bool(bin_.missing) for bin_ in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
         yield f"schema: column {column.name!r}: expected one bin of missing values, the last, just where missing is 'bin'"
-    listed = [name for one in column.bins for name in one.categories or ()]
+    listed = [name for bin_ in column.bins for name in bin_.categories or ()]
     if (column.outside == "bin") != bool(column.outside_label) or column.outside_label not in ("", *listed):
         yield f"schema: column {column.name!r}: expected a category of unlisted texts just where outside is 'bin'"
-    for one in column.bins:
-        if one.missing:
-            if one.categories is not None or (one.lower, one.below, one.number) != (None, None, None):
-                yield f"schema: column {column.name!r}: bin {one.label!r}: expected missing values alone, found more"
+    for bin_ in column.bins:
+        if bin_.missing:
+            if bin_.categories is not None or (bin_.lower, bin_.below, bin_.number) != (None, None, None):
+                yield f"schema: column {column.name!r}: bin {bin_.label!r}: expected missing values alone, found more"
             continue
-        if (one.categories is None) == (column.kind == "category"):
-            yield f"schema: column {column.name!r}: bin {one.label!r}: expected edges or categories, as the column's kind asks"
-        elif column.kind != "category" and not _label_fits(one, column):
+        if (bin_.categories is None) == (column.kind == "category"):
+            yield f"schema: column {column.name!r}: bin {bin_.label!r}: expected edges or categories, as the column's kind asks"
+        elif column.kind != "category" and not _label_fits(bin_, column):
             problem = "its edges are not those of its label, or its number is not in it"
-            yield f"schema: column {column.name!r}: bin {one.label!r}: {problem}"
+            yield f"schema: column {column.name!r}: bin {bin_.label!r}: {problem}"
 
 
 def _group_problems(document: ReleaseDocument) -> Iterator[str]:
@@ -219,13 +221,13 @@ def _group_problems(document: ReleaseDocument) -> Iterator[str]:
             yield from _bin_problems(columns[name].model_copy(update={"name": f"groups of {name}", "bins": groups}))
 
 
-def _label_fits(one: BinPart, column: ColumnPart) -> bool:
+def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
     """Whether its edges are those of the label, and its number that of the label, or a stated one that lies in the bin."""
     whole = column.kind == "integer"
     try:
-        meant = parse_bins([one.label], whole_numbers=whole)
+        meant = parse_bins([bin_.label], whole_numbers=whole)
     except ValueError:  # a range below zero is labelled "-5 to -3"
-        low, _, high = one.label.partition(" to ")
+        low, _, high = bin_.label.partition(" to ")
         try:
             meant = parse_bins([f"{low}-{high}"], whole_numbers=whole)
         except ValueError:
@@ -233,12 +235,12 @@ def _label_fits(one: BinPart, column: ColumnPart) -> bool:
     if len(meant) != 1:
         return False
     infinite = float("inf")
-    lower = -infinite if one.lower is None else float(one.lower)
-    upper = infinite if one.below is None else float(one.below)
-    if one.number is None or (meant[0].lower, meant[0].upper) != (lower, upper):
+    lower = -infinite if bin_.lower is None else float(bin_.lower)
+    upper = infinite if bin_.below is None else float(bin_.below)
+    if bin_.number is None or (meant[0].lower, meant[0].upper) != (lower, upper):
         return False
-    least, most = value_limits(column.kind, [one.number], [lower], [upper], column.limits)
-    return one.number == meant[0].number or bool(least[0] <= one.number <= most[0])
+    least, most = value_limits(column.kind, [bin_.number], [lower], [upper], column.limits)
+    return bin_.number == meant[0].number or bool(least[0] <= bin_.number <= most[0])
 
 
 AsWritten = Callable[[ReleaseDocument, ReleasedTable, Files], bool]
@@ -298,8 +300,8 @@ def verify_alone(
     bins = sum(len(column.bins) for column in document.columns)
     shape = f"{so_many(len(document.columns), 'column')} with {bins} bins, {so_many(len(document.rules), 'rule')}"
     checks.append(Check(name="schema", found=shape))
-    written = _as_written(document, files, as_written)
-    table = written or _table(document, files)
+    as_it_was = _as_written(document, files, as_written)
+    table = as_it_was or _table(document, files)
     if isinstance(table, Check):
         return _ended(checks, table, signed)
     room = tuple(f"{name}: {problem}" for name in filter(None, document.tables[1]) for problem in _room(files, name))
@@ -311,7 +313,7 @@ def verify_alone(
     if commitment is not None:
         checks.append(committed(document, commitment))
     read = (document, rebuilt, table)
-    return Alone(checks=tuple(checks), signature=signed, commitment=commitment, read=read, csv_as_written=written is not None)
+    return Alone(checks=tuple(checks), signature=signed, commitment=commitment, read=read, csv_as_written=as_it_was is not None)
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
@@ -332,12 +334,14 @@ def _document(files: Files) -> ReleaseDocument | Check:
         return Check(name=name, problems=(f"{name}: {error}{reads}",))
     if (document.format == BEFORE) != document.written_by.startswith("0."):  # it has no sheet that could be compared
         writer = "no published version writes" if document.format == BEFORE else "no version before 1.0.0 writes"
-        other = FORMAT if document.format == BEFORE else BEFORE
-        return Check(name=name, problems=(f"{name}: format: expected {other}, found {document.format}, which {writer}",))
-    run, own = document.run_by, document.written_by
-    made_by, written_by = release_number(run), release_number(own)
+        expected_format = FORMAT if document.format == BEFORE else BEFORE
+        return Check(
+            name=name, problems=(f"{name}: format: expected {expected_format}, found {document.format}, which {writer}",)
+        )
+    run, wrote = document.run_by, document.written_by
+    made_by, written_by = release_number(run), release_number(wrote)
     if made_by is not None and written_by is not None and written_by < made_by:
-        problem = f"{name}: written_by: expected version {run}, which made the run, or a later one, found {own}"
+        problem = f"{name}: written_by: expected version {run}, which made the run, or a later one, found {wrote}"
         return Check(name=name, problems=(problem,))
     if document.dumped() != files[name]:
         return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another",))
@@ -384,8 +388,8 @@ def _schema(document: ReleaseDocument) -> Rebuilt | Check:
 def _as_written(document: ReleaseDocument, files: Files, as_written: AsWritten | None) -> ReleasedTable | None:
     """The rows of the Parquet files, where all files are the ones of release.json and the CSV files say the same."""
     parquet, members = document.tables[1]
-    there = all(name in files and files.sha256(name) == stated for name, stated in document.files.items())
-    if as_written is None or not there or not all(name in document.files for name in promised_tables(document)):
+    unchanged = all(name in files and files.sha256(name) == checksum for name, checksum in document.files.items())
+    if as_written is None or not unchanged or not all(name in document.files for name in promised_tables(document)):
         return None
     try:
         says_synthetic, contents = document.bundle != BundleTable(), [files.content(name) for name in (parquet, members)]
@@ -400,8 +404,8 @@ def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
         return Check(name="table", made=False)
     problems = [
         f"{name}: its checksum is not the one in release.json"
-        for name, stated in document.files.items()
-        if files.sha256(name) != stated
+        for name, checksum in document.files.items()
+        if files.sha256(name) != checksum
     ]
     problems += [
         f"{name}: expected in release.json, not there" for name in promised_tables(document) if name not in document.files
@@ -411,15 +415,15 @@ def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
         if name not in files or (members and members not in files):
             continue
         try:
-            found = read(document, files.content(name), files.content(members), table)
+            read_table = read(document, files.content(name), files.content(members), table)
         except TableError as error:
             problems.append(f"{name}: {error}")
             continue
-        if found.counts.total != document.n_rows:
-            problems.append(f"{name}: expected {document.n_rows} rows, found {found.counts.total}")
-        elif table is not None and not _same(table, found):
+        if read_table.counts.total != document.n_rows:
+            problems.append(f"{name}: expected {document.n_rows} rows, found {read_table.counts.total}")
+        elif table is not None and not _same(table, read_table):
             problems.append(f"{name}: expected the rows of data.csv, found others")
-        table = table or found
+        table = table or read_table
     if problems or table is None:
         return Check(name="table", problems=tuple(problems))
     return table

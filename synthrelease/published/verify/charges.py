@@ -51,13 +51,13 @@ def pieces(document: ReleaseDocument) -> Iterator[str]:
     if len(largest) != 1 or largest[0] not in root.parts or len(largest[0].parts) != len(PIECES):
         yield "charges: expected one node below the root that is the largest of the two pieces, found otherwise"
         return
-    before = [node for node in root.parts if node != largest[0]]
-    places: list[tuple[Piece | None, ChargePart]] = [(None, node) for node in before]
-    places += zip(PIECES, largest[0].parts, strict=True)
-    for piece, node in places:
-        for one in node.planned():
-            if (expected := piece_of(one.charge())) != piece:
-                yield f"charge {one.name!r}: expected {_where(expected)}, found {_where(piece)}"
+    shared_nodes = [node for node in root.parts if node != largest[0]]
+    nodes: list[tuple[Piece | None, ChargePart]] = [(None, node) for node in shared_nodes]
+    nodes += zip(PIECES, largest[0].parts, strict=True)
+    for piece, node in nodes:
+        for charge in node.planned():
+            if (expected := piece_of(charge.charge())) != piece:
+                yield f"charge {charge.name!r}: expected {_where(expected)}, found {_where(piece)}"
 
 
 def _where(piece: str | None) -> str:
@@ -70,8 +70,8 @@ def charges(document: ReleaseDocument) -> Check:
     problems += [*_domain_problems(document), *_criteria_problems(document), *pieces(document)]
     leaves = sum(1 for _ in document.charges.leaves())
     guarantee = document.guarantee
-    found = f"{leaves} in all add up to epsilon = {_shown(guarantee.epsilon_exact)}, delta = {_shown(guarantee.delta_exact)}"
-    return Check(name="privacy charges", found=found, problems=tuple(problems))
+    summary = f"{leaves} in all add up to epsilon = {_shown(guarantee.epsilon_exact)}, delta = {_shown(guarantee.delta_exact)}"
+    return Check(name="privacy charges", found=summary, problems=tuple(problems))
 
 
 def _shown(exact: str) -> str:
@@ -95,12 +95,12 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
         yield f"charge {node.name!r}: expected parts that add up to it, found none"
         return
     try:
-        stated, found = node.charge(), _composed(node, selection)
+        charge, composed = node.charge(), _composed(node, selection)
     except (BudgetError, ValueError) as error:
         yield f"charge {node.name!r}: {error}"
         return
-    if found.price != stated.price:
-        yield f"charge {node.name!r}: its parts give {_cost(found)}; it states {_cost(stated)}"
+    if composed.price != charge.price:
+        yield f"charge {node.name!r}: its parts give {_cost(composed)}; it states {_cost(charge)}"
 
 
 def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
@@ -129,9 +129,9 @@ def _cost(charge: Charge) -> str:
 
 
 def _rounding_problems(name: str, part: ChargePart) -> Iterator[str]:
-    for word, exact, shown in (("epsilon", part.epsilon_exact, part.epsilon), ("delta", part.delta_exact, part.delta)):
-        if float(shown) != upwards(Fraction(exact)):
-            yield f"{name}: {word} {shown} is not {exact}, rounded up"
+    for word, exact, rounded in (("epsilon", part.epsilon_exact, part.epsilon), ("delta", part.delta_exact, part.delta)):
+        if float(rounded) != upwards(Fraction(exact)):
+            yield f"{name}: {word} {rounded} is not {exact}, rounded up"
 
 
 def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
@@ -148,12 +148,12 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
         again = Guarantee(
             epsilon=Fraction(guarantee.epsilon_exact), delta=Fraction(guarantee.delta_exact), records_per_person=person.records
         ).of_a_person
-        stated = None if again is None else (str(again.epsilon), str(again.delta))
+        follows = None if again is None else (str(again.epsilon), str(again.delta))
     except ArithmeticError:
-        stated = None
-    found = None if person.epsilon_exact is None else (person.epsilon_exact, person.delta_exact)
-    if person.records < 1 or stated != found:
-        yield f"guarantee: for {person.records} records of a person follows {stated}, found {found}"
+        follows = None
+    promised = None if person.epsilon_exact is None else (person.epsilon_exact, person.delta_exact)
+    if person.records < 1 or follows != promised:
+        yield f"guarantee: for {person.records} records of a person follows {follows}, found {promised}"
 
 
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
@@ -185,8 +185,12 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
     if (domain.margin, domain.shortfall) != (margin, shortfall):
         yield f"domain: expected the margin {margin} and the shortfall {shortfall}, found {domain.margin}, {domain.shortfall}"
     several = domain.persons is not None and records > 1
-    of_file = [one for one in document.columns if one.source]  # others follow from these in the same row, and leave none out
-    dropped = secret or several or bool(document.raw_rules) or any("drop" in (one.missing, one.outside) for one in of_file)
+    of_file = [
+        column for column in document.columns if column.source
+    ]  # others follow from these in the same row, and leave none out
+    dropped = (
+        secret or several or bool(document.raw_rules) or any("drop" in (column.missing, column.outside) for column in of_file)
+    )
     if not dropped and domain.way in ("counted", "exact"):
         yield f"domain: nothing is left out, so the number of rows is that of the file; found {domain.way!r}"
     if dropped and domain.way == "whole":

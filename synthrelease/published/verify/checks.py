@@ -103,8 +103,8 @@ class Report:
         """What a verification without problems shows, and what it does not."""
         how_far = f", as far as they were checked (without {' and '.join(self.left_out)})" if self.left_out else ""
         limits = [limit for check in self.checks for limit in check.limits]
-        told = (f"The files fit together{how_far}.", *limits, self._signature, self.commitment, self._unknown)
-        return " ".join(filter(None, told))
+        sentences = (f"The files fit together{how_far}.", *limits, self._signature, self.commitment, self._unknown)
+        return " ".join(filter(None, sentences))
 
     @property
     def _signature(self) -> str:
@@ -195,7 +195,7 @@ def checksums(files: Files) -> Check:
     return Check(name=name, found=f"{len(present)} files as listed", problems=tuple(problems))
 
 
-def check_from_elsewhere(path: Path, folders: Sequence[Path], what: str) -> None:
+def check_from_elsewhere(path: Path, folders: Sequence[Path], role: str) -> None:
     """Raise InputError for a key or a commitment in a folder that it should vouch for: whoever made the folder chose it.
 
     A link into the folder is refused, too; a copy cannot be told from the publisher's own.
@@ -203,7 +203,7 @@ def check_from_elsewhere(path: Path, folders: Sequence[Path], what: str) -> None
     for folder in folders:
         if path.exists() and any(path.samefile(file) for file in folder.iterdir() if file.exists()):
             raise InputError(
-                f"{path}: expected {what} from a source other than the folder that is checked, found a file in {folder}. "
+                f"{path}: expected {role} from a source other than the folder that is checked, found a file in {folder}. "
                 "Whoever made the folder put it there. Fetch it from the publisher's own page or gazette."
             )
 
@@ -225,15 +225,15 @@ def signature(files: Files, public_key: Path | None) -> Signature:
     """
     trusted = None if public_key is None else load_public_key(public_key)
     if trusted is None and SIGNATURE not in files and PUBLIC_KEY not in files:
-        found = "nobody signed: nothing shows who made the files"
-        return Signature(check=Check(name="signature", found=found, absent=True), signed_by=None)
+        summary = "nobody signed: nothing shows who made the files"
+        return Signature(check=Check(name="signature", found=summary, absent=True), signed_by=None)
     problems = tuple(_signature_problems(files, trusted))
     if problems:
         return Signature(check=Check(name="signature", problems=problems), signed_by=None)
     key = trusted or parse_public_key(files[PUBLIC_KEY])
     signed_by = "" if key is None else fingerprint(key)
-    found = "by the given key" if trusted else "by the key in the bundle: compare its fingerprint with the publisher's"
-    return Signature(check=Check(name="signature", found=f"{found}, {signed_by}"), signed_by=signed_by)
+    summary = "by the given key" if trusted else "by the key in the bundle: compare its fingerprint with the publisher's"
+    return Signature(check=Check(name="signature", found=f"{summary}, {signed_by}"), signed_by=signed_by)
 
 
 def _signature_problems(files: Files, trusted: Ed25519PublicKey | None) -> Iterator[str]:
@@ -241,11 +241,11 @@ def _signature_problems(files: Files, trusted: Ed25519PublicKey | None) -> Itera
         if name not in files:
             yield f"{name}: expected in a signed bundle, not there"
             return
-    own = parse_public_key(files[PUBLIC_KEY])
-    if own is None:
+    in_bundle = parse_public_key(files[PUBLIC_KEY])
+    if in_bundle is None:
         yield f"{PUBLIC_KEY}: expected an Ed25519 public key in PEM, found something else"
         return
-    if trusted is not None and public_pem(trusted) != public_pem(own):
+    if trusted is not None and public_pem(trusted) != public_pem(in_bundle):
         yield f"{PUBLIC_KEY}: is not the given key"
-    if not is_signed(files.get(CHECKSUMS, b""), files[SIGNATURE], trusted or own):
+    if not is_signed(files.get(CHECKSUMS, b""), files[SIGNATURE], trusted or in_bundle):
         yield f"{SIGNATURE}: is not a signature of {CHECKSUMS} by this key"

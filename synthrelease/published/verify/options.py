@@ -59,29 +59,29 @@ class KnownFiles:
     earlier: Sequence[Earlier] = ()
 
 
-def options(document: ReleaseDocument, known: KnownFiles) -> Iterator[Check]:
+def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
     """Check every option that the release has, and whether it names the other releases that were given."""
     if (partition := document.partition) is not None:
         yield made("partition", lambda: of_partition(partition, document))
     if (split := document.split) is not None:
         yield made("split", lambda: of_split(split))
     if (members := document.members) is not None:
-        yield made("members", lambda: of_members(members, known))
+        yield made("members", lambda: of_members(members, bundle))
     if (calibration := document.calibration) is not None:
-        yield made("calibration", lambda: of_calibration(calibration, document, known))
+        yield made("calibration", lambda: of_calibration(calibration, document, bundle))
     if (series := document.series) is not None:
-        yield made("series", lambda: of_series(series, document, known))
+        yield made("series", lambda: of_series(series, document, bundle))
     if (population := document.population) is not None:
         yield made("population", lambda: of_population(population, document))
     if (imputation := document.imputation) is not None:
-        yield made("imputation", lambda: of_imputation(imputation, document, known))
+        yield made("imputation", lambda: of_imputation(imputation, document, bundle))
     if (geography := document.geography) is not None:
-        yield made("geography", lambda: of_geography(geography, known))
+        yield made("geography", lambda: of_geography(geography, bundle))
     if (marks := document.marks) is not None:
-        yield made("marks", lambda: of_marks(marks, document, known))
-    if known.earlier and document.series is None:
-        named = ", ".join(str(folder) for folder, _ in known.earlier)
-        yield Check(name="other releases", problems=(f"release.json: names no earlier releases, so {named} cannot be one",))
+        yield made("marks", lambda: of_marks(marks, document, bundle))
+    if bundle.earlier and document.series is None:
+        folders = ", ".join(str(folder) for folder, _ in bundle.earlier)
+        yield Check(name="other releases", problems=(f"release.json: names no earlier releases, so {folders} cannot be one",))
 
 
 def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
@@ -90,15 +90,15 @@ def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
     Version 1.0.0 published no such table, so that a release which it made may have what its specification does not.
     """
     table, part = release.series, document.series
-    stated, said = table is not None and bool(table.fixed), "series" in document.fixed_parts
-    if table is not None and stated and part is not None:
+    in_specification, in_release = table is not None and bool(table.fixed), "series" in document.fixed_parts
+    if table is not None and in_specification and part is not None:
         plan = part.years
-        found = (part.name, None, None, None) if plan is None else (part.name, plan.horizon, plan.year, plan.again)
-        if found != (table.name, table.horizon(release.unit.records), table.year, table.again):
+        plan_of_release = (part.name, None, None, None) if plan is None else (part.name, plan.horizon, plan.year, plan.again)
+        if plan_of_release != (table.name, table.horizon(release.unit.records), table.year, table.again):
             yield "series: expected the plan over years, and the release of it, that the specification states; found others"
-    elif stated or (said and not document.first_run):
-        where = ("the specification", "release.json") if stated else ("release.json", "the specification")
-        yield f"series: expected what {where[0]} states as fixed before the run in {where[1]}, too; found nothing of it"
+    elif in_specification or (in_release and not document.first_run):
+        files = ("the specification", "release.json") if in_specification else ("release.json", "the specification")
+        yield f"series: expected what {files[0]} states as fixed before the run in {files[1]}, too; found nothing of it"
 
 
 def not_in_specification(document: ReleaseDocument, content: bytes) -> Iterator[str]:
@@ -124,8 +124,8 @@ def of_partition(part: PartitionPart, document: ReleaseDocument) -> Check:
         f"{part.score_rows} and {document.n_rows}"
     )
     follows = sizes == (part.fit_rows, part.score_rows) and document.n_rows == part.score_rows
-    found = f"{part.fit_rows} rows for the generator and {part.score_rows} for the criteria"
-    return Check(name="partition", found=found, problems=() if follows else (problem,))
+    summary = f"{part.fit_rows} rows for the generator and {part.score_rows} for the criteria"
+    return Check(name="partition", found=summary, problems=() if follows else (problem,))
 
 
 def of_split(part: SplitPart) -> Check:
@@ -133,9 +133,9 @@ def of_split(part: SplitPart) -> Check:
     return Check(name="split", found=f"piece {part.piece} of {part.of}, by the record number {part.by}")
 
 
-def of_members(part: MembersPart, known: KnownFiles) -> Check:
+def of_members(part: MembersPart, bundle: KnownFiles) -> Check:
     """Count the members: their rows are checked with those of the roots."""
-    counts = known.table.counts
+    counts = bundle.table.counts
     numbers = part.linked.numbers(counts.bins[counts.layout.columns.index(part.size)])
     members = int((numbers * counts.counts).sum())
     return Check(name="members", found=f"{members} members of {counts.total} roots, each with the key of its root")
@@ -147,31 +147,31 @@ _RELATIVE = 1e-6
 """Weights that are computed again may differ by so much, from one machine to another."""
 
 
-def of_calibration(part: CalibrationPart, document: ReleaseDocument, known: KnownFiles) -> Check:
+def of_calibration(part: CalibrationPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
     """Rake once more: the weights, or the reason why there are none, follow from the rows and the published totals."""
-    found = "none: the table cannot have the totals, as release.json says"
+    summary = "none: the table cannot have the totals, as release.json says"
     if part.weights is not None:
         deviation = f"{100 * part.weights.deviation:.2g}%"
-        found = f"{len(part.margins)} margins met to {deviation}, the same weight for equal rows"
-    problems = tuple(f"weights: {problem}" for problem in _weight_problems(document, part, known.table))
-    return Check(name="calibration", found=found, problems=problems)
+        summary = f"{len(part.margins)} margins met to {deviation}, the same weight for equal rows"
+    problems = tuple(f"weights: {problem}" for problem in _weight_problems(document, part, bundle.table))
+    return Check(name="calibration", found=summary, problems=problems)
 
 
-def _weight_problems(document: ReleaseDocument, stated: CalibrationPart, table: ReleasedTable) -> Iterator[str]:
-    calibration = stated.calibration(document.columns)
-    for one in disagreements(calibration.margins, calibration.tolerance):
-        yield f"the margins {one.left.name} and {one.right.name} disagree about {one.cell or 'the number of persons'}"
+def _weight_problems(document: ReleaseDocument, part_stated: CalibrationPart, table: ReleasedTable) -> Iterator[str]:
+    calibration = part_stated.calibration(document.columns)
+    for pair in disagreements(calibration.margins, calibration.tolerance):
+        yield f"the margins {pair.left.name} and {pair.right.name} disagree about {pair.cell or 'the number of persons'}"
     if calibration.start is not None and calibration.start not in table.names:
         yield f"expected a column of the table to start from, found {calibration.start!r}"
         return
     outcome = weights_or_reason(table.counts, calibration, document.columns)
-    found = None if isinstance(outcome, str) else outcome.of_cells
+    weights = None if isinstance(outcome, str) else outcome.of_cells
     part = CalibrationPart.of(calibration, document.columns, outcome)
-    if (part.weights is None) != (stated.weights is None) or part.failed != stated.failed:
+    if (part.weights is None) != (part_stated.weights is None) or part.failed != part_stated.failed:
         yield "from the table and the totals follows something else than release.json says"
-    elif table.weights is not None and found is not None and not _near(table.weights, found):
+    elif table.weights is not None and weights is not None and not _near(table.weights, weights):
         yield "those in the table do not follow from its rows and the totals"
-    elif not _same_weights(part, stated):
+    elif not _same_weights(part, part_stated):
         yield "what release.json says about them does not follow from the table and the totals"
 
 
@@ -181,44 +181,44 @@ def _near(left: np.ndarray, right: np.ndarray) -> bool:
 
 def _same_weights(left: CalibrationPart, right: CalibrationPart) -> bool:
     """Whether two parts that state the same margins say the same about the weights."""
-    mine, theirs = left.weights, right.weights
-    if mine is None or theirs is None:
-        return mine is theirs
-    figures = [(one.smallest, one.largest, one.design_effect) for one in (mine, theirs)]
+    left_weights, right_weights = left.weights, right.weights
+    if left_weights is None or right_weights is None:
+        return left_weights is right_weights
+    figures = [(weights.smallest, weights.largest, weights.design_effect) for weights in (left_weights, right_weights)]
     near = _near(np.array(figures[0], dtype=float), np.array(figures[1], dtype=float))
     return (
         near
-        and abs(mine.deviation - theirs.deviation) <= _RELATIVE
-        and (mine.cycles, mine.joined) == (theirs.cycles, theirs.joined)
+        and abs(left_weights.deviation - right_weights.deviation) <= _RELATIVE
+        and (left_weights.cycles, left_weights.joined) == (right_weights.cycles, right_weights.joined)
     )
 
 
 # Earlier releases of the same register: the sum that is stated, and what is said of each, against the releases themselves.
 
 
-def of_series(part: SeriesPart, document: ReleaseDocument, known: KnownFiles) -> Check:
+def of_series(part: SeriesPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
     """Add up what is listed for a person, and compare what is listed with the releases that were given."""
-    looked = f"{len(known.earlier)} of {len(part.earlier) + (part.corrects is not None)} other releases looked at"
+    looked = f"{len(bundle.earlier)} of {len(part.earlier) + (part.corrects is not None)} other releases looked at"
     total_epsilon = part.total_epsilon_exact
     of_all = "nothing is promised to a person" if total_epsilon is None else f"epsilon {total_epsilon}"
     plan = part.years
     promised = "" if plan is None else f"; epsilon {plan.promised_epsilon_exact} promised over {len(plan.epsilons_exact)} years"
-    found = f"{part.name}: {of_all} for a person in all{promised}; {looked}"
-    return Check(name="series", found=found, problems=tuple(_series_problems(document, part, known)))
+    summary = f"{part.name}: {of_all} for a person in all{promised}; {looked}"
+    return Check(name="series", found=summary, problems=tuple(_series_problems(document, part, bundle)))
 
 
-def _series_problems(document: ReleaseDocument, part: SeriesPart, known: KnownFiles) -> Iterator[str]:
+def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownFiles) -> Iterator[str]:
     sums = total(part.earlier, part.corrects, document.guarantee.person)
     if sums != (part.total_epsilon_exact, part.total_delta_exact):
         yield f"release.json: series: expected {sums[0]} and {sums[1]} as the sum, found others"
-    if part.years is None and any(one.year is not None for one in part.earlier):
+    if part.years is None and any(release.year is not None for release in part.earlier):
         yield "release.json: series: expected the plan over years that an earlier release has, found none"
     if part.years is not None:
         yield from (f"release.json: series: years: {problem}" for problem in _not_planned(document, part, part.years))
-    if unlisted := sorted(set(_released_priors(document)) - {one.digest for one in part.earlier}):
+    if unlisted := sorted(set(_released_priors(document)) - {release.digest for release in part.earlier}):
         yield f"release.json: configuration: expected a public table that series names, found {unlisted[0][:16]}..."
-    listed = {one.digest: one for one in part.earlier}
-    for folder, files in known.earlier:
+    listed = {release.digest: release for release in part.earlier}
+    for folder, files in bundle.earlier:
         content = files.get("release.json", b"")
         try:
             old = read(content)
@@ -228,32 +228,33 @@ def _series_problems(document: ReleaseDocument, part: SeriesPart, known: KnownFi
             continue
         digest = sha256(content)
         if part.corrects is not None and digest == part.corrects.digest:
-            yield from (f"{folder}: {problem}" for problem in _not_corrected(document, known.table, old, files))
+            yield from (f"{folder}: {problem}" for problem in _not_corrected(document, bundle.table, old, files))
         elif digest not in listed:
             yield f"{folder}: release.json: names no release with its checksum {digest}"
         elif listed[digest] != expected:
-            stated = listed[digest]
-            wrong = [name for name in type(expected).model_fields if getattr(stated, name) != getattr(expected, name)]
-            found = f"{', '.join(wrong)} of {folder}: expected what follows from it, found something else"
-            yield f"release.json: series: {found}"
+            part_of_release = listed[digest]
+            wrong = [name for name in type(expected).model_fields if getattr(part_of_release, name) != getattr(expected, name)]
+            difference = f"{', '.join(wrong)} of {folder}: expected what follows from it, found something else"
+            yield f"release.json: series: {difference}"
 
 
 def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -> Iterator[str]:
     """What does not follow from the plan over years and from the releases that are named."""
-    horizon, own = plan.horizon, document.guarantee
+    horizon, guarantee = plan.horizon, document.guarantee
     if plan.year not in horizon.years:
         yield f"expected a year of the plan, {horizon.years[0]} to {horizon.years[-1]}, found {plan.year}"
         return
-    if any(one.year == plan.year and one.corrects is None for one in part.earlier if one.year is not None):
+    if any(release.year == plan.year and release.corrects is None for release in part.earlier if release.year is not None):
         yield f"expected one release of {plan.year}, found an earlier one"
-    if any(one.year is None for one in part.earlier):
+    if any(release.year is None for release in part.earlier):
         yield "expected the year of every earlier release, found one without"
         return
     most = horizon.most(plan.year, plan.again)
-    if not (Fraction(own.epsilon_exact) <= most and Fraction(own.delta_exact) <= horizon.delta):
-        yield f"expected a release of {plan.year} that costs epsilon {most} at most, as planned, found {own.epsilon_exact}"
-    if plan.records_in_year != min(own.person.records, plan.records_in_all):
-        yield f"expected {own.person.records} records of a person in a year, as guaranteed, found {plan.records_in_year}"
+    if not (Fraction(guarantee.epsilon_exact) <= most and Fraction(guarantee.delta_exact) <= horizon.delta):
+        spent = guarantee.epsilon_exact
+        yield f"expected a release of {plan.year} that costs epsilon {most} at most, as planned, found {spent}"
+    if plan.records_in_year != min(guarantee.person.records, plan.records_in_all):
+        yield f"expected {guarantee.person.records} records of a person in a year, as guaranteed, found {plan.records_in_year}"
     if plan != years_part(YearOfSeries(horizon=horizon, year=plan.year, again=plan.again), part.earlier, document):
         yield "expected what is promised, and paid so far, to follow from the plan and the named releases, found others"
 
@@ -286,15 +287,15 @@ def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: Release
 def of_population(part: PopulationPart, document: ReleaseDocument) -> Check:
     """Compute the sentence once more; nothing may say that the file is another sample, or that there are other releases."""
     epsilon = decimal_text(part.loss().epsilon)
-    found = f"a sample of {part.sampled} of {part.size}: epsilon {epsilon} beside the guarantee"
-    return Check(name="population", found=found, problems=tuple(_population_problems(document, part)))
+    summary = f"a sample of {part.sampled} of {part.size}: epsilon {epsilon} beside the guarantee"
+    return Check(name="population", found=summary, problems=tuple(_population_problems(document, part)))
 
 
 def _population_problems(document: ReleaseDocument, part: PopulationPart) -> Iterator[str]:
     guarantee = document.guarantee
     if part.sampled != document.domain.file_rows or part.sampled > part.size:
-        there = document.domain.file_rows
-        yield f"population: expected a sample of {there} rows, as the file has, found {part.sampled} rows"
+        rows = document.domain.file_rows
+        yield f"population: expected a sample of {rows} rows, as the file has, found {part.sampled} rows"
         return
     whole = Loss(Fraction(guarantee.epsilon_exact), Fraction(guarantee.delta_exact))
     expected = of_the_population(whole, part.sampled, part.size)
@@ -309,16 +310,16 @@ def _population_problems(document: ReleaseDocument, part: PopulationPart) -> Ite
 # The complete copies: observed values stayed, and what was filled in has a donor among the released rows.
 
 
-def of_imputation(part: ImputationPart, document: ReleaseDocument, known: KnownFiles) -> Check:
+def of_imputation(part: ImputationPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
     """Look at each row of each copy. Which donor was drawn is random; only that there is one can be checked."""
     name = part.file(document.bundle)
-    problems = tuple(f"{name}: {problem}" for problem in _imputation_problems(document, part, name, known))
-    found = f"{0 if part.failed else part.copies} copies, observed values as in data.csv, others with donors"
-    return Check(name="imputation", found=found, problems=problems)
+    problems = tuple(f"{name}: {problem}" for problem in _imputation_problems(document, part, name, bundle))
+    summary = f"{0 if part.failed else part.copies} copies, observed values as in data.csv, others with donors"
+    return Check(name="imputation", found=summary, problems=problems)
 
 
-def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: str, known: KnownFiles) -> Iterator[str]:
-    table, rules = known.table, known.rules
+def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: str, bundle: KnownFiles) -> Iterator[str]:
+    table, rules = bundle.table, bundle.rules
     if part.failed:
         if name in document.files:
             yield "expected none, found one"
@@ -329,14 +330,14 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
     open_ = gaps_of_cells(table.counts, gaps.missing, rules)
     if part.rows != int(table.counts.counts[open_.any(axis=1)].sum()):
         yield f"{part.rows} rows are said to lack a value; in data.csv there are others"
-    if name not in known.files or name not in document.files:
+    if name not in bundle.files or name not in document.files:
         yield "expected in the bundle, not there"
         return
     try:
-        lines = csv_lines(known.files.content(name))
-        stated = [*HEAD, *replace(table.shape, weighted=False).header]
-        if next(lines, []) != stated:
-            yield f"expected the columns {', '.join(stated)}, found others"
+        lines = csv_lines(bundle.files.content(name))
+        header = [*HEAD, *replace(table.shape, weighted=False).header]
+        if next(lines, []) != header:
+            yield f"expected the columns {', '.join(header)}, found others"
             return
         flags = flags_of_rows(table, open_)
         for number in range(1, part.copies + 1):
@@ -396,41 +397,41 @@ def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, op
 # Rows of every area are those of the areas in it, level by level, as the rules say which lies in which.
 
 
-def of_geography(part: GeographyPart, known: KnownFiles) -> Check:
+def of_geography(part: GeographyPart, bundle: KnownFiles) -> Check:
     """Add up the areas of each level, and compare with the level above."""
-    problems = tuple(_geography_problems(part, known))
+    problems = tuple(_geography_problems(part, bundle))
     if problems:
         return Check(name="geography", problems=problems)
-    counts = known.table.counts
+    counts = bundle.table.counts
     with_rows = []
     for level in part.levels:
         rows = counts.marginal([counts.layout.columns.index(level.column)])
         with_rows.append(f"{np.count_nonzero(rows):,} of {level.areas:,} {level.column}")
-    found = f"areas with rows: {', '.join(with_rows)}; the rows of each are those of the areas in it"
-    return Check(name="geography", found=found)
+    summary = f"areas with rows: {', '.join(with_rows)}; the rows of each are those of the areas in it"
+    return Check(name="geography", found=summary)
 
 
-def _geography_problems(part: GeographyPart, known: KnownFiles) -> Iterator[str]:
-    counts, places = known.table.counts, []
+def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str]:
+    counts, indices = bundle.table.counts, []
     for level in part.levels:
         if level.column not in counts.layout.columns:
             yield f"geography: expected a column {level.column!r} in the table, found none"
             return
-        places.append(counts.layout.columns.index(level.column))
-        if counts.layout.sizes[places[-1]] != level.areas:
-            yield f"geography: expected {counts.layout.sizes[places[-1]]} areas of {level.column!r}, found {level.areas}"
-    lowest = counts.marginal([places[-1]])
+        indices.append(counts.layout.columns.index(level.column))
+        if counts.layout.sizes[indices[-1]] != level.areas:
+            yield f"geography: expected {counts.layout.sizes[indices[-1]]} areas of {level.column!r}, found {level.areas}"
+    lowest = counts.marginal([indices[-1]])
     homes = []
-    for place in places[:-1]:
-        home = known.rules.home_of(place, places[-1])
+    for index in indices[:-1]:
+        home = bundle.rules.home_of(index, indices[-1])
         if home is None:
-            name = counts.layout.columns[place]
+            name = counts.layout.columns[index]
             yield f"geography: expected a rule that puts each area into one of {name!r}, found none"
             return
         homes.append(home)
-        summed = np.bincount(home, weights=lowest, minlength=counts.layout.sizes[place]).astype(np.int64)
-        if wrong := int((summed != counts.marginal([place])).sum()):
-            name = counts.layout.columns[place]
+        summed = np.bincount(home, weights=lowest, minlength=counts.layout.sizes[index]).astype(np.int64)
+        if wrong := int((summed != counts.marginal([index])).sum()):
+            name = counts.layout.columns[index]
             yield f"geography: expected rows of {name!r} that are those of the areas in it, found others in {wrong}"
     for upper, lower in pairwise(homes):
         if len(np.unique(np.stack([upper, lower]), axis=1).T) != len(np.unique(lower)):
@@ -440,12 +441,12 @@ def _geography_problems(part: GeographyPart, known: KnownFiles) -> Iterator[str]
 # Every row has as many marks as its column says.
 
 
-def of_marks(part: MarksPart, document: ReleaseDocument, known: KnownFiles) -> Check:
+def of_marks(part: MarksPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
     """Count the marks of every row, and compare."""
-    problems = tuple(_marks_problems(document, part, known))
+    problems = tuple(_marks_problems(document, part, bundle))
     if problems:
         return Check(name="marks", problems=problems)
-    counts = known.table.counts
+    counts = bundle.table.counts
     marked = []
     for group in part.groups:
         rows = counts.marginal([counts.layout.columns.index(group.column)])
@@ -453,7 +454,7 @@ def of_marks(part: MarksPart, document: ReleaseDocument, known: KnownFiles) -> C
     return Check(name="marks", found=f"rows with a mark: {', '.join(marked)}; every row has as many marks as it says")
 
 
-def _marks_problems(document: ReleaseDocument, part: MarksPart, known: KnownFiles) -> Iterator[str]:
+def _marks_problems(document: ReleaseDocument, part: MarksPart, bundle: KnownFiles) -> Iterator[str]:
     columns = {column.name: column for column in document.columns}
     for group in part.groups:
         if missing := [name for name in (group.column, *group.marks) if name not in columns]:
@@ -461,20 +462,20 @@ def _marks_problems(document: ReleaseDocument, part: MarksPart, known: KnownFile
         elif columns[group.column].kind != "integer" or columns[group.column].missing == "bin":
             yield f"marks: expected whole numbers in {group.column!r}, found something else"
         else:
-            yield from _miscounted(group, document, known)
+            yield from _miscounted(group, document, bundle)
 
 
-def _miscounted(group: NumberPart, document: ReleaseDocument, known: KnownFiles) -> Iterator[str]:
-    counts = known.table.counts
-    places = {column.name: place for place, column in enumerate(document.columns)}
+def _miscounted(group: NumberPart, document: ReleaseDocument, bundle: KnownFiles) -> Iterator[str]:
+    counts = bundle.table.counts
+    indices = {column.name: index for index, column in enumerate(document.columns)}
     number = np.zeros(len(counts), dtype=np.int64)
     for name, labels in group.marks.items():
-        held = [set(one.categories or ()) for one in document.columns[places[name]].bins]
+        held = [set(bin_.categories or ()) for bin_ in document.columns[indices[name]].bins]
         if any(categories & set(labels) and not categories <= set(labels) for categories in held):
             yield f"marks: expected bins of {name!r} that hold marks alone or none, found others"
             return
-        number += np.array([bool(categories & set(labels)) for categories in held])[counts.digits(places[name])]
-    edges = [one.edges for one in document.columns[places[group.column]].bins]
-    low, high = (np.array(ends)[counts.digits(places[group.column])] for ends in zip(*edges, strict=True))
+        number += np.array([bool(categories & set(labels)) for categories in held])[counts.digits(indices[name])]
+    edges = [bin_.edges for bin_ in document.columns[indices[group.column]].bins]
+    low, high = (np.array(ends)[counts.digits(indices[group.column])] for ends in zip(*edges, strict=True))
     if wrong := int(counts.counts[(number < low) | (number >= high)].sum()):
         yield f"marks: expected rows with as many marks as {group.column!r} says, found {wrong} others"

@@ -39,7 +39,7 @@ def room_problems(content: Content) -> Iterator[str]:
         file.seek(size - 8)
         length, end = int.from_bytes(file.read(4), "little"), file.read(4)
         file.seek(0)
-        place, last = len(MAGIC), size - 8 - length
+        position, last = len(MAGIC), size - 8 - length
         if file.read(len(MAGIC)) != MAGIC or end != MAGIC or footer.serialized_size != length:
             yield "expected one footer between the columns and the end, found more"
             return
@@ -50,23 +50,23 @@ def room_problems(content: Content) -> Iterator[str]:
                 chunk = footer.row_group(group).column(column)
                 begins = min(offset for offset in (chunk.dictionary_page_offset, chunk.data_page_offset) if offset is not None)
                 try:
-                    values, ends = _pages(file, place, place + chunk.total_compressed_size)
+                    values, ends = _pages(file, position, position + chunk.total_compressed_size)
                 except OtherBytes:
                     values, ends = -1, -1
-                if begins != place or ends != place + chunk.total_compressed_size or values != chunk.num_values:
+                if begins != position or ends != position + chunk.total_compressed_size or values != chunk.num_values:
                     yield "expected columns and pages that follow each other, found other bytes between or behind them"
                     return
-                place = ends
-        if place != last:
-            yield f"expected the footer behind the last column, found {last - place} bytes between them"
+                position = ends
+        if position != last:
+            yield f"expected the footer behind the last column, found {last - position} bytes between them"
 
 
-def _pages(file: BinaryIO, place: int, end: int) -> tuple[int, int]:
+def _pages(file: BinaryIO, position: int, end: int) -> tuple[int, int]:
     """How many values the pages of a column hold, and where they end. Raises OtherBytes."""
     values, first = 0, True
-    while place < end:
-        file.seek(place)
-        header, length = read_struct(file.read(min(_HEADER, end - place)))
+    while position < end:
+        file.seek(position)
+        header, length = read_struct(file.read(min(_HEADER, end - position)))
         kind = header.get(1)
         if kind == _DICTIONARY and first:
             pass
@@ -76,8 +76,8 @@ def _pages(file: BinaryIO, place: int, end: int) -> tuple[int, int]:
             raise OtherBytes
         if header[3] < 0:
             raise OtherBytes
-        place, first = place + length + header[3], False
-    return values, place
+        position, first = position + length + header[3], False
+    return values, position
 
 
 def read_struct(content: bytes) -> tuple[dict[int, Any], int]:
@@ -93,47 +93,47 @@ def read_struct(content: bytes) -> tuple[dict[int, Any], int]:
         raise OtherBytes from None
 
 
-def _struct(content: bytes, place: int, depth: int = 0) -> tuple[dict[int, Any], int]:
+def _struct(content: bytes, position: int, depth: int = 0) -> tuple[dict[int, Any], int]:
     if depth > 4:
         raise OtherBytes
     fields, number = dict[int, Any](), 0
-    while (head := content[place]) != 0:
-        place += 1
+    while (head := content[position]) != 0:
+        position += 1
         if head >> 4:
             number += head >> 4
         else:
-            number, place = _signed(content, place)
-        fields[number], place = _value(content, place, head & 15, depth)
-    return fields, place + 1
+            number, position = _signed(content, position)
+        fields[number], position = _value(content, position, head & 15, depth)
+    return fields, position + 1
 
 
-def _value(content: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]:
+def _value(content: bytes, position: int, kind: int, depth: int) -> tuple[Any, int]:
     if kind in (1, 2):
-        return kind == 1, place
+        return kind == 1, position
     if kind == 3:
-        return content[place], place + 1
+        return content[position], position + 1
     if kind in (4, 5, 6):
-        return _signed(content, place)
+        return _signed(content, position)
     if kind == 8:
-        length, place = _unsigned(content, place)
-        if place + length > len(content):
+        length, position = _unsigned(content, position)
+        if position + length > len(content):
             raise OtherBytes
-        return content[place : place + length], place + length
+        return content[position : position + length], position + length
     if kind == 12:
-        return _struct(content, place, depth + 1)
+        return _struct(content, position, depth + 1)
     raise OtherBytes
 
 
-def _signed(content: bytes, place: int) -> tuple[int, int]:
-    number, place = _unsigned(content, place)
-    return (number >> 1) ^ -(number & 1), place
+def _signed(content: bytes, position: int) -> tuple[int, int]:
+    number, position = _unsigned(content, position)
+    return (number >> 1) ^ -(number & 1), position
 
 
-def _unsigned(content: bytes, place: int) -> tuple[int, int]:
+def _unsigned(content: bytes, position: int) -> tuple[int, int]:
     number = 0
     for shift in range(_VARINT):
-        byte = content[place + shift]
+        byte = content[position + shift]
         number |= (byte & 127) << (7 * shift)
         if byte < 128:
-            return number, place + shift + 1
+            return number, position + shift + 1
     raise OtherBytes

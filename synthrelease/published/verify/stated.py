@@ -53,38 +53,38 @@ class Commitment:
 
     def covers(self, document: ReleaseDocument) -> bool:
         """Whether it is about this very run, and not about another year of the same plan or another release of its year."""
-        planned, own = self.part.years, _years(document)
-        if planned is None or own is None:
+        planned, years = self.part.years, _years(document)
+        if planned is None or years is None:
             return True
-        return (own.year, own.again) == (planned.year, bool(planned.again))
+        return (years.year, years.again) == (planned.year, bool(planned.again))
 
 
-def committed(document: ReleaseDocument, given: Commitment) -> Check:
+def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
     """Specification, program, charges, selection and criteria are those of the commitment; of another year of its plan, the
     plan over years and the names, kinds and thresholds of the criteria.
 
     The head of the ledger does not stand in a release; the steward's logbook shows it.
     """
-    whole = given.covers(document)
-    problems = _of_the_run(document, given.part) if whole else _of_the_plan(document, given.part)
-    told = tuple(f"release.json: {problem} of the commitment {given.name}" for problem in problems)
-    what = "" if whole else "plan over years, names, kinds and thresholds of the criteria "
+    whole = commitment.covers(document)
+    problems = _of_the_run(document, commitment.part) if whole else _of_the_plan(document, commitment.part)
+    problems_told = tuple(f"release.json: {problem} of the commitment {commitment.name}" for problem in problems)
+    scope = "" if whole else "plan over years, names, kinds and thresholds of the criteria "
     apart = "" if whole else "; the specification of this release is not in the commitment"
-    found = f"{what}as committed to{apart}; compare this digest with the published one: {given.digest}"
-    return Check(name="commitment", found=found, problems=told)
+    summary = f"{scope}as committed to{apart}; compare this digest with the published one: {commitment.digest}"
+    return Check(name="commitment", found=summary, problems=problems_told)
 
 
-def compared(document: ReleaseDocument, given: Commitment) -> tuple[str, bool]:
+def compared(document: ReleaseDocument, commitment: Commitment) -> tuple[str, bool]:
     """What a commitment shows when all is well, and whether that is the specification."""
-    compare = f"Compare the digest of the commitment with the published one: {given.digest}."
-    planned, own = given.part.years, _years(document)
-    if planned is None or own is None or given.covers(document):
+    compare = f"Compare the digest of the commitment with the published one: {commitment.digest}."
+    planned, years = commitment.part.years, _years(document)
+    if planned is None or years is None or commitment.covers(document):
         which = "" if planned is None else f" of {_run(planned.year, bool(planned.again))}"
         return f"The specification{which} is the one that was committed to. {compare}", True
     return (
-        f"The commitment is to {_run(planned.year, bool(planned.again))}, and this is {_run(own.year, own.again)}: the plan "
-        "over years and the names, kinds and thresholds of the criteria are the ones that were committed to. The specification "
-        f"of this release was not compared: its bins, rules and budgets may be others. {compare}"
+        f"The commitment is to {_run(planned.year, bool(planned.again))}, and this is {_run(years.year, years.again)}: the "
+        "plan over years and the names, kinds and thresholds of the criteria are the ones that were committed to. The "
+        f"specification of this release was not compared: its bins, rules and budgets may be others. {compare}"
     ), False
 
 
@@ -100,11 +100,14 @@ def _years(document: ReleaseDocument) -> Any:
 def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
     """What was fixed for every year. A second release of the year that was committed to has a commitment of its own."""
     yield from _plan_problems(document, part)
-    planned, own = part.years, _years(document)
-    if planned is not None and planned.again is not None and planned.year == own.year:
-        yield f"series: expected {_run(planned.year, planned.again)}, found {_run(own.year, own.again)}, and not the release"
-    found, stated = ([(one.name, one.kind, one.threshold) for one in each.criteria] for each in (document, part))
-    if found != stated:
+    planned, years = part.years, _years(document)
+    if planned is not None and planned.again is not None and planned.year == years.year:
+        released = _run(years.year, years.again)
+        yield f"series: expected {_run(planned.year, planned.again)}, found {released}, and not the release"
+    of_release, of_commitment = (
+        [(criterion.name, criterion.kind, criterion.threshold) for criterion in source.criteria] for source in (document, part)
+    )
+    if of_release != of_commitment:
         yield "criteria: expected the names, kinds and thresholds"
 
 
@@ -120,20 +123,24 @@ def _of_the_run(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str
         yield "charges: expected those"
     if document.selection != part.selection:
         yield "selection: expected that"
-    figures = [(one.name, one.kind, one.threshold, one.epsilon_exact) for one in document.criteria]
-    if figures != [(one.name, one.kind, one.threshold, one.epsilon_exact) for one in part.criteria]:
+    figures = [
+        (criterion.name, criterion.kind, criterion.threshold, criterion.epsilon_exact) for criterion in document.criteria
+    ]
+    if figures != [
+        (criterion.name, criterion.kind, criterion.threshold, criterion.epsilon_exact) for criterion in part.criteria
+    ]:
         yield "criteria: expected the names, kinds, thresholds and epsilons"
 
 
 def _plan_problems(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    own = _years(document)
+    years = _years(document)
     if part.years is None:
-        if own is not None:
+        if years is not None:
             yield "series: expected no plan over years, as there is none in it, and found one; not that"
         return
-    stated = None if own is None else own.model_dump()
+    values = None if years is None else years.model_dump()
     plan = part.years.model_dump(exclude={"year", "again"})
-    if stated is None or any(stated[name] != value for name, value in plan.items()):
+    if values is None or any(values[name] != value for name, value in plan.items()):
         yield "series: expected the plan over years, and not that"
 
 
@@ -150,17 +157,17 @@ def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Chec
         tables = read_tables(content)
         if (json.dumps(json.loads(content), indent=2, ensure_ascii=False) + "\n").encode() != content:
             problems.append(f"{NAME}: expected the layout in which it was written, found another")
-        stated = {name: value for name, value in tables.items() if name not in ("specification", "acceptance", "shortlist")}
-        release = ReleaseFile.model_validate({**stated, "acceptance": NAME}).wide()
+        settings = {name: value for name, value in tables.items() if name not in ("specification", "acceptance", "shortlist")}
+        release = ReleaseFile.model_validate({**settings, "acceptance": NAME}).wide()
         acceptance = AcceptanceFile.model_validate(tables.get("acceptance"))
     except (Unexpected, ValidationError):
         problems.append(f"{NAME}: expected a specification as `synthrelease release` writes it, found something else")
     else:
         problems += _problems(document, release, acceptance, tables)
-    shown = " ".join(digest[start : start + 16] for start in range(0, 64, 16))
+    groups = " ".join(digest[start : start + 16] for start in range(0, 64, 16))
     limits = tuple(not_in_specification(document, content)) if not problems else ()
-    found = f"what release.json names, with the digest {shown}"
-    return Check(name="specification", found=found, problems=tuple(problems), limits=limits)
+    summary = f"what release.json names, with the digest {groups}"
+    return Check(name="specification", found=summary, problems=tuple(problems), limits=limits)
 
 
 def _problems(
@@ -185,21 +192,21 @@ def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
     if [part.name for part in document.columns] != list(release.columns):
         yield "schema: expected the columns of the specification, in their order, found others"
         return
-    stated = in_slots(acceptance.groups, release.linked, release.columns)
-    if list(document.groups) != list(stated):
+    groups = in_slots(acceptance.groups, release.linked, release.columns)
+    if list(document.groups) != list(groups):
         yield "groups: expected those of the specification, found others"
         return
     for part in document.columns:
-        listed = stated.get(part.name)
+        listed = groups.get(part.name)
         bins = None if isinstance(listed, str) else listed
         has_grid = part.step is not None  # whether a criterion needs one, its class knows: `bundle.verify_plan`
         column = build_column(part.name, release.columns[part.name], release.input, [], bins, own_values=has_grid)
         binning = column.alternatives.get(part.binning)
         if binning is None or ColumnPart.of(column, binning) != part:
             yield f"schema: column {part.name!r}: expected what the specification says about it, found something else"
-        drawn = release.transformations.get(part.name, part.alternatives)
-        if part.binning not in drawn:
-            yield f"schema: column {part.name!r}: expected bins among {', '.join(drawn)}, found {part.binning!r}"
+        alternatives = release.transformations.get(part.name, part.alternatives)
+        if part.binning not in alternatives:
+            yield f"schema: column {part.name!r}: expected bins among {', '.join(alternatives)}, found {part.binning!r}"
         if listed is not None and document.groups[part.name] != _groups(column, listed):
             yield f"groups: {part.name}: expected those of the specification, found others"
 
@@ -209,18 +216,20 @@ def _groups(column: Column, listed: Any) -> list[BinPart]:
     return list(BinPart.all_of(column, binning))
 
 
-def _criteria_problems(found: Sequence[CriterionPart], stated: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _criteria_problems(parts: Sequence[CriterionPart], tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """One for one, in their order."""
-    names = [str(table.get("name")) for table in stated]
-    if [part.name for part in found] != names:
+    names = [str(table.get("name")) for table in tables]
+    if [part.name for part in parts] != names:
         yield f"criteria: expected {', '.join(names)}, as the specification has them; found others"
         return
-    for part, table in zip(found, stated, strict=True):
-        own = {"kind": part.kind, "threshold": part.threshold, "epsilon": part.epsilon_exact, **part.parameters}
-        said: dict[str, Any] = {**table} | (
+    for part, table in zip(parts, tables, strict=True):
+        values = {"kind": part.kind, "threshold": part.threshold, "epsilon": part.epsilon_exact, **part.parameters}
+        settings: dict[str, Any] = {**table} | (
             {"tables": _each_table(table["tables"])} if isinstance(table.get("tables"), list) else {}
         )
-        wrong = [name for name, value in said.items() if name not in ("name", "reason") and not _same(value, own.get(name))]
+        wrong = [
+            name for name, value in settings.items() if name not in ("name", "reason") and not _same(value, values.get(name))
+        ]
         if wrong:
             yield f"criterion {part.name!r}: {', '.join(wrong)}: expected what the specification says, found something else"
 
@@ -230,17 +239,17 @@ def _each_table(tables: Sequence[Any]) -> list[Any]:
     single = []
     for text in tables:
         folded = re.fullmatch(r"\s*(.*?)\s*:\s*\((.*)\)\s*", text) if isinstance(text, str) else None
-        single += [f"{folded[1]}:{other.strip()}" for other in folded[2].split("+")] if folded else [text]
+        single += [f"{folded[1]}:{factor.strip()}" for factor in folded[2].split("+")] if folded else [text]
     return single
 
 
 def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """One of the tables, where a list of values stands for each of them."""
-    drawn = document.configuration.get(name, {})
+    configuration = document.configuration.get(name, {})
 
     def fits(table: Mapping[str, Any]) -> bool:
         return all(
-            any(_same(value, drawn.get(key)) for value in (listed if isinstance(listed, list) else [listed]))
+            any(_same(value, configuration.get(key)) for value in (listed if isinstance(listed, list) else [listed]))
             for key, listed in table.items()
         )
 
@@ -250,18 +259,20 @@ def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mappi
 
 def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables: Mapping[str, Any]) -> Iterator[str]:
     """The law of the rounds, what decides one, and how many configurations there are: every combination of what is listed."""
-    stated, found = release.selection, document.selection
-    rounds = None if stated.rounds is None else {number: str(share) for number, share in stated.rounds.items()}
-    stop = None if stated.rounds is not None else str(stated.stop_probability)
-    shape = str(stated.shape) if stated.mode == "truncated_negative_binomial" else None
-    if (found.rounds, found.stop_probability, found.shape) != (rounds, stop, shape):
+    settings, selection = release.selection, document.selection
+    rounds = None if settings.rounds is None else {number: str(share) for number, share in settings.rounds.items()}
+    stop = None if settings.rounds is not None else str(settings.stop_probability)
+    shape = str(settings.shape) if settings.mode == "truncated_negative_binomial" else None
+    if (selection.rounds, selection.stop_probability, selection.shape) != (rounds, stop, shape):
         yield "selection: expected the law of the number of rounds that the specification states, found another"
-    if (MEASUREMENTS in document.files) != stated.publish_measurements:
+    if (MEASUREMENTS in document.files) != settings.publish_measurements:
         yield f"{MEASUREMENTS}: expected just where [selection] publishes measurements, found otherwise"
-    if found.shared_measurements != (stated.measurements == "shared"):
+    if selection.shared_measurements != (settings.measurements == "shared"):
         yield "selection: expected measurements as in the specification, found otherwise"
-    joint = None if found.joint_test is None else (found.joint_test.epsilon_exact, found.joint_test.false_acceptance)
-    if joint != (None if stated.test_epsilon is None else (str(stated.test_epsilon), str(stated.false_acceptance))):
+    joint = (
+        None if selection.joint_test is None else (selection.joint_test.epsilon_exact, selection.joint_test.false_acceptance)
+    )
+    if joint != (None if settings.test_epsilon is None else (str(settings.test_epsilon), str(settings.false_acceptance))):
         yield "selection: expected the joint test of the specification, found another"
     bins = math.prod(len(release.transformations.get(part.name, part.alternatives)) for part in document.columns)
     generators, projections = (
@@ -269,9 +280,12 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
         for listed in (release.generators, release.projections)
     )
     drawn_from = len(tables["shortlist"]) if "shortlist" in tables else bins * generators * projections
-    if found.configurations != drawn_from:
-        yield f"selection: expected {drawn_from} configurations, found {found.configurations}"
-    if found.bounds is not None and (found.bounds.risk_exact, found.bounds.transformations) != (str(stated.bound_risk), bins):
+    if selection.configurations != drawn_from:
+        yield f"selection: expected {drawn_from} configurations, found {selection.configurations}"
+    if selection.bounds is not None and (selection.bounds.risk_exact, selection.bounds.transformations) != (
+        str(settings.bound_risk),
+        bins,
+    ):
         yield "selection: expected the risk of the bounds that the specification states, found another"
 
 
@@ -296,7 +310,7 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
             yield f"charge {name!r}: expected a budget of that criterion, found {cost}"
     yield from (f"charge {name!r}: expected once, found none" for name in budgets if name not in costs)
     for table in acceptance.criteria:
-        paid = sorted(_cost(costs[name]) for name, each in of_criteria.items() if each is table and name in costs)
+        paid = sorted(_cost(costs[name]) for name, criterion in of_criteria.items() if criterion is table and name in costs)
         if paid != sorted(_budgets(table)):
             yield f"criterion {table.get('name')!r}: expected a charge for each of its budgets and no other, found otherwise"
     inside = {leaf.name for node in _rounds(document.charges) for leaf in node.planned()}
@@ -323,8 +337,8 @@ def _words(names: Iterable[str]) -> set[str]:
 
 def _budgets(criterion: Mapping[str, Any]) -> list[Fraction]:
     """What the settings of a criterion pay for."""
-    found = [Fraction(str(value)) for name, value in criterion.items() if name == "epsilon" or name.endswith("_epsilon")]
-    return [budget for budget in found if budget > 0]
+    budgets = [Fraction(str(value)) for name, value in criterion.items() if name == "epsilon" or name.endswith("_epsilon")]
+    return [budget for budget in budgets if budget > 0]
 
 
 def _cost(leaf: ChargePart) -> Fraction:
@@ -332,16 +346,16 @@ def _cost(leaf: ChargePart) -> Fraction:
     return Fraction(leaf.epsilon_exact) if leaf.renyi is None else Fraction(leaf.renyi.rho)
 
 
-def _same(stated: Any, found: Any) -> bool:
+def _same(left: Any, right: Any) -> bool:
     """Whether two values of a setting mean the same: numbers by what they are, however they are written."""
-    if isinstance(stated, Mapping) and isinstance(found, Mapping):
-        return stated.keys() == found.keys() and all(_same(value, found[name]) for name, value in stated.items())
-    if isinstance(stated, list) and isinstance(found, list):
-        return len(stated) == len(found) and all(_same(*pair) for pair in zip(stated, found, strict=True))
-    if isinstance(stated, bool) or isinstance(found, bool):
-        return stated is found
-    numbers = [_number(value) for value in (stated, found)]
-    return bool(stated == found or (None not in numbers and numbers[0] == numbers[1]))
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(_same(*pair) for pair in zip(left, right, strict=True))
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    numbers = [_number(value) for value in (left, right)]
+    return bool(left == right or (None not in numbers and numbers[0] == numbers[1]))
 
 
 def _number(value: Any) -> Fraction | None:
