@@ -1,0 +1,461 @@
+"""Three attacks on releases of public data: membership, a value of a person, and finding a person again. Tried, not proved.
+
+The guarantee of a release is proved, for every attack and everything that an intruder may know. What is here shows it at
+work, on public rows: how often an intruder is right beside how often the guarantee lets anybody be right. An attack that
+gets more than it may contradicts the claim. One that gets less shows nothing but itself: better ones may exist.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import Transformation
+from synthrelease.enclave.door import PrivateCounts, random_pieces
+from synthrelease.errors import RejectedRound
+from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace
+from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.public_entropy import SeededEntropy
+from synthrelease.releasing.attempt import generate, prepare
+from synthrelease.releasing.selection import one_thread
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.attempts import PublicTable, ShareEstimate, clopper_pearson
+from synthrelease.studio.rehearsal.risk import risk_report
+
+FITS = 100
+"""How often a configuration is fitted by default, to twins of the public file in turn."""
+
+SURE = 1e-3
+"""Probability that an attack on a release whose claim is true is said to get more than it may."""
+
+_IMAGINED = 100
+"""Outputs of a fit that are made up from the claimed noise, to see how often it lets an intruder be right."""
+
+_MOST_PAIRS = 300
+"""Pairs of columns that are looked at in made-up rows."""
+
+_ENOUGH = 5
+"""Made-up rows that agree with what is known of a person, from which an intruder guesses the rest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Twins:
+    """Two public tables that differ in one row: the rarest one stands in the first, one of the most frequent in its place.
+
+    Attributes
+    ----------
+    tables : of the same number of rows, over the same bins.
+    rows : for both, the (n_columns,) bins of the row that the other has not.
+    """
+
+    tables: tuple[Counts, Counts]
+    rows: tuple[np.ndarray, np.ndarray]
+    _counted: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = field(default_factory=dict, repr=False)
+
+    def on(self, transformation: Transformation) -> Twins:
+        """The same on the bins of a transformation of their own."""
+        maps = transformation.maps
+        tables = [table.merge(transformation.layout, maps) for table in self.tables]
+        rows = [np.array([into[bin_] for into, bin_ in zip(maps, row, strict=True)]) for row in self.rows]
+        return Twins(tables=(tables[0], tables[1]), rows=(rows[0], rows[1]))
+
+    def count(self, columns: tuple[int, ...], cell: tuple[int, ...], apart: Sequence[tuple[int, int]]) -> int:
+        """How many rows of the first table are in a cell of a sub-table, those in bins that are counted apart left out."""
+        if (columns, cell) not in self._counted:  # a cell is asked for in every fit
+            table = self.tables[0]
+            inside = [table.bins[column] == bin_ for column, bin_ in zip(columns, cell, strict=True)]
+            outside = [table.bins[column] != bin_ for column, bin_ in apart]
+            self._counted[columns, cell] = int(table.counts[np.all([*inside, *outside], axis=0)].sum())
+        return self._counted[columns, cell]
+
+    @classmethod
+    def of(cls, public: Counts) -> Twins:
+        """Of a table with at least two different rows. The rarest row has the rarest values: it is the easiest to find."""
+        if len(public) < 2:
+            raise ValueError("expected a table with at least two different rows")
+        rarity = np.zeros(len(public))
+        for column, size in enumerate(public.layout.sizes):
+            held = np.bincount(public.digits(column), weights=public.counts, minlength=size)
+            rarity += np.log(held[public.digits(column)])
+        rare, common = int(np.argmin(rarity)), int(np.argmax(rarity))
+        if rare == common:  # all rows are as rare
+            common = rare - 1
+        moved = public.counts.copy()
+        moved[rare] -= 1
+        moved[common] += 1
+        bins = [np.array([int(column[cell]) for column in public.bins]) for cell in (rare, common)]
+        return cls(tables=(public, public.with_counts(moved)), rows=(bins[0], bins[1]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitEvidence:
+    """What an intruder saw of one fit, who knows both twins and asks which of them was used.
+
+    Attributes
+    ----------
+    twin : which one was, 0 or 1.
+    log_ratio : of the noisy tables under the first twin over that under the second, by the claimed noise; NaN without tables.
+    allowed : how often such a ratio is right by the claimed noise, from 0.5 to 1; NaN without tables.
+    rows : (n_sets,) how many more made-up rows agree with the row of the first twin than with that of the second, for each
+        set of columns; empty where no rows were made.
+    """
+
+    twin: int
+    log_ratio: float
+    allowed: float
+    rows: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
+class MembershipAttack:
+    """How often an intruder guessed right whose rows were used: one row of the file, or another in its place.
+
+    Attributes
+    ----------
+    name : what the intruder sees.
+    right : of all guesses.
+    by_epsilon : most of them that the guarantee lets anybody get right, as a share (theory 1.4, two worlds).
+    by_noise : share that the claimed noise of these tables lets get right; None where the intruder sees rows alone.
+    """
+
+    name: str
+    right: ShareEstimate
+    by_epsilon: float
+    by_noise: float | None = None
+
+    @property
+    def allowed(self) -> float:
+        """The most that the claim leaves."""
+        return self.by_epsilon if self.by_noise is None else min(self.by_epsilon, self.by_noise)
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether the guesses are right so often that the claim is not true, but for a chance of `SURE`."""
+        return clopper_pearson(self.right.successes, self.right.trials, 1 - 2 * SURE).low > self.allowed
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonAttack:
+    """How often an intruder was right about rows that were used, and about others, of which the release knows nothing.
+
+    What is true of both alike is learned from everybody, as statistics are. The difference is what the rows themselves give
+    away.
+
+    Attributes
+    ----------
+    name : what was guessed.
+    inside, outside : right guesses, of all rows of either half.
+    baseline : right guesses for rows outside by the most frequent value alone; NaN where there is no such guess.
+    """
+
+    name: str
+    inside: ShareEstimate
+    outside: ShareEstimate
+    baseline: float
+
+    @property
+    def difference(self) -> tuple[float, float]:
+        """An interval of 95% for how much more often guesses about rows inside are right (normal, unpooled)."""
+        a, b = self.inside, self.outside
+        error = 1.96 * math.sqrt(a.share * (1 - a.share) / a.trials + b.share * (1 - b.share) / b.trials)
+        return a.share - b.share - error, a.share - b.share + error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attacks:
+    """What all attacks on one configuration got.
+
+    Attributes
+    ----------
+    configuration : its index.
+    fits : how often it was fitted to twins.
+    epsilon, delta : of the whole plan, for one row of the file.
+    """
+
+    configuration: int
+    fits: int
+    epsilon: float
+    delta: float
+    membership: tuple[MembershipAttack, ...] = ()
+    persons: tuple[PersonAttack, ...] = field(default=())
+
+    @property
+    def contradicts(self) -> bool:
+        return any(attack.contradicts for attack in self.membership)
+
+
+def most_right(epsilon: Fraction | float, delta: Fraction | float = 0) -> float:
+    """Return the largest probability to guess right between two equally likely files: 1 - (1 - delta) / (1 + e^epsilon).
+
+    Source: Kairouz, Oh and Viswanath (2015), The Composition Theorem for Differential Privacy, Theorem 2.1.
+
+    Examples
+    --------
+    >>> round(most_right(1.0), 3)
+    0.731
+    """
+    return 1 - (1 - float(delta)) / (1 + math.exp(min(float(epsilon), 700.0)))
+
+
+@one_thread
+def attack(
+    spec: ReleaseSpec,
+    counts: Counts,
+    priors: Mapping[str, Counts],
+    seed: int,
+    index: int,
+    quasi_identifiers: Sequence[str],
+    fits: int = FITS,
+    splits: int = 3,
+) -> Attacks:
+    """Attack one configuration with all three attacks, on public rows.
+
+    Parameters
+    ----------
+    counts : the public rows, over atomic cells.
+    index : of the configuration.
+    quasi_identifiers : columns that the intruder knows of every person.
+    fits : to twins, in turn, at least 4: half of them choose how to guess by made-up rows, the others judge it.
+    splits : random halves of the file that persons are looked for in.
+
+    Privacy
+    -------
+    None: all is computed from public rows.
+    """
+    if fits < 4:
+        raise ValueError("expected at least four fits")
+    loss = spec.plan.total
+    twins = Twins.of(counts)
+    evidence = list(_fitted(spec, twins, priors, seed, index, fits))
+    return Attacks(
+        configuration=index,
+        fits=fits,
+        epsilon=float(loss.epsilon),
+        delta=float(loss.delta),
+        membership=membership(evidence, most_right(loss.epsilon, loss.delta)),
+        persons=_persons(spec, counts, priors, seed, index, quasi_identifiers, splits),
+    )
+
+
+# Membership: which of two files was it? The best known tests are the ratio of likelihoods where noisy tables are seen, since
+# their noise is public, and how far rows agree with the person's values where rows alone are (Homer and others 2008; Dwork,
+# Smith, Steinke, Ullman and Vadhan 2015, Robust Traceability from Trace Amounts).
+
+
+def _fitted(
+    spec: ReleaseSpec, twins: Twins, priors: Mapping[str, Counts], seed: int, index: int, fits: int
+) -> Iterator[FitEvidence]:
+    """What is seen of each fit, to the first and the second twin in turn; fits without a candidate are left out."""
+    imagined = np.random.default_rng([seed, 4, index])
+    configuration, tables = spec.space[index], [PrivateCounts(table, Meter(())) for table in twins.tables]
+    on = spec.space.common if spec.shared_measurements else configuration.transformation
+    known, seen = twins.on(on), twins.on(configuration.transformation)
+    for number in range(fits):
+        twin = number % 2
+        table = tables[twin].with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 3, index, number))
+        try:
+            prepared = prepare(spec, table, priors)
+            _, candidate = generate(spec, configuration, table, prepared)
+        except RejectedRound:
+            continue
+        measured = prepared.measured if spec.shared_measurements else candidate.measured
+        ratio, allowed = (math.nan, math.nan) if measured is None else log_ratio(measured, known, imagined)
+        yield FitEvidence(twin=twin, log_ratio=ratio, allowed=allowed, rows=_agreement(candidate.counts, *seen.rows))
+
+
+def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Generator) -> tuple[float, float]:
+    """Return the log likelihood ratio of noisy tables, and how often their claimed noise lets its sign be right.
+
+    Parameters
+    ----------
+    twins : over the bins of the measurements. The ratio is that of the first over the second.
+    generator : for the outputs that are made up from the claimed noise.
+
+    Notes
+    -----
+    The twins differ in two cells of a table, or in none. Sums, and rows in bins that are counted apart, are left aside: an
+    intruder who looked at them would be right no less often.
+    """
+    apart = [(rare.of.column, rare.of.bin) for rare in measured.rare_bins]
+    in_tables = [not any(row[column] == bin_ for column, bin_ in apart) for row in twins.rows]
+    seen = 0.0
+    imagined = np.zeros((2, _IMAGINED))
+    for marginal in measured.tables:
+        cells = [tuple(int(row[column]) for column in marginal.columns) for row in twins.rows]
+        if cells[0] == cells[1] and all(in_tables):
+            continue
+        for cell, moved, inside in zip(cells, (-1, 1), in_tables, strict=True):
+            if not inside:
+                continue
+            exact = twins.count(marginal.columns, cell, apart)
+            noise = float(marginal.values[cell] - exact)  # of the first twin; of the second it is `moved` less
+            seen += _log_law(marginal.noise, noise) - _log_law(marginal.noise, noise - moved)
+            drawn = _draw(marginal, generator)
+            imagined[0] += _log_law(marginal.noise, drawn[0]) - _log_law(marginal.noise, drawn[0] - moved)
+            imagined[1] += _log_law(marginal.noise, drawn[1] + moved) - _log_law(marginal.noise, drawn[1])
+    right = (np.mean(imagined[0] > 0) + np.mean(imagined[1] < 0) + np.mean(imagined == 0)) / 2
+    return float(seen), float(right)
+
+
+def _draw(marginal: NoisyMarginal, generator: np.random.Generator) -> np.ndarray:
+    """(2, n) numbers from the claimed law of the noise of one cell."""
+    scale, shape = marginal.noise.scale, (2, _IMAGINED)
+    if isinstance(marginal.noise, DiscreteLaplace):  # the difference of two geometric numbers
+        stop = -math.expm1(-1 / scale)
+        return generator.geometric(stop, shape) - generator.geometric(stop, shape)
+    return np.rint(generator.normal(0.0, scale, shape))
+
+
+def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
+    """The logarithm of the probability of this noise, but for a constant."""
+    from scipy.special import log_ndtr
+
+    if isinstance(noise, DiscreteLaplace):
+        return -np.abs(at) / noise.scale
+    low, high = -np.abs(at) - 0.5, -np.abs(at) + 0.5  # in the left tail, where differences keep their digits
+    upper, lower = log_ndtr(high / noise.scale), log_ndtr(low / noise.scale)
+    return np.asarray(upper + np.log1p(-np.exp(lower - upper)))
+
+
+def _agreement(rows: Counts, row: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """(n_sets,) how many more rows agree with one row than with the other, in each column, and pair, that tells them apart."""
+    same = [(rows.bins[column] == row[column], rows.bins[column] == other[column]) for column in range(len(row))]
+    columns = [column for column in range(len(row)) if row[column] != other[column]]
+    found = [float(rows.counts @ same[column][0] - rows.counts @ same[column][1]) for column in columns]
+    for a, b in list(combinations(columns, 2))[:_MOST_PAIRS]:
+        both = [float(rows.counts @ (same[a][which] & same[b][which])) for which in (0, 1)]
+        found.append(both[0] - both[1])
+    return np.array(found)
+
+
+def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[MembershipAttack, ...]:
+    """Judge the guesses: by noisy tables where there are some, and by made-up rows."""
+    attacks = []
+    seen = [one for one in evidence if not math.isnan(one.log_ratio)]
+    if seen:
+        # A ratio of 1 says nothing: then the first twin is guessed every other time.
+        right = sum((one.log_ratio > 0) == (one.twin == 0) if one.log_ratio else place % 2 for place, one in enumerate(seen))
+        by_noise = float(np.mean([one.allowed for one in seen]))
+        right_of_all = clopper_pearson(int(right), len(seen))
+        attacks.append(MembershipAttack(name="noisy tables", right=right_of_all, by_epsilon=by_epsilon, by_noise=by_noise))
+    half = len(evidence) // 2
+    if half >= 2 and len(evidence[0].rows):
+        guess = _discriminant(evidence[:half])
+        right = sum(guess(one.rows) == one.twin for one in evidence[half:])
+        judged = clopper_pearson(int(right), len(evidence) - half)
+        attacks.append(MembershipAttack(name="rows", right=judged, by_epsilon=by_epsilon))
+    return tuple(attacks)
+
+
+def _discriminant(evidence: Sequence[FitEvidence]) -> Callable[[np.ndarray], int]:
+    """The guess of the twin: a set of columns weighs as much as it told the twins apart among these fits, per variance."""
+    groups = [np.array([one.rows for one in evidence if one.twin == twin]) for twin in (0, 1)]
+    if not all(len(group) for group in groups):
+        return lambda rows: 0
+    means = [group.mean(axis=0) for group in groups]
+    variance = np.concatenate([group - mean for group, mean in zip(groups, means, strict=True)]).var(axis=0)
+    weights = (means[0] - means[1]) / (variance + 1)
+    middle = (means[0] + means[1]) / 2
+    return lambda rows: int((rows - middle) @ weights < 0)
+
+
+# A person's value, and a person: the release is made from one random half of the file, and an intruder who knows some columns
+# of everybody asks about both halves.
+
+
+def _persons(
+    spec: ReleaseSpec,
+    counts: Counts,
+    priors: Mapping[str, Counts],
+    seed: int,
+    index: int,
+    quasi_identifiers: Sequence[str],
+    splits: int,
+) -> tuple[PersonAttack, ...]:
+    """Both attacks on persons, over several random halves."""
+    names = spec.schema.names
+    hidden = [name for name in names if name not in quasi_identifiers]
+    if not hidden:  # one has to be guessed: that with most bins
+        hidden = [max(names, key=lambda name: counts.layout.sizes[names.index(name)])]
+        quasi_identifiers = [name for name in names if name not in hidden]
+    total = {name: np.zeros(5) for name in (*hidden, "")}  # right and rows inside, right and rows outside, baseline
+    for number in range(splits):
+        entropy = SeededEntropy(seed, 5, index, number)
+        inside, outside = random_pieces(counts, (counts.total // 2, counts.total - counts.total // 2), entropy)
+        table = PrivateCounts(inside, Meter(())).with_plan(spec.plan.once).rehearsed(entropy)
+        try:
+            _, candidate = generate(spec, spec.space[index], table, prepare(spec, table, priors))
+        except RejectedRound:
+            continue
+        on = candidate.transformation
+        halves = [half.merge(on.layout, on.maps) for half in (inside, outside)]
+        known = [names.index(name) for name in quasi_identifiers]
+        for name in hidden:
+            target = names.index(name)
+            for place, half in enumerate(halves):
+                right, baseline = _guessed(candidate.counts, half, known, target)
+                total[name][2 * place : 2 * place + 2] += right, half.total
+            total[name][4] += baseline
+        for place, half in enumerate(halves):
+            public = PublicTable(counts=half, transformation=on, public_because="it was given to be attacked")
+            report = risk_report(public, [candidate.counts], quasi_identifiers=quasi_identifiers)
+            total[""][2 * place : 2 * place + 2] += round(report.true_match_rate * half.total), half.total
+    return tuple(
+        PersonAttack(
+            name=f"the value of {name}" if name else "one row that agrees in what is known, and in all else",
+            inside=clopper_pearson(int(sums[0]), int(sums[1])),
+            outside=clopper_pearson(int(sums[2]), int(sums[3])),
+            baseline=float(sums[4] / sums[3]) if name else math.nan,
+        )
+        for name, sums in total.items()
+        if sums[1]
+    )
+
+
+def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> tuple[int, int]:
+    """How many values of a column are guessed right from made-up rows, and how many by their most frequent value.
+
+    The guess is the most frequent value among the rows that agree in all known columns. Where these are fewer than
+    `_ENOUGH` the column that tells least about the value is left out, and so on.
+    """
+    size, n_rows = rows.layout.sizes[target], rows.total
+    alone = rows.marginal((target,))
+    known = sorted(known, key=lambda column: -_information(rows.marginal((column, target)) / n_rows))
+    guesses = np.full(len(half), -1)
+    for most in range(len(known), 0, -1):
+        if not len(asked := np.flatnonzero(guesses < 0)):
+            break
+        bins = [half.bins[column][asked] for column in known[:most]]
+        by_value = np.stack([_matching(rows, bins, known[:most], target, value) for value in range(size)])
+        seen = by_value.sum(axis=0) >= _ENOUGH
+        guesses[asked[seen]] = by_value[:, seen].argmax(axis=0)
+    guesses[guesses < 0] = alone.argmax()
+    truth = half.digits(target)
+    return int(half.counts @ (guesses == truth)), int(half.counts @ (truth == alone.argmax()))
+
+
+def _information(shares: np.ndarray) -> float:
+    """Mutual information of two columns from the shares of their cells."""
+    apart = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
+    seen = shares > 0
+    return float((shares[seen] * np.log(shares[seen] / apart[seen])).sum())
+
+
+def _matching(rows: Counts, bins: Sequence[np.ndarray], columns: Sequence[int], target: int, value: int) -> np.ndarray:
+    """(n_asked,) how many rows have these bins in these columns and a value in the target."""
+    return rows_matching(rows.keep(rows.bins[target] == value).project(columns), bins)
+
+
+def rows_matching(known: Counts, bins: Sequence[np.ndarray]) -> np.ndarray:
+    """(n_asked,) how many rows of a table have these bins, one array a column."""
+    if not len(known):
+        return np.zeros(len(bins[0]), dtype=np.int64)
+    at = known.find(bins)
+    return np.where(at < 0, 0, known.counts[at])
