@@ -146,6 +146,7 @@ class RehearsalRequest(TableRequest):
     noise_level : Recommend epsilons with which noise reverses at most this share of decisions.
     nothing : Propose a plan that finds no table with at most this probability.
     copies : Draw this many synthetic tables for the statistics of utility and risk. Below 2 there are none.
+    attacks : Fit copies of the public file that differ in one row this often, and attack them. Below 4 there are no attacks.
     backend : Run attempts on this machine (loky) or on a cluster (dask).
     address : Connect to this Dask scheduler (needs --backend dask). By default none.
     adopt : Write the proposed budget and rounds to CONFIG. Comments stay.
@@ -162,6 +163,7 @@ class RehearsalRequest(TableRequest):
     noise_level: Annotated[float, Option(least=0.001, most=0.499)] = 0.05
     nothing: Annotated[float, Option(least=0.0001, most=0.9)] = 0.05
     copies: Annotated[int, Option(least=0)] = 3
+    attacks: Annotated[int, Option(least=0)] = 100
     quasi_identifiers: Names | None = None
     backend: str = "loky"
     address: str | None = None

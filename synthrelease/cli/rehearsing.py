@@ -254,7 +254,7 @@ def _fits(spec: Any, out: Path) -> str:
 
 def _print_rehearsal(found: Any, out: Path) -> None:
     from synthrelease.studio.rehearsal.report import describe
-    from synthrelease.studio.rehearsal.words import outlook_words
+    from synthrelease.studio.rehearsal.words import attack_words, outlook_words
 
     estimates = [(found.spec.space[configuration], found.race.estimates[configuration]) for configuration in found.shortlist]
     rows = [
@@ -269,6 +269,10 @@ def _print_rehearsal(found: Any, out: Path) -> None:
         screen.print(text)
     _print_proposal(found)
     _print_look(found)
+    if said := attack_words(found):
+        screen.print("\nAttacks, tried on the public file:")
+    for text in said:
+        screen.print(f"- {text}", highlight=False)
     if not found.complete:
         screen.print("Not complete: the time was used up or the run was stopped. Run the same command again to continue.")
     others = "; further ones compared budgets and judged the proposal" if found.proposal is not None else ""

@@ -177,12 +177,14 @@ class Attacks:
     configuration : its index.
     fits : how often it was fitted to twins.
     epsilon, delta : of the whole plan, for one row of the file.
+    known : columns that the intruder knows of every person.
     """
 
     configuration: int
     fits: int
     epsilon: float
     delta: float
+    known: tuple[str, ...]
     membership: tuple[MembershipAttack, ...] = ()
     persons: tuple[PersonAttack, ...] = field(default=())
 
@@ -221,7 +223,7 @@ def attack(
     ----------
     counts : the public rows, over atomic cells.
     index : of the configuration.
-    quasi_identifiers : columns that the intruder knows of every person.
+    quasi_identifiers : columns that the intruder knows of every person; of all columns the one with most bins is guessed.
     fits : to twins, in turn, at least 4: half of them choose how to guess by made-up rows, the others judge it.
     splits : random halves of the file that persons are looked for in.
 
@@ -231,6 +233,10 @@ def attack(
     """
     if fits < 4:
         raise ValueError("expected at least four fits")
+    names = spec.schema.names
+    known = [name for name in names if name in quasi_identifiers]
+    if len(known) == len(names):  # one has to be guessed: that with most bins
+        known.remove(max(names, key=lambda name: counts.layout.sizes[names.index(name)]))
     loss = spec.plan.total
     twins = Twins.of(counts)
     evidence = list(_fitted(spec, twins, priors, seed, index, fits))
@@ -239,8 +245,9 @@ def attack(
         fits=fits,
         epsilon=float(loss.epsilon),
         delta=float(loss.delta),
+        known=tuple(known),
         membership=membership(evidence, most_right(loss.epsilon, loss.delta)),
-        persons=_persons(spec, counts, priors, seed, index, quasi_identifiers, splits),
+        persons=_persons(spec, counts, priors, seed, index, known, splits),
     )
 
 
@@ -262,12 +269,14 @@ def _fitted(
         table = tables[twin].with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 3, index, number))
         try:
             prepared = prepare(spec, table, priors)
-            _, candidate = generate(spec, configuration, table, prepared)
+            # Rows are made from shared tables alone: whoever sees the tables has no use for them.
+            candidate = None if spec.shared_measurements else generate(spec, configuration, table, prepared)[1]
         except RejectedRound:
             continue
-        measured = prepared.measured if spec.shared_measurements else candidate.measured
+        measured = prepared.measured if candidate is None else candidate.measured
         ratio, allowed = (math.nan, math.nan) if measured is None else log_ratio(measured, known, imagined)
-        yield FitEvidence(twin=twin, log_ratio=ratio, allowed=allowed, rows=_agreement(candidate.counts, *seen.rows))
+        rows = np.zeros(0) if candidate is None else _agreement(candidate.counts, *seen.rows)
+        yield FitEvidence(twin=twin, log_ratio=ratio, allowed=allowed, rows=rows)
 
 
 def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Generator) -> tuple[float, float]:
@@ -344,13 +353,13 @@ def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[Memb
         right = sum((one.log_ratio > 0) == (one.twin == 0) if one.log_ratio else place % 2 for place, one in enumerate(seen))
         by_noise = float(np.mean([one.allowed for one in seen]))
         right_of_all = clopper_pearson(int(right), len(seen))
-        attacks.append(MembershipAttack(name="noisy tables", right=right_of_all, by_epsilon=by_epsilon, by_noise=by_noise))
+        attacks.append(MembershipAttack(name="the noisy tables", right=right_of_all, by_epsilon=by_epsilon, by_noise=by_noise))
     half = len(evidence) // 2
     if half >= 2 and len(evidence[0].rows):
         guess = _discriminant(evidence[:half])
         right = sum(guess(one.rows) == one.twin for one in evidence[half:])
         judged = clopper_pearson(int(right), len(evidence) - half)
-        attacks.append(MembershipAttack(name="rows", right=judged, by_epsilon=by_epsilon))
+        attacks.append(MembershipAttack(name="the rows", right=judged, by_epsilon=by_epsilon))
     return tuple(attacks)
 
 
@@ -382,9 +391,6 @@ def _persons(
     """Both attacks on persons, over several random halves."""
     names = spec.schema.names
     hidden = [name for name in names if name not in quasi_identifiers]
-    if not hidden:  # one has to be guessed: that with most bins
-        hidden = [max(names, key=lambda name: counts.layout.sizes[names.index(name)])]
-        quasi_identifiers = [name for name in names if name not in hidden]
     total = {name: np.zeros(5) for name in (*hidden, "")}  # right and rows inside, right and rows outside, baseline
     for number in range(splits):
         entropy = SeededEntropy(seed, 5, index, number)

@@ -41,6 +41,7 @@ from synthrelease.studio.rehearsal.advice import (
     shares_luck,
     typical_sensitivities,
 )
+from synthrelease.studio.rehearsal.attacks import Attacks, attack
 from synthrelease.studio.rehearsal.attempts import AttemptResult, Race, RaceGoal, run_attempts
 from synthrelease.studio.rehearsal.closer_look import CloserLook, closer_look, typical_configuration
 from synthrelease.studio.rehearsal.utility import CopyComparison, CopyFigures, copy_figures
@@ -242,6 +243,7 @@ class Rehearsal:
     budgets : what the shortlist does at other generation budgets.
     proposal : the law of the number of rounds, and the generation budget, that cost least in all; None where none is offered.
     copies : utility and risk figures of the shortlisted configurations, without noise, by `comparison`.
+    attacks : attacks on the best configuration of the shortlist; None where there are none.
     look : a closer look at the most typical configuration; None where the time was used up before.
     data : digests of the public file, for the shortlist.
     complete : False when the time was used up or the user stopped it; everything then rests on fewer attempts.
@@ -257,6 +259,7 @@ class Rehearsal:
     outlook: Outlook | None
     comparison: CopyComparison
     copies: tuple[CopyFigures, ...]
+    attacks: Attacks | None
     look: CloserLook | None
     seed: int
     n_rows: int
@@ -374,6 +377,9 @@ class _Course:
         # copies: utility and risk without noise
         copies = self._copies(shortlist)
 
+        # attacks: what an intruder gets, beside what the guarantee allows
+        attacks = self._attacked(shortlist, request.attacks)
+
         chosen = set(shortlist)
         kept = [result for c in shortlist for result in results[c].values()]
         others = [result for c, attempts in enumerate(results) if c not in chosen for result in attempts.values()]
@@ -388,6 +394,7 @@ class _Course:
             outlook=outlook(kept, spec.selection_rule.law, self._least_per_fit(shortlist)),
             comparison=self.comparison,
             copies=copies,
+            attacks=attacks,
             look=look,
             seed=self.seed,
             n_rows=self.public.n,
@@ -404,18 +411,24 @@ class _Course:
         if self._late(self.deadline) or self.spec.options.partition is not None:  # it compares with all rows
             return None
         phase, attempts = "closer look", [list(found.values()) for found in results]
-        self.progress(phase, 0, 1)
         index = typical_configuration(shortlist, race.estimates, attempts, self.thresholds)
         seen = typical_sensitivities(attempts[index], len(self.spec.criteria))
-        arguments = [(self.spec, self.public, self.counts, self.priors, self.seed, index, seen)]
+        found: CloserLook | None = self._alone(
+            phase, closer_look, (self.spec, self.public, self.counts, self.priors, self.seed, index, seen)
+        )
+        return found
+
+    def _alone(self, phase: str, action: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """What one task of a phase returns; None where the user stops it."""
+        self.progress(phase, 0, 1)
         try:
-            with closing(self.run(closer_look, arguments)) as looks:
-                found = next(iter(looks))
+            with closing(self.run(action, [arguments])) as results:
+                result = next(iter(results))
         except KeyboardInterrupt:
             self.stopped = True
             return None
         self.progress(phase, 1, 1)
-        return found
+        return result
 
     def _budget(self, shortlist: Sequence[int], generation: Fraction) -> list[AttemptResult]:
         wanted = [(c, number) for number in range(BUDGET_ATTEMPTS) for c in shortlist]
@@ -459,6 +472,15 @@ class _Course:
         except KeyboardInterrupt:
             self.stopped = True
         return tuple(found[c] for c in shortlist if c in found)
+
+    def _attacked(self, shortlist: Sequence[int], fits: int) -> Attacks | None:
+        """Attacks on the best configuration."""
+        if not shortlist or fits < 4 or self._late(self.deadline) or self.spec.partition is not None or len(self.counts) < 2:
+            return None
+        known = self.comparison.quasi_identifiers
+        arguments = (self.spec, self.counts, self.priors, self.seed, shortlist[0], known, fits)
+        attacks: Attacks | None = self._alone("attacks", attack, arguments)
+        return attacks
 
     def _attempts(
         self,

@@ -24,12 +24,14 @@ from synthrelease.spec.shortlist import VerdictTable, judged_digest, shortlist_t
 from synthrelease.spec.tried import leave
 from synthrelease.studio.rehearsal import charts
 from synthrelease.studio.rehearsal.advice import MARGIN, BudgetPoint, CriterionAdvice, Offer, cheapest, offered
+from synthrelease.studio.rehearsal.attacks import Attacks
 from synthrelease.studio.rehearsal.attempts import ShareEstimate
 from synthrelease.studio.rehearsal.closer_look import CriterionLook, ProjectionEffect
 from synthrelease.studio.rehearsal.dependence import WEAKEST
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
 from synthrelease.studio.rehearsal.risk import GROUPS
 from synthrelease.studio.rehearsal.words import (
+    attack_words,
     below_zero,
     binding,
     conclusion_words,
@@ -70,6 +72,37 @@ def copies_document(rehearsal: Rehearsal) -> dict[str, Any]:
                 "risk": {name: finite(value) for name, value in one.risk.items()},
             }
             for one in rehearsal.copies
+        ],
+    }
+
+
+def attacks_document(attacks: Attacks | None) -> dict[str, Any] | None:
+    """The part "attacks" of rehearsal.json: guesses, right ones, and the share that the claim allows."""
+    if attacks is None:
+        return None
+    return {
+        "index": attacks.configuration,
+        "fits": attacks.fits,
+        "contradicts": attacks.contradicts,
+        "membership": [
+            {
+                "seen": attack.name,
+                "guesses": attack.right.trials,
+                "right": attack.right.successes,
+                "allowed_by_epsilon": attack.by_epsilon,
+                "allowed_by_noise": attack.by_noise,
+            }
+            for attack in attacks.membership
+        ],
+        "persons": [
+            {
+                "guessed": person.name,
+                "inside": person.inside.share,
+                "outside": person.outside.share,
+                "difference": list(person.difference),
+                "baseline": finite(person.baseline),
+            }
+            for person in attacks.persons
         ],
     }
 
@@ -299,6 +332,7 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
         ],
         "proposal": proposal_document(rehearsal.proposal),
         "copies": copies_document(rehearsal),
+        "attacks": attacks_document(rehearsal.attacks),
         "outlook": {name: finite(value) for name, value in vars(rehearsal.outlook).items()} if rehearsal.outlook else None,
         "look": look_document(rehearsal),
         "words": asdict(Sentences.of(rehearsal)),
@@ -320,6 +354,7 @@ class Sentences:
     verdict: list[str]
     proposal: list[str]
     conclusions: list[str]
+    attacks: list[str]
 
     @classmethod
     def of(cls, rehearsal: Rehearsal) -> Sentences:
@@ -331,6 +366,7 @@ class Sentences:
             verdict=verdict_words(rehearsal),
             proposal=proposal_words(rehearsal),
             conclusions=conclusion_words(rehearsal),
+            attacks=attack_words(rehearsal),
         )
 
 
