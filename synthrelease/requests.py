@@ -146,7 +146,7 @@ class RehearsalRequest(TableRequest):
     noise_level : Recommend epsilons with which noise reverses at most this share of decisions.
     nothing : Propose a plan that finds no table with at most this probability.
     copies : Draw this many synthetic tables for the statistics of utility and risk. Below 2 there are none.
-    attacks : Fit copies of the public file that differ in one row this often, and attack them. Below 4 there are no attacks.
+    attacks : Try attacks with this number of fits. Below 4 there are none.
     backend : Run attempts on this machine (loky) or on a cluster (dask).
     address : Connect to this Dask scheduler (needs --backend dask). By default none.
     adopt : Write the proposed budget and rounds to CONFIG. Comments stay.
