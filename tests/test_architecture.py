@@ -473,7 +473,7 @@ def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
     assert callers("Meter") == {
         "enclave/door.py", "releasing/dry_run.py", "studio/rehearsal/rehearse.py", "studio/rehearsal/closer_look.py",
         "studio/drafting/criteria.py", "studio/audit/cases.py", "studio/rehearsal/allocation.py", "studio/rehearsal/compare.py",
-        "studio/rehearsal/plan_race.py",
+        "studio/rehearsal/plan_race.py", "studio/rehearsal/attacks.py",
     }  # fmt: skip
     planned = {
         ast.unparse(node.args[0])
@@ -522,7 +522,7 @@ def test_private_counts_are_made_by_ingest_alone() -> None:
         "studio/rehearsal/compare.py",
         "studio/rehearsal/allocation.py",
     }
-    public |= {"studio/drafting/criteria.py", "studio/rehearsal/plan_race.py"}
+    public |= {"studio/drafting/criteria.py", "studio/rehearsal/plan_race.py", "studio/rehearsal/attacks.py"}
     assert callers("PrivateCounts") == {"enclave/door.py", "studio/audit/cases.py", *public}
     assert callers("read_public") == {
         "studio/rehearsal/rehearse.py",

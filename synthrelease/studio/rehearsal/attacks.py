@@ -260,7 +260,7 @@ def _fitted(
     spec: ReleaseSpec, twins: Twins, priors: Mapping[str, Counts], seed: int, index: int, fits: int
 ) -> Iterator[FitEvidence]:
     """What is seen of each fit, to the first and the second twin in turn; fits without a candidate are left out."""
-    imagined = np.random.default_rng([seed, 4, index])
+    imagined = SeededEntropy(seed, 4, index).generator()
     configuration, tables = spec.space[index], [PrivateCounts(table, Meter(())) for table in twins.tables]
     on = spec.space.common if spec.shared_measurements else configuration.transformation
     known, seen = twins.on(on), twins.on(configuration.transformation)
