@@ -18,6 +18,7 @@ from synthrelease.bundle.card.page import markdown_bytes, page_bytes, sentences
 from synthrelease.bundle.card.sections import bin_text, measured_alone, parameter_texts, projection_text, value_text
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.pictures import BLUE, GREEN, INK, MUTED, PAPER, RED, SOFT
+from synthrelease.bundle.sheets import sign_files
 from synthrelease.bundle.write import written
 from synthrelease.published.base import sha256
 from synthrelease.published.charges import JointTestPart
@@ -518,6 +519,8 @@ def test_what_is_not_promised_comes_from_the_acceptance_file_and_stands_in_the_p
         "kept": "",
     }
     assert "not_promised" not in json.loads(release_document(release, {}).dumped())
+    kept = replace(release, spec=replace(release.spec, not_promised=NotPromisedTable(kept="A fit keeps 84%.")))
+    assert "A fit keeps 84%." in sign_files(release_document(kept, {}))["SIGN.md"].decode()
     plain = markdown_bytes(document, ReleasedTable.of(release.candidate)).decode()
     assert f"{document.card.columns.get('face', 'face')} × " in plain.replace("\\\\", "")
     assert "It is not needed" in plain

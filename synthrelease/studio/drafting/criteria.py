@@ -248,6 +248,7 @@ def settle(
     progress : told of each fit, where they are slow.
     """
     attempts = _fits(spec, public, seed, progress)
+    progress("comparing two halves of the public file by the criteria")
     found = yardsticks(spec, public, spec.space[0], seed)
     margin = spec.joint_test.margin if spec.joint_test else 0.0
     settled: list[CriterionDraft | str | None] = [

@@ -1029,6 +1029,7 @@ def draft(
         raise InputError("--members: expected --key with it, the column of both files that says whose member a row is.")
     else:
         file = read_public_file(public, table, wanted, positions)
+    progress(f"drafting {so_many(len(file.columns), 'column')}")
     book = written_as_in(file.columns, known)
     own_key, as_key = (key, AS_KEY_OF_ROOTS) if answer is None or answer.key is None else (answer.key, AS_KEY)
     columns, left_out, _ = drafted_columns(file, book, own_key, as_key)

@@ -19,10 +19,11 @@ from synthrelease.data.layout import Columns
 from synthrelease.data.marginals import lattice, with_pairs
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
-from synthrelease.generators.junction_tree import largest_clique
-from synthrelease.generators.maximum_entropy import maximum_entropy
+from synthrelease.generators.bayesian_network import BayesianNetwork
+from synthrelease.generators.junction_tree import JunctionTree, largest_clique, spread
+from synthrelease.generators.maximum_entropy import ProportionalFit, Target, base_potentials, families_of, tolerances_of
 from synthrelease.generators.measured_noise import CountNoise, RoundedGaussian
-from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, weight_of
+from synthrelease.generators.measurements import weight_of
 from synthrelease.privacy.public_entropy import SeededEntropy
 
 MODEL_CELLS = 2**18
@@ -35,12 +36,14 @@ LEAST_MOVED = 0.01
 LEAST_ODD = 20
 """Rows in one cell beyond those of independence from which on a pair that is not strong is more than a few odd rows."""
 
-MOST_ROUNDS, FEW_ROUNDS = 8, 3
+MOST_ROUNDS, FEW_ROUNDS = 8, 2
 _SHARE_OF_PRICE = 0.5
 _MOST_BLOCKED = 40
 """Tables, the most wrong, of which it is asked whether a model can hold them."""
 _KEPT = 0.75
 """Part of Cramer's V that a model must keep before noise, so that a release keeps half of it."""
+_PRECISION, _FINEST, _SWEEPS = 0.2, 0.05, 150
+"""A model of the search is fitted until its cells move by such a part of the noise deviation of a release, or of a row."""
 _BETTER = 0.75
 """The error of the worst pair that does not fit falls to this part of itself, or tables are not exchanged again."""
 
@@ -268,7 +271,8 @@ def telling_tables(
     only_pairs : whether tables of three columns are left out, and few rounds made: where rows are few, noise hides the rest.
     progress : told of every round.
     """
-    search, lost, faint = _Search(table, plausibility, purse, first), list[tuple[str, str]](), list[Pair]()
+    search = _Search(table, plausibility, purse, first, progress)
+    lost, faint = list[tuple[str, str]](), list[Pair]()
     pairs = _pairs(table)
     search.add_best(pairs, search.errors_of_independence())
     try:
@@ -315,13 +319,21 @@ def _pairs(table: Counts) -> list[Columns]:
 class _Search:
     """The tables that were chosen so far, each of them with what is known of the public table."""
 
-    def __init__(self, table: Counts, plausibility: Plausibility, purse: Purse, first: Sequence[Columns] = ()):
-        self.table, self.plausibility, self.purse, self.first = table, plausibility, purse, first
+    def __init__(
+        self,
+        table: Counts,
+        plausibility: Plausibility,
+        purse: Purse,
+        first: Sequence[Columns],
+        progress: Callable[[str], None],
+    ):
+        self.table, self.plausibility, self.purse, self.first, self.progress = table, plausibility, purse, first, progress
         self.sizes = table.layout.sizes
         self.exact = with_pairs(table)
-        self.chosen: list[Columns] = []
+        self.chosen: dict[Columns, frozenset[int]] = {}
         self.rules = [mask.columns for mask in plausibility.masks]
         self._shares: dict[Columns, _Sharing] = {}
+        self._parameters: dict[Columns, np.ndarray] = {}
         self._refused = set[Columns]()
         self.put_first(())
 
@@ -351,20 +363,39 @@ class _Search:
         return sorted(found)
 
     def modelled(self, seed: int) -> Counts:
-        """A table of the same size drawn from the model of what was chosen.
+        """Draw a table of the same size from the model of what was chosen.
 
-        The tables count as precise as the release could measure them, and no more: a fit to exact counts takes minutes.
+        The tables count as precise as the release could measure them, and no more: a fit to exact counts takes minutes. The fit
+        starts from the parameters of the model before.
         """
-        chosen, kind = {columns: self.exact.get(columns) for columns in self.tables()}, self.purse.kind
-        weights = {columns: weight_of(columns, self.sizes) for columns in chosen}
-        one = self.purse.cost / sum(weights.values())
-        tables = tuple(
-            NoisyMarginal(columns=columns, values=values, cost=one * weights[columns], cells=np.ones_like(values), kind=kind)
-            for columns, values in chosen.items()
-        )
-        measured = NoisyMarginals(layout=self.table.layout, n=self.table.total, tables=tables)
-        model = maximum_entropy(measured, self.tables(), self.plausibility, None, 1.0, exact=True)
+        tables = self.tables()
+        self.progress(f"fitting a model of {len(tables)} tables")
+        weights = {columns: weight_of(columns, self.sizes) for columns in tables}
+        noise = {columns: self.purse.noise(weight / sum(weights.values())) for columns, weight in weights.items()}
+        exact = {columns: self.exact.get(columns).astype(float) for columns in tables}
+        targets = [
+            Target(
+                columns=columns, values=exact[columns], variance=np.full(exact[columns].shape, noise[columns].variance_above)
+            )
+            for columns in tables
+        ]
+        tree = JunctionTree.of(self.sizes, [*tables, *self.rules])
+        base = base_potentials(tree, self.plausibility, None)
+        fit = ProportionalFit(tree, base, targets, self.table.total, 1.0, parameters=self._start(tables))
+        fit.solve(tolerances_of(targets, _PRECISION, _FINEST), _SWEEPS, agreed=True)
+        self._parameters = dict(zip(tables, fit.parameters, strict=True))
+        self.progress(f"drawing rows of a model of {len(tables)} tables")
+        families = tuple(families_of(tree, fit.shares))
+        model = BayesianNetwork(layout=self.table.layout, families=families, plausibility=self.plausibility)
         return model.sample(self.table.total, SeededEntropy(seed).generator())
+
+    def _start(self, tables: Sequence[Columns]) -> list[np.ndarray]:
+        """The parameters of the model before; of a table that took the place of others the sum of theirs."""
+        start = {columns: np.zeros([self.sizes[column] for column in columns]) for columns in tables}
+        for columns, parameters in self._parameters.items():
+            if home := next((other for other in tables if set(columns) <= set(other)), None):
+                start[home] = start[home] + spread(parameters, columns, home)
+        return list(start.values())
 
     def errors_of(self, model: Counts, candidates: Iterable[Columns]) -> dict[Columns, float]:
         """Rows that the model has in wrong cells, beside those that chance explains, of each of these that is not chosen."""
@@ -405,7 +436,7 @@ class _Search:
 
     def put_first(self, tables: Iterable[Columns]) -> None:
         """Choose these, and of those chosen before what a model can hold beside them, in the order in which it was chosen."""
-        before, self.chosen, self._refused = self.chosen, [], set()
+        before, self.chosen, self._refused = self.chosen, {}, set()
         self._choose([*self.first, *tables, *before])
 
     def add(self, pairs: Iterable[Pair]) -> None:
@@ -415,10 +446,14 @@ class _Search:
     def _choose(self, tables: Iterable[Columns]) -> None:
         for columns in tables:
             if not self._known(columns) and self._fits(columns):
-                self.chosen = [*(other for other in self.chosen if not set(other) < set(columns)), columns]
+                self._put(columns)
+
+    def _put(self, columns: Columns) -> None:
+        own = frozenset(columns)
+        self.chosen = {columns: other for columns, other in self.chosen.items() if not other < own} | {columns: own}
 
     def _known(self, columns: Columns) -> bool:
-        return any(set(columns) <= set(other) for other in self.chosen)
+        return any(map(frozenset(columns).issubset, self.chosen.values()))
 
     def _fits(self, columns: Columns) -> bool:
         """Whether a model can hold this table beside those that were chosen; once it cannot, it cannot beside more."""
@@ -442,7 +477,7 @@ class _Search:
                 break
             close = sum(len(set(columns) & set(other)) > 1 for other in added)
             if not close and self._fits(columns):
-                self.chosen = [*(other for other in self.chosen if not set(other) < set(columns)), columns]
+                self._put(columns)
                 added.append(columns)
         return len(added)
 
