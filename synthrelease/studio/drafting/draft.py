@@ -12,7 +12,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import pairwise
@@ -89,6 +89,7 @@ from synthrelease.studio.rehearsal.plan_race import (
     CLEARLY,
     ENOUGH,
     PRIOR_WEIGHT,
+    WITHIN_REACH,
     HeldOut,
     Kept,
     PlanRace,
@@ -186,39 +187,32 @@ class Tried:
         return drafting.draft(replace(self.choices, plan=plan), replace(acceptance, lost=lost, faint=faint, kept=words))
 
 
+@dataclass(eq=False)
 class Drafting:
-    """One draft on its way: the columns are given, the rest follows from the counts."""
+    """One draft on its way: the columns are given, the rest follows from the counts.
 
-    def __init__(
-        self,
-        name: str,
-        file: PublicFile,
-        columns: Sequence[ColumnDraft],
-        left_out: Sequence[LeftOut],
-        progress: Progress,
-        unit: UnitAnswer | None = None,
-        promise: Promise = ANY,
-        members: MembersDraft | None = None,
-        areas: AreasDraft | None = None,
-        narrower: Drafting | None = None,
-    ):
-        self.promise, self.members, self.areas = promise, members, areas
-        self.name, self.file, self.columns, self.left_out, self.reporter = name, file, columns, left_out, progress
-        self._said = time.monotonic()
-        self.unit, self.n_kept, self.narrower, self.leaning, self.lean = unit, 0, narrower, "", ""
+    Attributes
+    ----------
+    reporter : told what is being done.
+    narrower : a draft of the same columns in narrower bins, in which this one is compared; None for the first bins.
+    n_kept : rows of the public file that a release of persons, or of roots, works with; 0 where all rows do.
+    leaning, lean : the column whose rows of persons lean most, and how much, a sentence; empty without persons.
+    """
 
-    def of(
-        self,
-        columns: Sequence[ColumnDraft],
-        left_out: Sequence[LeftOut],
-        progress: Progress | None = None,
-        narrower: Drafting | None = None,
-    ) -> Drafting:
-        """The same draft of other columns, without areas; or of the same columns in wider bins than those of another draft."""
-        progress = progress or self.reporter
-        return Drafting(
-            self.name, self.file, columns, left_out, progress, self.unit, self.promise, self.members, narrower=narrower
-        )
+    name: str
+    file: PublicFile
+    columns: Sequence[ColumnDraft]
+    left_out: Sequence[LeftOut]
+    reporter: Progress
+    unit: UnitAnswer | None = None
+    promise: Promise = ANY
+    members: MembersDraft | None = None
+    areas: AreasDraft | None = None
+    narrower: Drafting | None = None
+    n_kept: int = field(default=0, init=False)
+    leaning: str = field(default="", init=False)
+    lean: str = field(default="", init=False)
+    _said: float = field(default_factory=time.monotonic, init=False)
 
     def progress(self, doing: str) -> None:
         """Say what is being done."""
@@ -532,7 +526,7 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft, progress: Progress) -> 
         rules=areas.rules(whole.choices.rules),
     )
     columns = areas.placed(before.columns)
-    drafting = before.of(columns, before.left_out, progress)
+    drafting = replace(before, columns=columns, areas=None, narrower=None)
     spec = drafting.loaded(choices, FIRST)
     transformation = spec.space[0].transformation
     unique = once_only(drafting.read(spec).merge(transformation.layout, transformation.maps))
@@ -782,7 +776,9 @@ def candidates_of(drafting: Drafting, most: Fraction, above: Fraction) -> list[C
     """Return the cheapest plan that keeps enough in the drafted bins, and those in wider bins that beat it.
 
     All are measured in the drafted bins. The more epsilon a plan has the more it keeps, so a plan in wider bins that is no
-    better at the next smaller epsilon is no better at any.
+    better at the next smaller epsilon is no better at any. Bins in which the rows themselves keep no more, without noise,
+    are not fitted; no tables are looked for where those of the first bins keep too little; and after bins that keep less
+    than narrower ones no wider ones are tried.
     """
     race = drafting.begun.race
     first = Candidate(drafting=drafting, raced=race.cheapest(most, above))
@@ -792,16 +788,25 @@ def candidates_of(drafting: Drafting, most: Fraction, above: Fraction) -> list[C
         return found
     enough = first.raced.share >= ENOUGH
     start = race.next_cheaper(first.raced.total) if enough else most
+    before = first.raced.share
     for floor in FLOORS:
         wider = floored(drafting.columns, drafting.begun.table, floor)
         if wider == columns or start is None or start <= above:
             continue
         columns = wider
         drafting.progress(f"trying bins of {floor.least} at epsilon {float(start):g}")
-        other = drafting.of(columns, drafting.left_out, narrower=drafting)
-        raced = other.begun.race.cheapest(start, above)
-        if raced.share >= first.raced.share + (BETTER if raced.total == first.raced.total else 0):
+        other = replace(drafting, columns=columns, narrower=drafting)
+        race = other.begun.race
+        if (race.held_out.kept_without_noise() or 0.0) < first.raced.share or (
+            race.fitted(start, first.raced.told).share < before - WITHIN_REACH
+        ):
+            break
+        raced = race.cheapest(start, above)
+        if raced.surely >= first.raced.share + (BETTER if raced.total == first.raced.total else 0):
             found.append(Candidate(drafting=other, raced=raced, least=floor.least))
+        if raced.total == start and raced.share < before - CLEARLY:
+            break
+        before = raced.share
     return found
 
 
@@ -923,12 +928,12 @@ def smaller_draft(drafting: Drafting, whole: Tried) -> Tried:
         drafting.progress(f"too many columns for so few rows: trying {kept} of {len(columns)} columns")
         stay, gone = fewer(drafted, order, kept)
         left_out = [*whole.drafting.left_out, *gone]
-        draft_of_fewer = drafting.of(stay, left_out, narrower=whole.drafting)
-        one = draft_of_fewer.tried(draft_of_fewer.begun.race.at(most, only_pairs=True))
+        smaller = replace(whole.drafting, columns=stay, left_out=left_out, areas=None, narrower=whole.drafting)
+        one = smaller.tried(smaller.begun.race.at(most))
         stays = what_stays(len(one.drafting.columns), len(columns), how)
         reached = f" In fits to it {_off(one.standing.kept)}." if one.standing.kept and one.standing.tells else ""
-        smaller = f"{why} So this draft has {stays}.{reached}"
-        return replace(one, choices=replace(one.choices, smaller=smaller))
+        because = f"{why} So this draft has {stays}.{reached}"
+        return replace(one, choices=replace(one.choices, smaller=because))
 
     if whole.standing.near and (one := tried(in_coarse_bins, len(columns), "")).standing.good:
         return one
@@ -1124,17 +1129,7 @@ def with_rows_that_tell(drafting: Drafting) -> Drafting:
             because = f"the rows of persons that are released lean too much in it. {drafting.lean} (--unit KEY:3 releases more)"
             source = next(column.source for column in drafting.columns if column.name == drafting.leaning)
             left_out = [*left_out, LeftOut(source=source, because=because)]
-        drafting = Drafting(
-            drafting.name,
-            drafting.file,
-            columns,
-            left_out,
-            drafting.reporter,
-            unit,
-            drafting.promise,
-            drafting.members,
-            drafting.areas,
-        )
+        drafting = replace(drafting, columns=columns, left_out=left_out, unit=unit)
     return drafting
 
 

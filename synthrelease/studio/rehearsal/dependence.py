@@ -251,7 +251,6 @@ def telling_tables(
     missing: Collection[str] = (),
     first: Sequence[Columns] = (),
     *,
-    only_pairs: bool = False,
     progress: Callable[[str], None] = lambda doing: None,
 ) -> TellingTables:
     """Sub-tables of two or three columns that a model of maximum entropy should be told, when telling costs accuracy.
@@ -268,7 +267,6 @@ def telling_tables(
     purse : for all measurements together, which share it by `weight_of`.
     missing : columns whose last bin is no value.
     first : tables that come before all others, as far as a model can hold them.
-    only_pairs : whether tables of three columns are left out, and few rounds made: where rows are few, noise hides the rest.
     progress : told of every round.
     """
     search = _Search(table, plausibility, purse, first, progress)
@@ -277,7 +275,7 @@ def telling_tables(
     search.add_best(pairs, search.errors_of_independence())
     try:
         worst = math.inf
-        for number in range(FEW_ROUNDS if only_pairs else MOST_ROUNDS):
+        for number in range(MOST_ROUNDS):
             progress(f"looking for tables of two columns: round {number + 1} of {MOST_ROUNDS} at most")
             errors = search.errors_of(search.modelled(seed + number), pairs)
             if search.add_best(pairs, errors):
@@ -287,7 +285,7 @@ def telling_tables(
                 break
             worst = errors[blocked[0]]
             search.put_first(blocked[: max(2, len(table.layout.sizes) // 4)])
-        for number in range(0 if only_pairs else FEW_ROUNDS):
+        for number in range(FEW_ROUNDS):
             progress(f"looking for tables of three columns: round {number + 1} of {FEW_ROUNDS} at most")
             candidates = [*pairs, *search.triples()]
             if not search.add_best(candidates, search.errors_of(search.modelled(seed + MOST_ROUNDS + number), candidates)):

@@ -201,7 +201,7 @@ def test_no_draft_that_could_be_tried_beats_the_one_that_is_written(tmp_path: Pa
     everything = [first]
     for floor in FLOORS:
         wider = floored(first.columns, first.begun.table, floor)
-        everything.append(first.of(wider, first.left_out, narrower=first))
+        everything.append(replace(first, columns=wider, narrower=first))
     for drafting in everything:
         for total in (Fraction(1, 2), Fraction(7, 10), Fraction(1), Fraction(7, 5), Fraction(2)):
             assert total >= limit or drafting.begun.race.at(total).share <= chosen.raced.share + CLEARLY
