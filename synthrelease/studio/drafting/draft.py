@@ -89,7 +89,6 @@ from synthrelease.studio.rehearsal.plan_race import (
     CLEARLY,
     ENOUGH,
     PRIOR_WEIGHT,
-    WITHIN_REACH,
     HeldOut,
     Kept,
     PlanRace,
@@ -798,7 +797,7 @@ def candidates_of(drafting: Drafting, most: Fraction, above: Fraction) -> list[C
         other = replace(drafting, columns=columns, narrower=drafting)
         race = other.begun.race
         if (race.held_out.kept_without_noise() or 0.0) < first.raced.share or (
-            race.fitted(start, first.raced.told).share < before - WITHIN_REACH
+            race.fitted(start, first.raced.told).share < before
         ):
             break
         raced = race.cheapest(start, above)

@@ -69,9 +69,8 @@ NIST's excerpt 72% with and 74% without, ten scales of 13 bins 54% with and with
 _FITS, _LOST = 4, 0.5
 """Fits that a figure rests on, at most: the third and fourth only where the first two differ. A pair of which a fit
 keeps a smaller part of Cramer's V, the root of the mean square contingency in proportion, is lost in it."""
-WITHIN_REACH = 0.03
-"""New tables are looked for at a smaller epsilon, or in wider bins, where known ones keep less than enough by no more than
-this."""
+_WITHIN_REACH = 0.03
+"""New tables are looked for at a smaller epsilon where the old ones keep less than enough by no more than this."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -530,7 +529,7 @@ class PlanRace:
             if total < self._others(total) * Fraction(3, 2):
                 break
             cheaper = self.fitted(total, best.told)  # the same tables, before others are looked for
-            if needed - WITHIN_REACH <= cheaper.surely < needed:
+            if best.share >= ENOUGH and needed - _WITHIN_REACH <= cheaper.surely < needed:
                 cheaper = self.at(total)
             if cheaper.surely < needed:
                 break
