@@ -18,7 +18,7 @@ TO ?= wheelhouse
 INTO ?= dist
 RUNS ?= 3000
 
-.PHONY: demo quick criterion generator test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations report rooms clean
+.PHONY: demo quick criterion generator test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations report rooms settings clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -100,6 +100,10 @@ kills: $(TEST)
 
 mutations: $(TEST)
 	$(BIN)/python tests/mutations/of_theory.py
+
+# docs/settings.md, from the models that read the two files
+settings: $(QUICK)
+	$(BIN)/python -m tests.settings_page
 
 # The picture of the rooms in docs/architecture.md, from its table
 rooms: $(QUICK)

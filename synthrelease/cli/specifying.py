@@ -130,7 +130,7 @@ def commit(
         )
 
 
-def schema(acceptance: bool = False, markdown: bool = False, out: File | None = None) -> None:
+def schema(acceptance: bool = False, out: File | None = None) -> None:
     """Print the JSON Schema of a configuration. An editor completes, explains and checks the file with it.
 
     Editors that use Taplo find the schema by a first line `#:schema ./FILE` of the TOML file.
@@ -138,20 +138,16 @@ def schema(acceptance: bool = False, markdown: bool = False, out: File | None = 
     Parameters
     ----------
     acceptance : Print the schema of the acceptance file. By default that of the configuration.
-    markdown : Print all settings of both files as a Markdown page.
     out : Write to this file and overwrite an old one. By default print.
     """
-    from synthrelease.spec.reference import acceptance_schema, configuration_schema, schema_text, settings_page
+    from synthrelease.spec.reference import acceptance_schema, configuration_schema, schema_text
 
-    if markdown:
-        text, ending = settings_page(), ".md"
-    else:
-        text, ending = schema_text(acceptance_schema() if acceptance else configuration_schema()), ".json"
+    text = schema_text(acceptance_schema() if acceptance else configuration_schema())
     if out is None:
         print(text, end="")
         return
-    if out.suffix != ending:
-        raise OutputError(f"{out}: expected a file whose name ends in {ending}, found another. Nothing was written.")
+    if out.suffix != ".json":
+        raise OutputError(f"{out}: expected a file whose name ends in .json, found another. Nothing was written.")
     try:
         out.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
