@@ -101,9 +101,9 @@ kills: $(TEST)
 mutations: $(TEST)
 	$(BIN)/python tests/mutations/of_theory.py
 
-# docs/settings.md, from the models that read the two files
+# docs/settings.md and the JSON Schemas in configs/, from the models that read the two files
 settings: $(QUICK)
-	$(BIN)/python -m tests.settings_page
+	$(BIN)/python -m tests.reference
 
 # The picture of the rooms in docs/architecture.md, from its table
 rooms: $(QUICK)

@@ -38,12 +38,12 @@ from synthrelease.releasing.attempt_costs import USUAL_ROWS
 from synthrelease.releasing.dry_run import ROWS
 from synthrelease.settings.reading import MAX_SPEC_BYTES
 from synthrelease.settings.tables import MAX_TABLES
-from synthrelease.spec.reference import acceptance_schema, configuration_schema
 from synthrelease.spec.space import MAX_CONFIGURATIONS
 from synthrelease.studio.drafting.columns import MAX_CODES
 from synthrelease.studio.rehearsal.attempts import STAGES
 from tests.conftest import ROOT
 from tests.helpers.cards import rich_bundle
+from tests.reference import acceptance_schema, configuration_schema
 
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]

@@ -140,9 +140,9 @@ def schema(acceptance: bool = False, out: File | None = None) -> None:
     acceptance : Print the schema of the acceptance file. By default that of the configuration.
     out : Write to this file and overwrite an old one. By default print.
     """
-    from synthrelease.spec.reference import acceptance_schema, configuration_schema, schema_text
+    from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, schema_text
 
-    text = schema_text(acceptance_schema() if acceptance else configuration_schema())
+    text = schema_text(ACCEPTANCE_SCHEMA if acceptance else CONFIGURATION_SCHEMA)
     if out is None:
         print(text, end="")
         return

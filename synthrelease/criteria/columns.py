@@ -216,6 +216,10 @@ class MarginalCriterion(Criterion):
         sets = [columns for term in self._named for columns in ([everything] if term is None else term.sets(layout))]
         return tuple(dict.fromkeys(columns for columns in sets if len(columns) > self.up_to(width)))
 
+    def compared_in(self, layout: Layout) -> dict[str, Any]:
+        """Return what `data.marginals.differences` is asked for: `largest`, and the tables `named`."""
+        return {"largest": self.up_to(len(layout.sizes)), "named": self.named(layout)}
+
     def named_columns(self, bins: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
         """The names of the columns of these tables, for columns with so many bins."""
         layout = Layout(columns=tuple(bins), sizes=tuple(bins.values()))

@@ -6,7 +6,7 @@ Paper 4.5.5; theory 3.6, faithfulness.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -26,7 +26,7 @@ from synthrelease.criteria.facts import (
 )
 from synthrelease.data.layout import Layout
 from synthrelease.data.linked import Linked
-from synthrelease.data.schema import Transformation
+from synthrelease.data.schema import Binning, PublishedColumn, Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
 from synthrelease.settings.base import Mistake
@@ -150,8 +150,7 @@ class Faithfulness(Criterion):
         kept, steps = self.compared(transformation.layout), []
         for name in self.within_one_bin:
             binning, kind = transformation.binning(name), transformation.schema[name].kind
-            around = self.exact_around.get(name)
-            allowed = similar_to_next(len(binning), binning.present, binning.lower, binning.upper, kind, around)
+            allowed = similar_to_next(binning, kind, self.exact_around.get(name))
             steps.append(Step(column=kept.index(transformation.layout.index(name)), allowed=allowed))
         return tuple(steps)
 
@@ -183,21 +182,10 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         """A share of unmatched rows is a whole number of them, and each of the others has a similar released row."""
         if self.about.any_order:
             return None  # it is not similar in the columns of the slots
-        tolerant = (
-            [facts.by_name[name] for name in self.about.within_one_bin if name in facts.by_name] if self.about.at_most else []
-        )
+        tolerant = [facts.by_name[name] for name in self.about.within_one_bin if name in facts.by_name]
         steps = {
-            column.name: tuple(
-                similar_to_next(
-                    len(column.labels),
-                    column.present,
-                    column.lower,
-                    column.upper,
-                    column.kind,
-                    self.about.exact_around.get(column.name),
-                ).tolist()
-            )
-            for column in tolerant
+            column.name: tuple(similar_to_next(column, column.kind, self.about.exact_around.get(column.name)).tolist())
+            for column in (tolerant if self.about.at_most else ())
         }
         return Unmatched(rows=math.floor(facts.n * limit), steps=steps, ignored=self.about.ignored, criterion=self.about.name)
 
@@ -206,20 +194,18 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
         return not self.about.any_order and pair.columns <= set(self.about.exact) and pair.distance > self.about.threshold
 
 
-def similar_to_next(
-    n_bins: int, present: int, lower: Sequence[float], upper: Sequence[float], kind: str, around: float | None
-) -> np.ndarray:
+def similar_to_next(bins: Binning | PublishedColumn, kind: str, around: float | None) -> np.ndarray:
     """(n_bins,) whether a bin of a tolerant column is similar to the next one up.
 
     Parameters
     ----------
-    present : how many bins hold values; that of missing values, the last one, is similar to itself alone.
-    lower, upper : the edges of the bins, of which a column of categories has none.
+    bins : of the column; that of missing values, the last one, is similar to itself alone, and categories have no edges.
     around : a value whose bin must match exactly when it holds the value strictly inside; None for no such value.
     """
+    n_bins, present = len(bins.labels), bins.present
     allowed = np.arange(n_bins) < present - 1
     if around is not None:
-        highest = np.array(upper) - (1 if kind == "integer" else 0)
-        strict = (np.array(lower) < around) & (around < highest)
+        highest = np.array(bins.upper) - (1 if kind == "integer" else 0)
+        strict = (np.array(bins.lower) < around) & (around < highest)
         allowed[:present] &= ~strict & ~np.append(strict[1:], False)
     return allowed

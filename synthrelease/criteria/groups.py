@@ -48,7 +48,7 @@ from synthrelease.privacy.grids import MOST_ROWS, noise_grid
 from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:
-    from synthrelease.criteria.groupings_mechanism import Windows
+    from synthrelease.criteria.groupings_mechanism import RowsOfGroups, Windows
     from synthrelease.generators.drawing import Drawing
 
 
@@ -184,17 +184,11 @@ class ConditionalMean(InGroups):
     values: Literal["own", "bins"] = "own"
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        from synthrelease.criteria.groupings_mechanism import RowsOfGroups, furthest_mean_of_groups, resized_means
+        from synthrelease.criteria.groupings_mechanism import furthest_mean_of_groups, resized_means
 
         lowest, highest = self.range
         groups = groupings(self.by, self.overall, candidate.transformation, setting)
-        rows = RowsOfGroups(
-            column=self.column,
-            transformation=candidate.transformation,
-            range=self.range,
-            centre=middle(*self.range),
-            own=self.values == "own",
-        )
+        rows = self.rows(candidate)
         synthetic = [rows.of_released(candidate.counts, group) for group in groups]
         margin = math.ceil(self.size_margin * candidate.n)
         sizes = [np.maximum(1, counts - margin) for counts, _ in synthetic]
@@ -212,6 +206,18 @@ class ConditionalMean(InGroups):
     @property
     def worst_figure(self) -> float:
         return self.range[1] - self.range[0]
+
+    def rows(self, candidate: SyntheticTable) -> RowsOfGroups:
+        """Return how rows of either table count towards the sums of groups."""
+        from synthrelease.criteria.groupings_mechanism import RowsOfGroups
+
+        return RowsOfGroups(
+            column=self.column,
+            transformation=candidate.transformation,
+            range=self.range,
+            centre=middle(*self.range),
+            own=self.values == "own",
+        )
 
     @model_validator(mode="after")
     def _usable(self) -> ConditionalMean:
@@ -311,19 +317,11 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group whose mean is furthest off, as it is: not resized."""
-        from synthrelease.criteria.groupings_mechanism import RowsOfGroups
-
-        values = RowsOfGroups(
-            column=self.about.column,
-            transformation=candidate.transformation,
-            range=self.about.range,
-            centre=middle(*self.about.range),
-            own=self.about.values == "own",
-        )
+        values, centre = self.about.rows(candidate), middle(*self.about.range)
         found = []
         for grouping in groupings(self.about.by, self.about.overall, candidate.transformation, setting):
             ours, theirs = (
-                sums / np.maximum(rows, 1) + middle(*self.about.range)
+                sums / np.maximum(rows, 1) + centre
                 for rows, sums in (values.of_released(candidate.counts, grouping), values.of_original(public.counts, grouping))
             )
             worst = int(np.abs(ours - theirs).argmax())

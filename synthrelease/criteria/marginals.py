@@ -67,12 +67,8 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         from synthrelease.criteria.marginals_mechanism import largest_share
 
-        layout = candidate.counts.layout
-        largest, named = self.up_to(len(layout.sizes)), self.named(layout)
-        return Query(
-            sensitivity=1 / n,
-            figure=partial(largest_share, candidate=candidate.counts, largest=largest, named=named, rows=n),
-        )
+        tables = self.compared_in(candidate.counts.layout)
+        return Query(sensitivity=1 / n, figure=partial(largest_share, candidate=candidate.counts, rows=n, **tables))
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Every cell of every table."""
@@ -118,8 +114,8 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The cell that is furthest off."""
-        largest, named = self.about.up_to(len(candidate.counts.layout.sizes)), self.about.named(candidate.counts.layout)
-        where, ours, theirs = worst_cell(candidate.counts, public.counts, candidate.transformation, largest, named)
+        tables = self.about.compared_in(candidate.counts.layout)
+        where, ours, theirs = worst_cell(candidate.counts, public.counts, candidate.transformation, **tables)
         if ours is None or theirs is None:
             return Offender(where=where, released="another number", original="rows")
         return Offender(where=where, released=share(ours, candidate.n), original=share(theirs, candidate.n))
@@ -326,7 +322,7 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
         from synthrelease.criteria.marginals_mechanism import moved
 
         layout = candidate.counts.layout
-        found = moved(public.counts, candidate.counts, self.about.up_to(len(layout.sizes)), self.about.named(layout))
+        found = moved(public.counts, candidate.counts, **self.about.compared_in(layout))
         columns, furthest_off = max(found, key=lambda each: each[1])
         names = " by ".join(words(candidate.counts.layout.columns[column]) for column in columns)
         return Offender(
@@ -359,12 +355,8 @@ class MeanMarginalError(TypicalMarginalError):
         from synthrelease.criteria.marginals_mechanism import mean_distance
 
         layout = candidate.counts.layout
-        largest, named = self.up_to(len(layout.sizes)), self.named(layout)
-        tables = self.n_tables(layout)
-        return Query(
-            sensitivity=1 / n,
-            figure=partial(mean_distance, candidate=candidate.counts, largest=largest, named=named, tables=tables, rows=n),
-        )
+        asked = {"rows": n, "tables": self.n_tables(layout), **self.compared_in(layout)}
+        return Query(sensitivity=1 / n, figure=partial(mean_distance, candidate=candidate.counts, **asked))
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         return sum(self.furthest_moved(limits, facts)) / (2 * facts.n * len(limits))
@@ -413,12 +405,9 @@ class QuantileMarginalError(TypicalMarginalError):
         from synthrelease.criteria.marginals_mechanism import quantile_distance
 
         layout = candidate.counts.layout
-        largest, named = self.up_to(len(layout.sizes)), self.named(layout)
         place = math.ceil(Fraction(str(self.quantile)) * self.n_tables(layout)) - 1
-        return Query(
-            sensitivity=1 / n,
-            figure=partial(quantile_distance, candidate=candidate.counts, largest=largest, named=named, place=place, rows=n),
-        )
+        asked = {"rows": n, "place": place, **self.compared_in(layout)}
+        return Query(sensitivity=1 / n, figure=partial(quantile_distance, candidate=candidate.counts, **asked))
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         """The k-th smallest distance is at most the k-th smallest of what bounds each."""
@@ -497,9 +486,8 @@ class WeightedMarginalError(MarginalCriterion):
                 candidate=synthetic,
                 column=column,
                 weights=weights,
-                largest=self.up_to(len(layout.sizes)),
-                named=self.named(layout),
                 total=max(1, total),
+                **self.compared_in(layout),
             ),
             void=total == 0,  # a share of nothing
         )
@@ -554,8 +542,8 @@ class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginal
         layout, weights = candidate.counts.layout, self.about._weights(candidate)
         column = layout.index(self.about.weight)
         ours, theirs = (weighted(table, column, weights) for table in (candidate.counts, public.counts))
-        largest, named = self.about.up_to(len(layout.sizes)), self.about.named(layout)
-        where, released, original = worst_cell(ours, theirs, candidate.transformation, largest, named)
+        tables = self.about.compared_in(layout)
+        where, released, original = worst_cell(ours, theirs, candidate.transformation, **tables)
         if released is None or original is None:
             return Offender(where=where, released="another number", original="weights")
         return Offender(where=where, released=share(released, ours.total), original=share(original, ours.total))

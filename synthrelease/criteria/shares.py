@@ -67,9 +67,25 @@ class SharesInGroups(InGroups):
             raise ValueError("the column whose shares are compared cannot be one to group by")
         return self
 
-    def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> Sequence[SharesOfGroups]:
-        """The shares of a candidate, for each grouping."""
-        raise NotImplementedError
+    def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[SharesOfGroups]:
+        """Return the shares of a candidate, for each grouping."""
+        from synthrelease.criteria.groupings_mechanism import SharesOfGroups
+
+        transformation = candidate.transformation
+        return [
+            SharesOfGroups(
+                table=candidate.counts,
+                grouping=grouping,
+                column=transformation.layout.index(self.column),
+                present=transformation.binning(self.column).present,
+                meets=self.counted_bins(candidate, setting),
+            )
+            for grouping in groupings(self.by, self.overall, transformation, setting)
+        ]
+
+    def counted_bins(self, candidate: SyntheticTable, setting: Setting) -> np.ndarray | None:
+        """Return (n_bins,) the bins that a share is of; None for the shares at or below every bin."""
+        return None
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
         """Of every share, (n_bins,) which released bins it is of."""
@@ -145,6 +161,25 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
                 )
         return SumErrors(sums=tuple(found), criterion=self.about.name)
 
+    def share_in_words(self, place: int, candidate: SyntheticTable) -> str:
+        """Return the name of one of the shares."""
+        raise NotImplementedError
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The group and the share with the largest error."""
+
+        def furthest_of(shares: SharesOfGroups) -> tuple[float, Offender]:
+            errors = shares.errors(public.counts)
+            group, place = (int(index) for index in np.unravel_index(errors.argmax(), errors.shape))
+            released, original = (
+                share(int(hits[group, place]), int(rows[group, 0]))
+                for rows, hits in (shares.released, shares.of(public.counts))
+            )
+            where = f"{self.share_in_words(place, candidate)} among {shares.grouping.where(group)}"
+            return float(errors.max()), Offender(where=where, released=released, original=original)
+
+        return max(map(furthest_of, self.about.of_candidate(candidate, setting)), key=lambda error: error[0])[1]
+
 
 # A median looks at one point of a distribution, a mean at none. The distance of Kolmogorov and Smirnov is the largest error of
 # a cumulative share, over all points at which the released bins can be told apart (theory 3.14, Kolmogorov distance): it says
@@ -199,16 +234,6 @@ class KolmogorovDistance(SharesInGroups):
         column = facts.by_name[self.column]
         return [np.arange(len(column.labels)) <= place for place in range(max(1, column.present - 1))]
 
-    def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[SharesOfGroups]:
-        from synthrelease.criteria.groupings_mechanism import SharesOfGroups
-
-        transformation = candidate.transformation
-        present, column = transformation.binning(self.column).present, transformation.layout.index(self.column)
-        return [
-            SharesOfGroups(table=candidate.counts, grouping=grouping, column=column, present=present)
-            for grouping in groupings(self.by, self.overall, transformation, setting)
-        ]
-
 
 class KolmogorovDistanceExplained(SharesInGroupsExplained[KolmogorovDistance]):
     """Explain the largest error of a cumulative share."""
@@ -219,20 +244,8 @@ class KolmogorovDistanceExplained(SharesInGroupsExplained[KolmogorovDistance]):
             f"{words(self.about.column)} (Kolmogorov distance), {self.over(facts)}. {_COUNTED}"
         )
 
-    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The group and the bin with the largest error."""
-        labels = candidate.transformation.binning(self.about.column).labels
-
-        def words_of(found: SharesOfGroups) -> tuple[float, Offender]:
-            errors = found.errors(public.counts)
-            group, place = (int(each) for each in np.unravel_index(errors.argmax(), errors.shape))
-            released, original = (
-                share(int(hits[group, place]), int(hits[group, -1])) for _, hits in (found.released, found.of(public.counts))
-            )
-            where = f"{words(self.about.column)} up to {labels[place]} among {found.grouping.where(group)}"
-            return float(errors.max()), Offender(where=where, released=released, original=original)
-
-        return max((words_of(found) for found in self.about.of_candidate(candidate, setting)), key=lambda found: found[0])[1]
+    def share_in_words(self, place: int, candidate: SyntheticTable) -> str:
+        return f"{words(self.about.column)} up to {candidate.transformation.binning(self.about.column).labels[place]}"
 
 
 # A table can be right in every cell and wrong in what is read off it: in a small group an error of a cell is a large one of its
@@ -294,16 +307,8 @@ class DifferenceInProportions(SharesInGroups):
         named = [group.inside for group in groups if group.label in self.bins]
         return [np.asarray(np.array(named, dtype=bool).reshape(len(named), len(column.labels)).any(axis=0))]
 
-    def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[SharesOfGroups]:
-        from synthrelease.criteria.groupings_mechanism import SharesOfGroups
-
-        transformation = candidate.transformation
-        binning = transformation.binning(self.column)
-        meets, column = condition(binning, setting.groups.get(self.column), self.bins), transformation.layout.index(self.column)
-        return [
-            SharesOfGroups(table=candidate.counts, grouping=grouping, column=column, present=binning.present, meets=meets)
-            for grouping in groupings(self.by, self.overall, transformation, setting)
-        ]
+    def counted_bins(self, candidate: SyntheticTable, setting: Setting) -> np.ndarray:
+        return condition(candidate.transformation.binning(self.column), setting.groups.get(self.column), self.bins)
 
 
 class DifferenceInProportionsExplained(SharesInGroupsExplained[DifferenceInProportions]):
@@ -315,16 +320,5 @@ class DifferenceInProportionsExplained(SharesInGroupsExplained[DifferenceInPropo
             f"{shown(self.about.bins)}, {self.over(facts)}. {_COUNTED}"
         )
 
-    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The group with the largest error."""
-
-        def words_of(found: SharesOfGroups) -> tuple[float, Offender]:
-            errors = found.errors(public.counts)
-            group = int(errors.argmax())
-            where = f"{words(self.about.column)}={shown(self.about.bins)} among {found.grouping.where(group)}"
-            released, original = (
-                share(int(hits[group, 0]), int(rows[group, 0])) for rows, hits in (found.released, found.of(public.counts))
-            )
-            return float(errors[group, 0]), Offender(where=where, released=released, original=original)
-
-        return max((words_of(found) for found in self.about.of_candidate(candidate, setting)), key=lambda found: found[0])[1]
+    def share_in_words(self, place: int, candidate: SyntheticTable) -> str:
+        return f"{words(self.about.column)}={shown(self.about.bins)}"

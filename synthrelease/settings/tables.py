@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 
 from synthrelease.data.linked import Linked
 from synthrelease.errors import Unexpected
+from synthrelease.resources import resource
 from synthrelease.settings.base import Line, Reason, SpecTable
 from synthrelease.settings.card import CardTable
 from synthrelease.settings.columns import ColumnTable, Groups, InputTable, RuleTable
@@ -300,6 +301,15 @@ OPTIONS = (
     "partition", "split", "members", "calibration", "series", "population", "imputation", "geography", "marks",
 )  # fmt: skip
 """Tables of the configuration that most releases do without, in the order of the settings."""
+
+
+CONFIGURATION_SCHEMA, ACCEPTANCE_SCHEMA = "configuration.schema.json", "acceptance.schema.json"
+"""The JSON Schemas of the two files, as `synthrelease init` calls them beside its drafts."""
+
+
+def schema_text(name: str) -> str:
+    """Return one of the schemas for editors. They are made from the models below when the program is built."""
+    return resource(f"configs/{name}").read_text(encoding="utf-8")
 
 
 class ReleaseFile(SpecTable):

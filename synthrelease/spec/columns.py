@@ -31,21 +31,12 @@ class ColumnError(Unexpected):
         super().__init__(expected, found, suggestion, place=place)
 
 
+_OF_NUMBERS = ("bounds", "bounds_by", "step", "part", "minus", "minus_format", "format")
+
+
 def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
     """A column of categories, whose texts in the file and whose numbers are listed."""
-    _absent(
-        table,
-        "in a column of categories",
-        "bounds",
-        "bounds_by",
-        "step",
-        "part",
-        "minus",
-        "minus_format",
-        "format",
-        "codes",
-        "characters",
-    )
+    _absent(table, "in a column of categories", *_OF_NUMBERS, "codes", "characters")
     if not table.categories:
         raise ColumnError("categories", "at least one category", "none")
     texts = table.categories if isinstance(table.categories, dict) else {label: [label] for label in table.categories}
@@ -70,9 +61,7 @@ def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | N
 
 def code(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
     """A column of codes: from here on one of categories, the labels of its codelist, without an order and without numbers."""
-    _absent(
-        table, "in a column of codes", "bounds", "bounds_by", "step", "part", "minus", "minus_format", "format", "categories"
-    )
+    _absent(table, "in a column of codes", *_OF_NUMBERS, "categories")
     if table.numbers:
         raise ColumnError("numbers", "no numbers for codes, which are names (kind = 'category' may have some)", "some")
     if table.ordered:

@@ -35,7 +35,7 @@ OF_CRITERIA = (
     Mutation(
         name="tables by name: left out",
         breaks="a table that was agreed on is not looked at",
-        place="criteria.marginals:AbsoluteMarginalError.query",
+        place="criteria.columns:MarginalCriterion.compared_in",
         old="self.named(layout)",
         new="()",
         tests=(f"{NEIGHBOURS}[absolute_marginal_error: absolute, 2 x 3, named tables]",),

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from synthrelease.spec.reference import FAMILIES, acceptance_schema, configuration_schema, schema_text
 from tests.conftest import ROOT
+from tests.reference import FAMILIES, acceptance_schema, configuration_schema, schema_text, schemas
 
 pytestmark = pytest.mark.slow
 
@@ -111,6 +111,11 @@ def test_it_is_a_schema_of_the_draft_that_it_names_and_survives_its_file(schema_
     assert json.loads(schema_text(schema)) == schema
 
 
+def test_the_shipped_schemas_are_those_of_the_models() -> None:
+    shipped = {name: (ROOT / "configs" / name).read_text(encoding="utf-8") for name in schemas()}
+    assert shipped == schemas(), "run `make settings`"
+
+
 @pytest.mark.parametrize("path", CONFIGURATIONS, ids=lambda path: path.name)
 def test_every_configuration_that_is_shipped_validates(path: Path) -> None:
     assert mistakes(configuration_schema(), path.read_text(encoding="utf-8")) == []
@@ -126,8 +131,8 @@ def changed(case: str) -> list[str]:
     texts = {name: (BAD / "base" / name).read_text(encoding="utf-8") for name in ("release.toml", "acceptance.toml")}
     for edit in tomllib.loads((BAD / "cases" / f"{case}.toml").read_text(encoding="utf-8"))["change"]:
         texts[edit["file"]] = texts[edit["file"]].replace(edit["from"], edit["to"])
-    schemas = configuration_schema, acceptance_schema
-    return [mistake for one, text in zip(schemas, texts.values(), strict=True) for mistake in mistakes_of(one, text)]
+    both = configuration_schema, acceptance_schema
+    return [mistake for one, text in zip(both, texts.values(), strict=True) for mistake in mistakes_of(one, text)]
 
 
 @pytest.mark.parametrize("case", OF_SHAPE)

@@ -16,16 +16,8 @@ from synthrelease.criteria.base import Criterion
 from synthrelease.settings.base import SpecTable
 from synthrelease.settings.card import CardTexts
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
-from synthrelease.spec.reference import (
-    EXPANDED,
-    FAMILIES,
-    attributes,
-    inner_models,
-    table_schema,
-    words,
-)
 from tests.conftest import ROOT
-from tests.settings_page import COMMAND, settings_page
+from tests.reference import COMMAND, EXPANDED, FAMILIES, attributes, inner_models, settings_page, table_schema, words
 from tests.spec.test_json_schema import as_json
 
 PAGE = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")

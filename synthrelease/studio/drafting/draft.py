@@ -26,14 +26,8 @@ from synthrelease.data.schema import Binning, IntervalBin, Transformation, parse
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, listing, on_public_data, so_many
 from synthrelease.privacy.charges import SHORTFALL
+from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, schema_text
 from synthrelease.spec.load import load_spec
-from synthrelease.spec.reference import (
-    ACCEPTANCE_NAME,
-    CONFIGURATION_NAME,
-    acceptance_schema,
-    configuration_schema,
-    schema_text,
-)
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.tried import leave
 from synthrelease.studio.drafting.categories import with_levels_joined, with_neighbours_joined
@@ -1182,11 +1176,10 @@ def write_draft(
     try:
         paths = write_files(into, name, found)
         leave(load_spec(paths[0]), "draft", found.n_rows)
-        schemas = (CONFIGURATION_NAME, configuration_schema), (ACCEPTANCE_NAME, acceptance_schema)
-        for beside, (schema_name, schema) in zip(paths, schemas, strict=True):
-            path = beside.parent / schema_name
+        for beside, name in zip(paths, (CONFIGURATION_SCHEMA, ACCEPTANCE_SCHEMA), strict=True):
+            path = beside.parent / name
             if not os.path.lexists(path):
-                path.write_text(schema_text(schema()), encoding="utf-8", newline="\n")
+                path.write_text(schema_text(name), encoding="utf-8", newline="\n")
     except OSError as error:
         problem = f"{error.filename or into}: the draft could not be written ({error.strerror})."
     if problem:

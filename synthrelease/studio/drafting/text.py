@@ -21,9 +21,15 @@ from synthrelease.errors import listing, so_many
 from synthrelease.generators.measurements import folded, formula_by_cells, read_terms
 from synthrelease.privacy.curves import epsilon_of
 from synthrelease.resources import templates
-from synthrelease.settings.tables import MOST_PAIRS, NOT_ANSWERED, RANDOM, BudgetTable
+from synthrelease.settings.tables import (
+    ACCEPTANCE_SCHEMA,
+    CONFIGURATION_SCHEMA,
+    MOST_PAIRS,
+    NOT_ANSWERED,
+    RANDOM,
+    BudgetTable,
+)
 from synthrelease.spec.record import used_rows
-from synthrelease.spec.reference import ACCEPTANCE_NAME, CONFIGURATION_NAME
 from synthrelease.studio.drafting.bins import bin_texts
 from synthrelease.studio.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.studio.drafting.criteria import OTHERS, AcceptanceDraft, Suggestion, grouped_by
@@ -149,7 +155,7 @@ def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns
         "acceptance.toml",
         name,
         file,
-        schema=ACCEPTANCE_NAME,
+        schema=ACCEPTANCE_SCHEMA,
         draft=draft,
         folded=_with_folded_tables,
         groups=[(column, bin_texts(limits, whole=whole[column])) for column, limits in draft.groups.items() if column in by],
@@ -318,7 +324,7 @@ def configuration_text(
         "configuration.toml",
         name,
         file,
-        schema=CONFIGURATION_NAME,
+        schema=CONFIGURATION_SCHEMA,
         choices=replace(choices, rules=tuple(rules[: sum(rule.active for rule in rules) + MOST_SUGGESTED])),
         input=_input(file, weighted=any(column.weight for column in columns)),
         unit=unit_text(unit, left_out),
