@@ -79,6 +79,11 @@ class SpecError(SynthreleaseError):
         more = ["There are more mistakes; they are shown when these are corrected."] if len(self.problems) > len(lines) else []
         super().__init__("\n".join(lines + more))
 
+    @classmethod
+    def at(cls, file: object, path: str, expected: str, found: str) -> SpecError:
+        """Return the error for one mistake, at a TOML path of a file."""
+        return cls([Problem(file=str(file), path=path, expected=expected, found=found)])
+
     def __reduce__(self):
         return type(self), (self.problems,)
 

@@ -86,8 +86,7 @@ class Setting:
         chosen = dict(zip(columns, binnings, strict=True))
         merged = self.raw.merge(
             Transformation(
-                schema=self.schema,
-                binnings=tuple(chosen.get(column.name, column.atoms) for column in self.schema.columns),
+                schema=self.schema, binnings=tuple(chosen.get(column.name, column.atoms) for column in self.schema.columns)
             )
         )
         zeros = merged.structural_zeros([merged.layout.index(name) for name in columns])

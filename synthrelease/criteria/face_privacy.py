@@ -16,13 +16,7 @@ from pydantic import Field
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import MAX_TABLES
 from synthrelease.criteria.explanation import Explanation
-from synthrelease.criteria.facts import (
-    Offender,
-    PublicCounts,
-    PublicFacts,
-    Score,
-    words,
-)
+from synthrelease.criteria.facts import Offender, PublicCounts, PublicFacts, Score, words
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import lattice
 from synthrelease.data.synthetic_table import SyntheticTable

@@ -16,14 +16,7 @@ from pydantic import Field, model_validator
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import unknown_columns
 from synthrelease.criteria.explanation import Explanation
-from synthrelease.criteria.facts import (
-    LostPair,
-    PublicFacts,
-    Query,
-    Unmatched,
-    shown,
-    words,
-)
+from synthrelease.criteria.facts import LostPair, PublicFacts, Query, Unmatched, shown, words
 from synthrelease.data.layout import Layout
 from synthrelease.data.linked import Linked
 from synthrelease.data.schema import Binning, PublishedColumn, Transformation

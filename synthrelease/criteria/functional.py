@@ -121,12 +121,7 @@ class Design(MomentGrid):
 
 
 def design_of(
-    numbers: tuple[np.ndarray, ...],
-    possible: np.ndarray,
-    prior: Prior | None,
-    *,
-    limits: tuple[Interval, ...],
-    counted: bool,
+    numbers: tuple[np.ndarray, ...], possible: np.ndarray, prior: Prior | None, *, limits: tuple[Interval, ...], counted: bool
 ) -> Design:
     """Return `Design.of`, remembered: a function of public numbers, which a rehearsal needs anew for every private fit."""
     guess = (prior.coefficients, prior.centres, prior.spreads) if prior else ()
@@ -174,8 +169,7 @@ class NoisyMoments:
         correction = inverse @ means[d + len(rows) :]
         slopes = correction[1:] / prior.spreads
         return LinearModel(
-            intercept=float(prior.intercept + correction[0] - slopes @ prior.centres),
-            coefficients=prior.coefficients + slopes,
+            intercept=float(prior.intercept + correction[0] - slopes @ prior.centres), coefficients=prior.coefficients + slopes
         )
 
     def redrawn(self, n: int, n_draws: int, entropy: np.random.Generator) -> np.ndarray:

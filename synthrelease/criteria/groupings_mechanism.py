@@ -32,11 +32,7 @@ _PRODUCTS = 2**30
 
 
 def furthest_mean_of_groups(
-    counts: Counts,
-    rows: RowsOfGroups,
-    groups: Sequence[Grouping],
-    sizes: Sequence[np.ndarray],
-    targets: Sequence[np.ndarray],
+    counts: Counts, rows: RowsOfGroups, groups: Sequence[Grouping], sizes: Sequence[np.ndarray], targets: Sequence[np.ndarray]
 ) -> float:
     """The largest difference of a resized mean of any group from its target."""
     worst = 0.0

@@ -410,9 +410,7 @@ class ConditionalMedian(InGroups):
 
         windows = self._windows(candidate, setting)
         return Query(
-            sensitivity=1 / n,
-            figure=partial(largest_excess, windows=windows, n=n),
-            void=any(window.void for window in windows),
+            sensitivity=1 / n, figure=partial(largest_excess, windows=windows, n=n), void=any(window.void for window in windows)
         )
 
     @model_validator(mode="after")

@@ -15,16 +15,7 @@ from pydantic import Field, model_validator
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import condition, representation_mistakes, unknown_columns
 from synthrelease.criteria.explanation import Explanation
-from synthrelease.criteria.facts import (
-    LostPair,
-    Offender,
-    PublicCounts,
-    PublicFacts,
-    Query,
-    shown,
-    what_counts,
-    words,
-)
+from synthrelease.criteria.facts import LostPair, Offender, PublicCounts, PublicFacts, Query, shown, what_counts, words
 from synthrelease.criteria.facts import figure as number
 from synthrelease.criteria.records import (
     Finite,

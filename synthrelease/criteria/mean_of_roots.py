@@ -17,17 +17,7 @@ from pydantic import model_validator
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import condition, condition_mistakes, grouping_mistakes, unknown_columns, unnumbered
 from synthrelease.criteria.explanation import Explanation
-from synthrelease.criteria.facts import (
-    LostPair,
-    Offender,
-    PublicCounts,
-    PublicFacts,
-    Query,
-    figure,
-    grouped,
-    shown,
-    words,
-)
+from synthrelease.criteria.facts import LostPair, Offender, PublicCounts, PublicFacts, Query, figure, grouped, shown, words
 from synthrelease.criteria.groupings import group_sizes, groupings, present
 from synthrelease.criteria.groups import check_range, middle
 from synthrelease.criteria.members import plain_and_place

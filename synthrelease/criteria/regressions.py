@@ -246,11 +246,7 @@ class RegressionCoefficients(Criterion):
     def regression_columns(self, setting: Setting) -> RegressionColumns:
         """The columns of the regression, and what stands for the rows of either table in them."""
         return RegressionColumns(
-            schema=setting.schema,
-            names=self.columns,
-            wanted=self.binnings(setting),
-            ranges=self.ranges,
-            own=self.own_values_of,
+            schema=setting.schema, names=self.columns, wanted=self.binnings(setting), ranges=self.ranges, own=self.own_values_of
         )
 
     def public_prior(self) -> Prior | None:
@@ -505,14 +501,7 @@ class _Step(LinearStep):
         with rejecting(np.linalg.LinAlgError, because="the moments of the candidate have no eigenvalues"):
             void = not np.linalg.eigvalsh(products)[0] > _SINGULAR
             inverse = np.linalg.pinv(products, hermitian=True)  # the intercept is orthogonal to centred features
-        return cls(
-            line=line,
-            units=units,
-            inverse=inverse,
-            allowed=allowed,
-            rows=max(1, released.rows),
-            void=void,
-        )
+        return cls(line=line, units=units, inverse=inverse, allowed=allowed, rows=max(1, released.rows), void=void)
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
         """2 max || v(z) ||_1 / m, or more, over the records that the raw rules allow.

@@ -26,13 +26,7 @@ from synthrelease.criteria.facts import (
     shown,
     words,
 )
-from synthrelease.criteria.groupings import (
-    furthest_share,
-    groupings,
-    rows_of_group,
-    shares_of_groups,
-    tables_of_groups,
-)
+from synthrelease.criteria.groupings import furthest_share, groupings, rows_of_group, shares_of_groups, tables_of_groups
 from synthrelease.criteria.groups import InGroups, InGroupsExplained
 from synthrelease.criteria.measured import Limits, Sums
 from synthrelease.criteria.members import reads_members

@@ -24,7 +24,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.member_counts import BinnedCounts
 from synthrelease.data.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts, random_pieces
-from synthrelease.errors import Problem, RejectedRound, ResourceError, SpecError, SynthreleaseError, failure_of
+from synthrelease.errors import RejectedRound, ResourceError, SpecError, SynthreleaseError, failure_of
 from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Charge, Meter
@@ -195,4 +195,4 @@ def _described(configuration: Configuration) -> str:
 
 
 def _mistake(spec: ReleaseSpec, path: str, expected: str, found: str) -> SpecError:
-    return SpecError([Problem(file=spec.path, path=path, expected=expected, found=found)])
+    return SpecError.at(spec.path, path, expected, found)

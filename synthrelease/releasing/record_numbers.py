@@ -166,15 +166,7 @@ class RecordNumbers:
     as_written : whether 12 and 12.0 are two numbers, as they were to version 1.0.0.
     """
 
-    def __init__(
-        self,
-        key: SplitKey,
-        by: str,
-        of: int,
-        policy: InputTable = _USUAL,
-        *,
-        as_written: bool = False,
-    ):
+    def __init__(self, key: SplitKey, by: str, of: int, policy: InputTable = _USUAL, *, as_written: bool = False):
         self._key, self._by, self._of, self._policy, self._as_written = key, by, of, policy, as_written
         self._sum, self._marks = 0, [NO_MARKS]
         self.n_rows = 0
@@ -219,13 +211,7 @@ class RecordNumbers:
 
 
 def read_numbers(
-    source: str | Path | Source,
-    schema: Schema,
-    policy: InputTable,
-    rule: SplitRule,
-    key: SplitKey,
-    *,
-    as_written: bool = False,
+    source: str | Path | Source, schema: Schema, policy: InputTable, rule: SplitRule, key: SplitKey, *, as_written: bool = False
 ) -> RecordNumbers:
     """The record numbers of a private file; no other column is read.
 

@@ -13,7 +13,7 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.resizing import resize
-from synthrelease.errors import BudgetError, InputError, Problem, SpecError
+from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.measurements import NoisyMarginals
 from synthrelease.privacy.charges import Charge
@@ -103,7 +103,7 @@ def split_register(
     spec = load_spec(config)
     if spec.options.split is None:
         expected = "the column with the record number, and how many pieces"
-        raise SpecError([Problem(file=spec.path, path="split", expected=expected, found="no such table")])
+        raise SpecError.at(spec.path, "split", expected, "no such table")
     opened = load_ledger(ledger, expect_head=expect_head)
     check_unsplit(ledger, opened.statement())
     if not data.is_there():

@@ -29,7 +29,13 @@ WEB_ADDRESS = re.compile(r"https?://[^\s<>\"'{}|\\^`]+")
 _Line = Annotated[str, Field(max_length=2000)]
 
 
-class CatalogueTable(BaseModel):
+class Stripped(BaseModel):
+    """Base of the tables of [card]: unknown keys are mistakes, and spaces around a text mean nothing."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True, defer_build=True)
+
+
+class CatalogueTable(Stripped):
     """[card.catalogue]: the publisher's words for catalogues of data (DCAT-AP, HealthDCAT-AP, Croissant, DDI, schema.org).
     Terms of a vocabulary are given by their addresses.
 
@@ -55,8 +61,6 @@ class CatalogueTable(BaseModel):
     access_body, access_body_contact : the health data access body, and its web address; the one needs the other.
         Example: `access_body = "Health data access body"`, `access_body_contact = "https://example.org/access"`.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True, defer_build=True)
 
     keywords: tuple[_Line, ...] = ()
     themes: tuple[_Line, ...] = ()
@@ -121,7 +125,7 @@ def _paragraphs(text: Any) -> Any:
     return "\n\n".join(" ".join(part.split()) for part in re.split(r"\n[ \t]*\n", text) if part.strip())
 
 
-class ProgramTable(BaseModel):
+class ProgramTable(Stripped):
     """[card.program]: where readers get the program that checks the release and answers questions about it. Without this table
     no document of the release names an address, because no package index has the program under its name.
 
@@ -131,8 +135,6 @@ class ProgramTable(BaseModel):
     sha256 : of that file, as `sha256sum` prints it.
         Example: `sha256 = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True, defer_build=True)
 
     address: Annotated[str, Field(max_length=2000)]
     sha256: str
@@ -152,7 +154,7 @@ class ProgramTable(BaseModel):
         return value.lower()
 
 
-class CardTexts(BaseModel):
+class CardTexts(Stripped):
     """[card.LANGUAGE]: the texts of the data card in one more language. Those of its own language stand directly under [card].
 
     Attributes
@@ -172,8 +174,6 @@ class CardTexts(BaseModel):
     feedback : how to reach the publisher, and with what. Example: `feedback = "Tell us what you missed."`.
     columns : a readable name for each column. Example: `columns.mother_age = "Mother's age"`.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True, defer_build=True)
 
     title: Annotated[str, Field(max_length=300)] = ""
     summary: Text = ""
@@ -298,17 +298,13 @@ def is_email(contact: str) -> bool:
     return _EMAIL.fullmatch(contact) is not None
 
 
-def gaps(card: CardTable, columns: tuple[str, ...]) -> tuple[str, ...]:
-    """TOML paths of what a complete card would have and this one has not, for a warning before a release.
+def gaps(card: CardTable, columns: tuple[str, ...]) -> Iterator[str]:
+    """Yield TOML paths of what a complete card would have and this one has not, for a warning before a release.
 
     Parameters
     ----------
     columns : the names of the released columns.
     """
-    return tuple(_gaps(card, columns))
-
-
-def _gaps(card: CardTable, columns: tuple[str, ...]) -> Iterator[str]:
     wanted = ("contact", "licence", "region", "justification", "tuning", "access", "registry_authors")
     yield from (f"card.{name}" for name in wanted if not getattr(card, name))
     if card.licence and card.licence not in LICENCES and not card.licence_url:
@@ -330,10 +326,7 @@ LICENCES = {
     "ODbL-1.0": ("Open Database Licence 1.0", "https://opendatacommons.org/licenses/odbl/1-0/"),
     "ODC-By-1.0": ("Open Data Commons Attribution 1.0", "https://opendatacommons.org/licenses/by/1-0/"),
     "PDDL-1.0": ("Public Domain Dedication and Licence 1.0", "https://opendatacommons.org/licenses/pddl/1-0/"),
-    "OGL-UK-3.0": (
-        "Open Government Licence 3.0",
-        "https://www.nationalarchives.gov.uk/doc/open-government-licence/version/3/",
-    ),
+    "OGL-UK-3.0": ("Open Government Licence 3.0", "https://www.nationalarchives.gov.uk/doc/open-government-licence/version/3/"),
     "etalab-2.0": ("Licence Ouverte 2.0", "https://www.etalab.gouv.fr/wp-content/uploads/2018/11/open-licence.pdf"),
     "CDLA-Permissive-1.0": ("Community Data Licence Agreement, Permissive 1.0", "https://cdla.dev/permissive-1-0/"),
 }

@@ -41,7 +41,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         content = regular_file(path, ".toml", MAX_SPEC_BYTES, readable="a readable TOML file", named="a file")
     except Unexpected as error:
-        raise SpecError([Problem(file=str(path), path="", expected=error.expected, found=error.found or "")]) from None
+        raise SpecError.at(path, "", error.expected, error.found or "") from None
     return toml_tables(content, path)
 
 
@@ -53,13 +53,13 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
             raise RecursionError
         tables = tomllib.loads(text, parse_float=Decimal)
     except UnicodeDecodeError:
-        raise SpecError([Problem(file=str(path), path="", expected="UTF-8 text", found="other bytes")]) from None
+        raise SpecError.at(path, "", "UTF-8 text", "other bytes") from None
     except RecursionError:
         expected, found = f"at most {MAX_DEPTH} tables or lists inside each other", "more"
-        raise SpecError([Problem(file=str(path), path="", expected=expected, found=found)]) from None
+        raise SpecError.at(path, "", expected, found) from None
     except (ValueError, ArithmeticError) as error:  # Python refuses to read numbers of thousands of digits
         found = str(error)[:200] if isinstance(error, tomllib.TOMLDecodeError) else "a number that is too long"
-        raise SpecError([Problem(file=str(path), path="", expected="valid TOML", found=found)]) from None
+        raise SpecError.at(path, "", "valid TOML", found) from None
     problems = [
         Problem(file=str(path), path=dotted(steps), expected=expected, found=shown(value))
         for steps, value in _values(tables)
@@ -207,14 +207,14 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     instead = tables.pop("override", {})
     if not isinstance(named, str) and instead != {}:
         expected = "`extends` beside it: it changes settings that are taken from another configuration"
-        raise SpecError([Problem(file=str(path), path="override", expected=expected, found="none")])
+        raise SpecError.at(path, "override", expected, "none")
     if not isinstance(named, str):
         return ConfigurationFile(path=path, tables=tables, inherited=frozenset(), base=None)
     base = beside(path, named)
     inherited = read_toml(base)
     if "extends" in inherited:
         expected = "a configuration that does not itself extend another"
-        raise SpecError([Problem(file=str(path), path="extends", expected=expected, found=repr(named))])
+        raise SpecError.at(path, "extends", expected, repr(named))
     taken = frozenset(inherited.keys() - tables.keys())
     if isinstance(texts := inherited.get("card"), dict) and isinstance(own := tables.get("card", {}), dict):
         texts = {name: text for name, text in texts.items() if name not in OF_ONE_RELEASE}
@@ -226,7 +226,7 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     for steps, value in settings.items():
         if not steps or steps[0] not in taken or not _overridden(found, steps, value):
             expected = f"a setting of a table that is taken from {named}: others are written in their own table"
-            raise SpecError([Problem(file=str(path), path=dotted(("override", *steps)), expected=expected, found=shown(value))])
+            raise SpecError.at(path, dotted(("override", *steps)), expected, shown(value))
     overridden = tuple(dotted(steps) for steps in settings)
     return ConfigurationFile(path=path, tables=found, inherited=taken, base=base, overridden=overridden)
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from synthrelease.data.dates import ISO, DateFormat
 from synthrelease.data.rules import Rule, edges
 from synthrelease.data.schema import MAX_BINS, Binning, Column, IntervalBin, ValueGrid, parse_bins, value_grid, value_limits
-from synthrelease.errors import Problem, SpecError, Unexpected, closest, cut, listing
+from synthrelease.errors import SpecError, Unexpected, closest, cut, listing
 from synthrelease.settings.base import EXPECTED, is_label
 from synthrelease.settings.columns import ColumnTable, InputTable, outside_of, unlisted_label, unlisted_member, with_unlisted
 from synthrelease.settings.reading import ConfigurationFile, beside, regular_file
@@ -160,13 +160,7 @@ def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str])
 
 
 def grouping(
-    field: str,
-    name: str,
-    bins: Bins,
-    labels: tuple[str, ...],
-    what: str = "categories",
-    *,
-    unlisted: str | None = None,
+    field: str, name: str, bins: Bins, labels: tuple[str, ...], what: str = "categories", *, unlisted: str | None = None
 ) -> Binning:
     """{"low": ["none", "primary"], ...}: every category (or code: `what` they are) in exactly one group.
 
@@ -187,10 +181,7 @@ def grouping(
         raise ColumnError(field, f"each of the {what} ({listing(labels)}) in exactly one group", found)
     into = dict(members)
     return Binning(
-        name=name,
-        labels=tuple(bins),
-        numbers=tuple(None for _ in bins),
-        of_atom=tuple(into[label] for label in labels),
+        name=name, labels=tuple(bins), numbers=tuple(None for _ in bins), of_atom=tuple(into[label] for label in labels)
     )
 
 
@@ -260,7 +251,7 @@ def _names_a_codelist(table: Any) -> bool:
 
 def _resolved(name: str, table: dict[str, Any], configuration: Path) -> dict[str, Any]:
     def problem(field: str, expected: str, found: str) -> SpecError:
-        return SpecError([Problem(file=str(configuration), path=f"columns.{name}.{field}", expected=expected, found=found)])
+        return SpecError.at(configuration, f"columns.{name}.{field}", expected, found)
 
     try:
         codelist = read_codelist(beside(configuration, table["codes"]))
@@ -373,7 +364,7 @@ def _shown(cell: str) -> str:
 
 
 def _problem(path: Path, line: int, expected: str, found: str) -> SpecError:
-    return SpecError([Problem(file=str(path), path=f"line {line}", expected=expected, found=found)])
+    return SpecError.at(path, f"line {line}", expected, found)
 
 
 def build_column(

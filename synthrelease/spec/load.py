@@ -64,11 +64,7 @@ class SpecBuilder:
     """Turns validated files into a spec, collecting mistakes; later steps run only when earlier ones found none."""
 
     def __init__(
-        self,
-        configuration: ConfigurationFile,
-        release: ReleaseFile,
-        acceptance_path: Path,
-        acceptance: AcceptanceFile,
+        self, configuration: ConfigurationFile, release: ReleaseFile, acceptance_path: Path, acceptance: AcceptanceFile
     ):
         self.configuration, self.file = configuration, str(configuration.path)
         self.acceptance_file, self.acceptance = str(acceptance_path), acceptance

@@ -18,7 +18,7 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.rules import Domain, Rule, RuleError, by_number, has_many_numbers, parse_rule
 from synthrelease.data.schema import Binning, Column, Schema, Transformation
 from synthrelease.data.weights import WEIGHT
-from synthrelease.errors import Problem, SpecError, closest, cut, listing
+from synthrelease.errors import SpecError, closest, cut, listing
 from synthrelease.generators.space import ConfigurationSpace
 from synthrelease.privacy.charges import Charge, RowsRule, decimal_text
 from synthrelease.privacy.plan import loss_of_group
@@ -230,9 +230,9 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
 def check_unit_answered(unit: UnitTable, path: str) -> None:
     """Raises SpecError where nobody has said how rows belong to persons: before anything is promised, committed to or spent."""
     if unit.records_per_person == NOT_ANSWERED:
-        raise SpecError([Problem(file=path, path="unit.records_per_person", expected=QUESTION, found=repr(NOT_ANSWERED))])
+        raise SpecError.at(path, "unit.records_per_person", QUESTION, repr(NOT_ANSWERED))
     if not unit.answered:
-        raise SpecError([Problem(file=path, path="unit.first_by", expected=WHICH_ROW, found="none")])
+        raise SpecError.at(path, "unit.first_by", WHICH_ROW, "none")
 
 
 def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from synthrelease.criteria.base import Criterion, MeasuredAnswers, Setting
 from synthrelease.criteria.scoring import JointTest, none_can_fail
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Binning, Schema
-from synthrelease.errors import InputError, Problem, SpecError
+from synthrelease.errors import InputError, SpecError
 from synthrelease.generators.space import Configuration, ConfigurationSpace
 from synthrelease.privacy.charges import (
     GENERATION,
@@ -208,10 +208,7 @@ class ReleaseSpec:
         if measured is None:
             return None
         return MeasuredAnswers(
-            measured=measured,
-            common=self.space.common,
-            risk=self.bound_risk,
-            transformations=len(self.space.transformations),
+            measured=measured, common=self.space.common, risk=self.bound_risk, transformations=len(self.space.transformations)
         )
 
     def check_unit_answered(self) -> None:
@@ -277,7 +274,7 @@ class ReleaseSpec:
         """Raises SpecError for criteria that accept every table, however unlike the original one: they are no acceptance."""
         if found := none_can_fail(self.criteria):
             expected = "one that compares with the original rows, at a threshold below the worst figure that is possible"
-            raise SpecError([Problem(file=self.path, path="criteria", expected=expected, found=found)])
+            raise SpecError.at(self.path, "criteria", expected, found)
 
     def scored_rows(self, n: int) -> int:
         """Of n rows that a release works with, those that criteria ask: as many as the released table has."""

@@ -272,7 +272,7 @@ def _read(path: str | Path) -> ShortlistFile:
     tables = read_toml(Path(path))
     if type(found := tables.get("format", FORMAT)) is int and found != FORMAT:
         other = of_another_format(found, (FORMAT,))
-        raise SpecError([Problem(file=str(path), path="format", expected=other.expected, found=other.found or "")])
+        raise SpecError.at(path, "format", other.expected, other.found or "")
     file = validated(ShortlistFile, tables, str(path))
     if isinstance(file, list):
         raise SpecError(file)

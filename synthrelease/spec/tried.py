@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from synthrelease.errors import Problem, SpecError
+from synthrelease.errors import SpecError
 from synthrelease.resources import is_shipped, resource
 from synthrelease.settings.reading import beside as named_beside
 from synthrelease.settings.reading import read_configuration
@@ -117,7 +117,7 @@ def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
     found = standing(spec, shortlist)
     if isinstance(found, Changed):
         expected = f"the two files as {found.by} on public data"
-        raise SpecError([Problem(file=spec.path, path="", expected=expected, found=f"changes in {found.parts}. {INSTEAD}")])
+        raise SpecError.at(spec.path, "", expected, f"changes in {found.parts}. {INSTEAD}")
     return found
 
 
@@ -236,4 +236,4 @@ def _read(path: Path) -> Tried:
         found = f"a file that cannot be read ({error.strerror})"
     except (ValueError, LookupError, TypeError, AttributeError):
         found = "a file that is damaged"
-    raise SpecError([Problem(file=str(path), path="", expected=expected, found=f"{found}. {INSTEAD}")])
+    raise SpecError.at(path, "", expected, f"{found}. {INSTEAD}")

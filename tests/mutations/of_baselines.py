@@ -75,8 +75,8 @@ OF_BASELINES = (
         name="swapping: offered as a generator of some other name",
         breaks="a guarantee subject to invariants in a release",
         place="settings.mistakes:refused_method",
-        old="any(word in spoken for word in method.words)",
-        new="any(word == spoken for word in method.words)",
+        old="any(word in spoken for word in words)",
+        new="any(word == spoken for word in words)",
         tests=(REFUSED,),
     ),
     Mutation(
