@@ -39,8 +39,8 @@ CRITERIA: Mapping[str, type[Criterion]] = Kinds(
 def explanation_of(kind: str) -> type[Explanation[Any]]:
     """Return what explains a kind: in the file of its class, the class with "Explained" behind its name."""
     model = CRITERIA[kind]
-    found: type[Explanation[Any]] = getattr(import_module(model.__module__), f"{model.__name__}Explained")
-    return found
+    explanation: type[Explanation[Any]] = getattr(import_module(model.__module__), f"{model.__name__}Explained")
+    return explanation
 
 
 def explain(criterion: Criterion) -> Explanation[Any]:
@@ -63,5 +63,5 @@ def published_criterion(
     ValidationError (a ValueError) : when the parameters are not those of this kind.
     """
     model = CRITERIA.get(kind)
-    stated = {"kind": kind, "name": name, "threshold": threshold, "epsilon": epsilon}
-    return None if model is None else model.model_validate({**parameters, **stated})
+    published = {"kind": kind, "name": name, "threshold": threshold, "epsilon": epsilon}
+    return None if model is None else model.model_validate({**parameters, **published})

@@ -229,7 +229,7 @@ class MarginalCriterion(Criterion):
         """Whether the table of just these columns is compared."""
         terms = (term for term in self._named if term is not None)
         sizes = ((term.ways or len(term.columns), {*term.columns}) for term in terms)
-        named = any(ways == len(columns) and of <= {*columns} for ways, of in sizes)
+        named = any(ways == len(columns) and names <= {*columns} for ways, names in sizes)
         return named or len(columns) <= self.up_to(n_columns)
 
     def n_tables(self, layout: Layout) -> int:
@@ -264,7 +264,7 @@ class MarginalCriterion(Criterion):
         names = tuple(column.name for column in facts.columns)
         layout = Layout(columns=names, sizes=tuple(len(column.labels) for column in facts.columns))
         small = [sets for size in range(1, self.up_to(len(names)) + 1) for sets in combinations(range(len(names)), size)]
-        return [tuple(names[place] for place in places) for places in (*small, *self.named(layout))]
+        return [tuple(names[index] for index in indices) for indices in (*small, *self.named(layout))]
 
     def _with(self, limits: Sequence[Limits], facts: PublicFacts) -> Iterable[tuple[tuple[str, ...], Limits]]:
         return zip(self.compared(facts), limits, strict=True)

@@ -135,13 +135,13 @@ class FileFacts:
 
     def numeric_partners(self, column: FileColumn, most: int) -> tuple[FileColumn, ...]:
         """At most so many columns of numbers, the strongest partners first."""
-        named = {other.name: other for other in self.columns}
+        named = {partner.name: partner for partner in self.columns}
         fits = [named[name] for name in column.partners if named[name].limits is not None and not named[name].weight]
         return tuple(fits[:most])
 
     def grouping(self, column: FileColumn, least: float, most: int) -> tuple[FileColumn, ...]:
         """At most so many columns to group by, the strongest partners first; each group has `least` rows with values."""
-        named = {other.name: other for other in self.columns}
+        named = {fitting.name: fitting for fitting in self.columns}
         large = [name for name, partner in column.partners.items() if partner.smallest_group >= max(1, least)]
         fits = [named[name] for name in large if not named[name].weight]
         return tuple(fits[:most])
@@ -169,10 +169,10 @@ class CriterionDraft:
     asks: Literal["", "single columns", "shares of single columns", "pairs"] = ""
 
 
-def budget(wanted: float) -> Fraction:
+def budget(least: float) -> Fraction:
     """An epsilon of at least this much, in thousandths; in hundredths from a tenth on."""
-    step = 100 if wanted >= 0.1 else 1000
-    return Fraction(max(1, math.ceil(wanted * step * (1 - 1e-9))), step)
+    step = 100 if least >= 0.1 else 1000
+    return Fraction(max(1, math.ceil(least * step * (1 - 1e-9))), step)
 
 
 Drafts = Iterable[CriterionDraft | str]
@@ -280,7 +280,7 @@ def conditional_mean(file: FileFacts) -> Drafts:
                 f"mean {column.name}",
                 "conditional_mean",
                 column=column.name,
-                by=[other.name for other in file.grouping(column, 3 * file.cell * file.n_rows, 3)],
+                by=[group.name for group in file.grouping(column, 3 * file.cell * file.n_rows, 3)],
                 range=[low, high],
                 size_margin=file.cell,
                 threshold=_share((high - low) * 0.05),
@@ -298,7 +298,7 @@ def conditional_median(file: FileFacts) -> Drafts:
     """
     for column in file.outcomes[:1]:
         within = 1 if column.n_bins >= _BINS_OF_NEIGHBOURS else 0
-        by = [other.name for other in file.grouping(column, 0.05 * file.n_rows, 3)]
+        by = [group.name for group in file.grouping(column, 0.05 * file.n_rows, 3)]
         name, kind = f"median {column.name}", "conditional_median"
         yield CriterionDraft(
             settings=_settings(name, kind, column=column.name, by=by, within=within, threshold=file.cell),
@@ -312,7 +312,7 @@ def difference_in_proportions(file: FileFacts) -> Drafts:
     if not any(file.grouping(column, least, _MOST_BY) for column in file.conditions[:3]):
         yield "difference_in_proportions: no column of two frequent values has groups that are large enough"
     for column in file.conditions[:3]:
-        by, rarer = [other.name for other in file.grouping(column, least, _MOST_BY)], column.rarest
+        by, rarer = [group.name for group in file.grouping(column, least, _MOST_BY)], column.rarest
         name, kind = f"share of {column.name}", "difference_in_proportions"
         if by:
             yield CriterionDraft(
@@ -345,7 +345,7 @@ def mean_of_roots(file: FileFacts) -> Drafts:
 
 def _first_two(known: Mapping[str, FileColumn], name: str) -> float:
     """Return how much the first two members of a root are associated in a column."""
-    first, second = (slot_name(name, place) for place in (1, 2))
+    first, second = (slot_name(name, slot) for slot in (1, 2))
     partner = known[first].partners.get(second) if first in known else None
     return partner.distance if partner else 0.0
 
@@ -365,7 +365,7 @@ def regression_one_step(file: FileFacts) -> Drafts:
             names=("line of", "line on the bins for"),
             on_bins="own target",
             limits={
-                "ranges": {other.name: list(other.line_range) for other in [*features, column]},
+                "ranges": {ranged.name: list(ranged.line_range) for ranged in [*features, column]},
                 "range": [low, high],
                 "threshold": _share((high - low) * 0.1),
             },
@@ -386,7 +386,7 @@ def logistic_regression(file: FileFacts) -> Drafts:
             "logistic_regression",
             names=("odds of", "odds on the bins for"),
             on_bins="bins",
-            limits={"ranges": {other.name: list(other.line_range) for other in features}, "threshold": 0.2},
+            limits={"ranges": {feature.name: list(feature.line_range) for feature in features}, "threshold": 0.2},
             remark="no log odds ratio per standard deviation of a feature may be off by more than this; values beyond `ranges` "
             "count as their ends",
             positive=[column.rarest],

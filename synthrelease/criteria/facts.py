@@ -65,9 +65,9 @@ class PublicFacts:
     def grid_of(self, names: Iterable[str]) -> str:
         """What the grids of some columns do to their values, in words; empty where every value is on its grid."""
         columns = [self.by_name[name] for name in names if name in self.by_name]
-        coarse = [each for each in columns if each.step and not (each.kind == "integer" and each.step == 1)]
-        found = [f"{each.name.replace('_', ' ')} to the nearest {each.step:g} {each.unit}" for each in coarse]
-        return "".join(f", {text.rstrip()}" for text in found)
+        coarse = [column for column in columns if column.step and not (column.kind == "integer" and column.step == 1)]
+        grids = [f"{each.name.replace('_', ' ')} to the nearest {each.step:g} {each.unit}" for each in coarse]
+        return "".join(f", {text.rstrip()}" for text in grids)
 
     @property
     def table(self) -> Counts:

@@ -84,42 +84,42 @@ class Faithfulness(Criterion):
         from synthrelease.criteria.faithfulness_mechanism import compared_rows, unmatched_share
 
         steps = self.steps(candidate.transformation) if self.at_most else ()
-        kept, linked = self.compared(candidate.counts.layout), setting.schema.linked if self.any_order else None
-        synthetic = compared_rows(candidate.counts, kept, linked)
+        compared, linked = self.compared(candidate.counts.layout), setting.schema.linked if self.any_order else None
+        synthetic = compared_rows(candidate.counts, compared, linked)
         return Query(
             sensitivity=1 / n,
-            figure=partial(unmatched_share, kept=kept, synthetic=synthetic, steps=steps, rows=n, linked=linked),
+            figure=partial(unmatched_share, kept=compared, synthetic=synthetic, steps=steps, rows=n, linked=linked),
         )
 
     @model_validator(mode="after")
     def _disjoint(self) -> Faithfulness:
         named = self.exact + self.within_one_bin + self.ignored
-        both = [name for name in named if named.count(name) > 1]
-        if both:
-            raise ValueError(f"each column may be named once; {both[0]!r} is named twice")
+        twice = [name for name in named if named.count(name) > 1]
+        if twice:
+            raise ValueError(f"each column may be named once; {twice[0]!r} is named twice")
         return self
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        found = [*unknown_columns(setting.schema, "exact", self.exact)]
-        found += unknown_columns(setting.schema, "within_one_bin", self.within_one_bin)
-        found += unknown_columns(setting.schema, "ignored", self.ignored)
-        found += unknown_columns(setting.schema, "exact_around", self.exact_around)
-        if found:
-            return found
+        wrong = [*unknown_columns(setting.schema, "exact", self.exact)]
+        wrong += unknown_columns(setting.schema, "within_one_bin", self.within_one_bin)
+        wrong += unknown_columns(setting.schema, "ignored", self.ignored)
+        wrong += unknown_columns(setting.schema, "exact_around", self.exact_around)
+        if wrong:
+            return wrong
         unnamed = [name for name in setting.schema.names if name not in self.exact + self.within_one_bin + self.ignored]
         if unnamed:
             expected = f"every column in exact, within_one_bin or ignored, also {listing(unnamed)}"
-            found.append(Mistake("exact", expected, "it in none" if len(unnamed) == 1 else "them in none"))
+            wrong.append(Mistake("exact", expected, "it in none" if len(unnamed) == 1 else "them in none"))
         elif not self.exact + self.within_one_bin:
-            found.append(Mistake("exact", "a column that is compared, here or in within_one_bin", "none"))
-        found += self._unlike(setting.schema.linked) if self.any_order else []
+            wrong.append(Mistake("exact", "a column that is compared, here or in within_one_bin", "none"))
+        wrong += self._unlike(setting.schema.linked) if self.any_order else []
         for name in self.within_one_bin:
             if not setting.schema[name].ordered:
-                found.append(Mistake("within_one_bin", "columns whose bins have an order", repr(name)))
+                wrong.append(Mistake("within_one_bin", "columns whose bins have an order", repr(name)))
         for name in self.exact_around:
             if name not in self.within_one_bin or setting.schema[name].kind == "category":
-                found.append(Mistake("exact_around", "numeric columns of within_one_bin", repr(name)))
-        return found
+                wrong.append(Mistake("exact_around", "numeric columns of within_one_bin", repr(name)))
+        return wrong
 
     def _unlike(self, linked: Linked | None) -> Iterable[Mistake]:
         """Without members there is no order, and members change places only with what is treated alike."""
@@ -134,17 +134,17 @@ class Faithfulness(Criterion):
 
     def compared(self, layout: Layout) -> tuple[int, ...]:
         """Indices of the columns that are not ignored."""
-        return tuple(place for place, name in enumerate(layout.columns) if name not in self.ignored)
+        return tuple(index for index, name in enumerate(layout.columns) if name not in self.ignored)
 
     def steps(self, transformation: Transformation) -> tuple[Step, ...]:
         """For each tolerant column, among those compared: which bins may be matched with the next bin up."""
         from synthrelease.criteria.faithfulness_mechanism import Step
 
-        kept, steps = self.compared(transformation.layout), []
+        compared, steps = self.compared(transformation.layout), []
         for name in self.within_one_bin:
             binning, kind = transformation.binning(name), transformation.schema[name].kind
             allowed = similar_to_next(binning, kind, self.exact_around.get(name))
-            steps.append(Step(column=kept.index(transformation.layout.index(name)), allowed=allowed))
+            steps.append(Step(column=compared.index(transformation.layout.index(name)), allowed=allowed))
         return tuple(steps)
 
 

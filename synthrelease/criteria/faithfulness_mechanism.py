@@ -87,12 +87,12 @@ def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, 
     """
     if left.layout.has_codes:
         return left, right
-    words = [word for word, of in enumerate(left.layout.words) if columns & set(of)] or [0]
+    words = [word for word, columns_of_word in enumerate(left.layout.words) if columns & set(columns_of_word)] or [0]
     mixed = [_mixed(table.words) for table in (left, right)]
     kept = [np.zeros(len(table), dtype=bool) for table in (left, right)]
     for word in words:
-        for found, among in zip(kept, _perhaps_shared(*(every.sum(axis=0) - every[word] for every in mixed)), strict=True):
-            found[among] = True
+        for keep, among in zip(kept, _perhaps_shared(*(every.sum(axis=0) - every[word] for every in mixed)), strict=True):
+            keep[among] = True
     return left.keep(kept[0]), right.keep(kept[1])
 
 
@@ -100,8 +100,8 @@ def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
     """(n_words, n_cells) a number of 64 bits for each word of each cell, of which no bit is like one of the word (Steele, Lea &
     Flood 2014, the finalizer of SplitMix)."""
     mixed = np.stack(words).view(np.uint64)
-    for place, bits in enumerate(mixed, start=1):
-        bits += np.uint64(place * 0x9E3779B97F4A7C15 % 2**64)
+    for number, bits in enumerate(mixed, start=1):
+        bits += np.uint64(number * 0x9E3779B97F4A7C15 % 2**64)
         for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
             bits ^= bits >> np.uint64(shift)
             bits *= np.uint64(factor)
@@ -162,8 +162,8 @@ class _Codes:
     def equal(self, inside: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
         """Pairs (left cell, right cell) of which the right code is the left one and a step, for the left cells `inside`."""
         places = places_in([self.right], [self.left[inside] + step])
-        found = places >= 0
-        return self.left_cells[inside][found], self.right_cells[places[found]]
+        paired = places >= 0
+        return self.left_cells[inside][paired], self.right_cells[places[paired]]
 
 
 def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[_Codes]:
@@ -178,8 +178,8 @@ def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[
     words = layout.words_within(room)
     cells = [math.prod(layout.sizes[column] for column in word) for word in words]
 
-    def coded(of: Columns) -> np.ndarray:
-        return np.concatenate([word_of(layout, table.bins, of) for table in (left, right)])
+    def coded(word_columns: Columns) -> np.ndarray:
+        return np.concatenate([word_of(layout, table.bins, word_columns) for table in (left, right)])
 
     before = [np.zeros(n_cells, dtype=np.int64)]
     for word, size in zip(words[:-1], cells[:-1], strict=True):
@@ -273,17 +273,17 @@ def residual_flow(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free:
     while True:
         unit = 1 << max(0, bound.bit_length() - _CAPACITY_BITS)
         network = _in_units(tails, heads, np.minimum(flows, bound) // unit, np.minimum(free, bound) // unit, n_left)
-        found = maximum_flow(network, source, sink, method="dinic")
-        added += unit * int(found.flow_value)
+        flow = maximum_flow(network, source, sink, method="dinic")
+        added += unit * int(flow.flow_value)
         if unit == 1:
             return added
-        bound = min(bound - unit * int(found.flow_value), unit * int(np.count_nonzero(flows) + np.count_nonzero(free)))
+        bound = min(bound - unit * int(flow.flow_value), unit * int(np.count_nonzero(flows) + np.count_nonzero(free)))
         nodes = np.arange(len(free))
-        flows = flows + unit * _entries(found.flow, tails, heads)
+        flows = flows + unit * _entries(flow.flow, tails, heads)
         free = free - unit * np.concatenate(
             [
-                _entries(found.flow, np.full(n_left, source), nodes[:n_left]),
-                _entries(found.flow, nodes[n_left:], np.full(len(free) - n_left, sink)),
+                _entries(flow.flow, np.full(n_left, source), nodes[:n_left]),
+                _entries(flow.flow, nodes[n_left:], np.full(len(free) - n_left, sink)),
             ]
         )
 

@@ -37,7 +37,7 @@ _SMALLEST_EIGENVALUE = 1e-3
 def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], prior: Prior | None) -> bool:
     """Whether a design of these numbers, around this prior, could leave what floats can hold. Public; looks at no cells."""
     prior = prior or _mid_range(numbers)
-    *features, target = (np.concatenate([axis, each.low, each.high]) for axis, each in zip(numbers, limits, strict=True))
+    *features, target = (np.concatenate([axis, limit.low, limit.high]) for axis, limit in zip(numbers, limits, strict=True))
     with np.errstate(all="ignore"):
         standard = [
             np.abs(axis - centre).max() / spread
@@ -107,12 +107,12 @@ class Design(MomentGrid):
         """
         from synthrelease.criteria.records_mechanism import all_moments
 
-        ends = [self._chosen([getattr(each, end) for each in self.limits], indices) for end in ("low", "high")]
+        ends = [self._chosen([getattr(limit, end) for limit in self.limits], indices) for end in ("low", "high")]
         records = [Interval(low, high) for low, high in zip(*ends, strict=True)]
         centres, spreads = self.prior.centres.tolist(), self.prior.spreads.tolist()
         standard = [
-            np.maximum(np.abs((each.low - centre) / spread), np.abs((each.high - centre) / spread))
-            for each, centre, spread in zip(records, centres, spreads, strict=False)
+            np.maximum(np.abs((record.low - centre) / spread), np.abs((record.high - centre) / spread))
+            for record, centre, spread in zip(records, centres, spreads, strict=False)
         ]
         residual = records[-1] - Interval.exactly(np.array(self.prior.intercept))
         for feature, coefficient in zip(records, self.prior.coefficients.tolist(), strict=False):

@@ -52,16 +52,16 @@ class Grouping:
 
 def groupings(by: Iterable[str], overall: bool, transformation: Transformation, setting: Setting) -> list[Grouping]:
     """A grouping for every column of `by`, in the bins of [groups] where it has some, and one of all rows."""
-    layout, found = transformation.layout, []
+    layout, ways = transformation.layout, []
     for name in by:
         binning = transformation.binning(name)
         coarser = setting.groups.get(name, binning)
         into = np.where(present(binning), binning.map_to(coarser), -1)
-        found.append(Grouping(name=name, column=layout.index(name), into=into, labels=coarser.labels[: coarser.present]))
+        ways.append(Grouping(name=name, column=layout.index(name), into=into, labels=coarser.labels[: coarser.present]))
     if overall:
         everything = np.zeros(layout.sizes[0], dtype=np.int64)
-        found.append(Grouping(name="", column=0, into=everything, labels=("all rows",)))
-    return found
+        ways.append(Grouping(name="", column=0, into=everything, labels=("all rows",)))
+    return ways
 
 
 def present(binning: Binning) -> np.ndarray:
@@ -75,12 +75,12 @@ def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, 
     counted = np.flatnonzero((groups >= 0) & (bins < present))
     order = counted[np.lexsort((bins[counted], groups[counted]))]
     ends = np.searchsorted(groups[order], np.arange(len(grouping) + 1))
-    found = np.full(len(grouping), -1, dtype=np.int64)
+    quantiles = np.full(len(grouping), -1, dtype=np.int64)
     for group, (start, stop) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
         if start < stop:
             reached = np.cumsum(table.counts[order[start:stop]])
-            found[group] = bins[order[start + int(np.searchsorted(reached, math.ceil(q * int(reached[-1]))))]]
-    return found
+            quantiles[group] = bins[order[start + int(np.searchsorted(reached, math.ceil(q * int(reached[-1]))))]]
+    return quantiles
 
 
 def public_sizes(name: str, column: str, facts: PublicFacts) -> list[int]:
@@ -94,8 +94,8 @@ def group_sizes(name: str, which: np.ndarray, facts: PublicFacts) -> list[int]:
     table = facts.table.keep(which)
     if not name:
         return [table.total]
-    place = table.layout.index(name)
-    rows = np.bincount(table.digits(place), weights=table.counts, minlength=table.layout.sizes[place])
+    column = table.layout.index(name)
+    rows = np.bincount(table.digits(column), weights=table.counts, minlength=table.layout.sizes[column])
     return [int(rows[group].sum()) for group in _public_groups(name, facts)]
 
 
@@ -137,7 +137,9 @@ def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
     """(n_groups, n_bins) which released bins lie in each group of a column; those of missing values in none."""
     column = facts.by_name[name]
     groups = (
-        np.array([one.inside for one in facts.groups[name]]) if name in facts.groups else np.eye(len(column.labels), dtype=bool)
+        np.array([group.inside for group in facts.groups[name]])
+        if name in facts.groups
+        else np.eye(len(column.labels), dtype=bool)
     )
     values = np.arange(len(column.labels)) < column.present
     return (groups & values)[(groups & values).any(axis=1)]
@@ -210,15 +212,15 @@ def sums_beyond(by: Iterable[str], overall: bool, column: str, quantiles: Sequen
     both times the denominator of q."""
     bins = np.arange(len(facts.by_name[column].labels))
     edges = np.arange(-1, len(bins) + 1)[:, None]
-    found = []
+    sums = []
     for columns, inside in public_groupings(by, overall, column, facts):
         weights = []
         for q in quantiles:
             below, above = (bins < edges) * q.denominator - q.numerator, (bins > edges) * q.denominator
             above = above - (q.denominator - q.numerator)
-            weights += [inside * each.reshape(-1, *[1] * (inside.ndim - 1), len(bins)) for each in (below, above)]
-        found.append(Sums(columns=columns, weights=np.concatenate(weights).astype(np.int64)))
-    return found
+            weights += [inside * beyond.reshape(-1, *[1] * (inside.ndim - 1), len(bins)) for beyond in (below, above)]
+        sums.append(Sums(columns=columns, weights=np.concatenate(weights).astype(np.int64)))
+    return sums
 
 
 def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction], within: int) -> Iterator[float]:

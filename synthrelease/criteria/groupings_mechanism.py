@@ -47,9 +47,9 @@ def largest_excess(counts: Counts, windows: Sequence[Windows], n: int) -> float:
     return max(int(window.excess(counts).max()) / (window.q.denominator * n) for window in windows)
 
 
-def largest_error(counts: Counts, found: Sequence[SharesOfGroups]) -> float:
+def largest_error(counts: Counts, shares: Sequence[SharesOfGroups]) -> float:
     """The largest error of a share of any group."""
-    return max(float(each.errors(counts).max()) for each in found)
+    return max(float(grouped.errors(counts).max()) for grouped in shares)
 
 
 def groups_of_cells(table: Counts, grouping: Grouping) -> np.ndarray:

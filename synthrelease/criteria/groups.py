@@ -88,10 +88,10 @@ class InGroups(OfMembers):
 
     def column_mistakes(self, setting: Setting, *, ordered: bool = False) -> list[Mistake]:
         """Return what is wrong with the column, which may need an order, and with those to group by."""
-        found = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
-        if ordered and not found and not setting.schema[self.column].ordered:
-            found.append(Mistake("column", "a column whose bins have an order", repr(self.column)))
-        return found
+        wrong = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
+        if ordered and not wrong and not setting.schema[self.column].ordered:
+            wrong.append(Mistake("column", "a column whose bins have an order", repr(self.column)))
+        return wrong
 
     def rows_of_smallest_group(self, n: int, setting: Setting | None) -> int:
         """How many of n rows the smallest group has at most, whatever the table: the groups of a column share the rows."""
@@ -226,16 +226,16 @@ class ConditionalMean(InGroups):
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         unknown = [*unknown_columns(setting.schema, "column", [self.column])]
-        found = [*unknown, *grouping_mistakes(setting, "by", self.by)]
+        wrong = [*unknown, *grouping_mistakes(setting, "by", self.by)]
         if self.answered_by is not None and self.values == "own":
-            found.append(
+            wrong.append(
                 Mistake(
                     "answered_by",
                     'values = "bins" beside it: noisy tables tell how many rows a bin has, and not their own values',
                     'values = "own"',
                 )
             )
-        return found if unknown else [*unnumbered(setting, "column", self.column), *found]
+        return wrong if unknown else [*unnumbered(setting, "column", self.column), *wrong]
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Rows and sums of every group."""
@@ -244,21 +244,21 @@ class ConditionalMean(InGroups):
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
         """No group has more than all rows, so its mean is known no better than its sum over all rows."""
         step = (self.range[1] - self.range[0]) / FINEST
-        return max(float(each[1]) for each in widths) * step / n
+        return max(float(width[1]) for width in widths) * step / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         lowest, highest = self.range
         moved, step = self._in_steps(facts)[1], (highest - lowest) / FINEST
-        numbers = np.array([0.0 if one is None else one for one in facts.by_name[self.column].numbers])
+        numbers = np.array([0.0 if number is None else number for number in facts.by_name[self.column].numbers])
         numbers = np.clip(numbers, lowest, highest) - middle(lowest, highest)
         margin, worst = math.ceil(self.size_margin * facts.n), 0.0
-        for (columns, inside), each in zip(self.groups_in(facts), limits, strict=True):
+        for (columns, inside), limit in zip(self.groups_in(facts), limits, strict=True):
             rows = rows_of_group(columns, inside, facts)
             total = int(rows.sum())
             if not total:
                 return math.nan
             target = math.fsum((rows * numbers).tolist()) / total
-            worst = max(worst, furthest_mean(each, step, max(1, total - margin), target, (highest - lowest) / 2))
+            worst = max(worst, furthest_mean(limit, step, max(1, total - margin), target, (highest - lowest) / 2))
         return worst + moved
 
     def _in_steps(self, facts: PublicFacts) -> tuple[np.ndarray, float]:
@@ -318,18 +318,18 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group whose mean is furthest off, as it is: not resized."""
         values, centre = self.about.rows(candidate), middle(*self.about.range)
-        found = []
+        offenders = []
         for grouping in groupings(self.about.by, self.about.overall, candidate.transformation, setting):
-            ours, theirs = (
+            ours, original_means = (
                 sums / np.maximum(rows, 1) + centre
                 for rows, sums in (values.of_released(candidate.counts, grouping), values.of_original(public.counts, grouping))
             )
-            worst = int(np.abs(ours - theirs).argmax())
+            worst = int(np.abs(ours - original_means).argmax())
             where = f"mean {words(self.about.column)}, {grouping.where(worst)}"
-            released, original = (figure(float(means[worst])) for means in (ours, theirs))
-            error = abs(float(ours[worst] - theirs[worst]))
-            found.append((error, Offender(where=where, released=released, original=original)))
-        return max(found, key=lambda each: each[0])[1]
+            released, original = (figure(float(means[worst])) for means in (ours, original_means))
+            error = abs(float(ours[worst] - original_means[worst]))
+            offenders.append((error, Offender(where=where, released=released, original=original)))
+        return max(offenders, key=lambda error_and_words: error_and_words[0])[1]
 
 
 def check_range(ends: tuple[float, float]) -> None:
@@ -428,12 +428,12 @@ class ConditionalMedian(InGroups):
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         worst = self.best_figure * facts.n
-        for (columns, inside), each in zip(self.groups_in(facts), limits, strict=True):
+        for (columns, inside), limit in zip(self.groups_in(facts), limits, strict=True):
             rows = rows_of_group(columns, inside, facts)
-            found = list(most_beyond(each, rows, self._exact_quantiles, self.within))
-            if any(map(math.isnan, found)):
+            excess = list(most_beyond(limit, rows, self._exact_quantiles, self.within))
+            if any(map(math.isnan, excess)):
                 return math.nan
-            worst = max(worst, *found)
+            worst = max(worst, *excess)
         return worst / facts.n
 
     @property
@@ -480,7 +480,7 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
         """Of every group, at most so many rows too many below the window, and above it: B - q n_g <= n limit, likewise A."""
-        found = []
+        errors = []
         for columns, inside, rows in tables_of_groups(self.about.by, self.about.overall, self.about.column, facts):
             bins, weights = np.arange(len(rows)), list[np.ndarray]()
             for q in map(float, self.about.quantiles):
@@ -490,7 +490,7 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
                     ((bins < middle - self.about.within) - q) * inside,
                     ((bins > middle + self.about.within) - (1 - q)) * inside,
                 ]
-            found.append(
+            errors.append(
                 SumError(
                     columns=columns,
                     weights=tuple(weights),
@@ -498,7 +498,7 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
                     each=f"the rows beyond each quantile of {words(self.about.column)} are as few as its criterion found",
                 )
             )
-        return SumErrors(sums=tuple(found), criterion=self.about.name)
+        return SumErrors(sums=tuple(errors), criterion=self.about.name)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group and quantile with the most rows on the wrong side."""
@@ -507,9 +507,11 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         def words_of(window: Windows) -> tuple[float, Offender]:
             excess = window.excess(public.counts)
             group = int(excess.argmax())
-            theirs = quantile_bins(public.counts, window.grouping, window.column, window.present, window.q)[group]
-            released, original = (labels[int(place)] if place >= 0 else "no rows" for place in (window.middle[group], theirs))
+            original_bins = quantile_bins(public.counts, window.grouping, window.column, window.present, window.q)[group]
+            released, original = (
+                labels[int(index)] if index >= 0 else "no rows" for index in (window.middle[group], original_bins)
+            )
             where = f"{words(self.about.column)}, quantile {float(window.q):g}, {window.grouping.where(group)}"
             return excess[group] / window.q.denominator, Offender(where=where, released=released, original=original)
 
-        return max((words_of(window) for window in self.about._windows(candidate, setting)), key=lambda found: found[0])[1]
+        return max((words_of(window) for window in self.about._windows(candidate, setting)), key=lambda error: error[0])[1]

@@ -124,10 +124,10 @@ class LogisticRegression(Criterion):
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         schema = setting.schema
-        found = [*unknown_columns(schema, "target", [self.target]), *unknown_columns(schema, "features", self.features)]
-        found = found or [*representation_mistakes(setting, self.columns, self.representation, self.features)]
-        if found:
-            return found
+        wrong = [*unknown_columns(schema, "target", [self.target]), *unknown_columns(schema, "features", self.features)]
+        wrong = wrong or [*representation_mistakes(setting, self.columns, self.representation, self.features)]
+        if wrong:
+            return wrong
         target = self.binnings(setting)[-1]
         known = target.labels[: target.present]
         if not set(self.positive) < set(known):
@@ -140,14 +140,14 @@ class LogisticRegression(Criterion):
 
     def regression_columns(self, setting: Setting) -> RegressionColumns:
         """The columns of the regression, and what stands for the rows of either table in them."""
-        wanted = self.binnings(setting)
+        binnings = self.binnings(setting)
         return RegressionColumns(
             schema=setting.schema,
             names=self.columns,
-            wanted=wanted,
+            wanted=binnings,
             ranges=self.ranges,
             own=self.own_values_of,
-            outcome=condition(wanted[-1], None, self.positive)[: wanted[-1].present].astype(float),
+            outcome=condition(binnings[-1], None, self.positive)[: binnings[-1].present].astype(float),
         )
 
 
@@ -185,8 +185,8 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         outcome = np.isin(columns[-1].labels[: columns[-1].present], self.about.positive).astype(float)
         numbers, limits = public_axes(columns[:-1], self.about.ranges, self.about.own_values_of)
         cells, possible = (
-            facts.of_values(found, self.about.columns)
-            for found in (facts.cells(self.about.columns), facts.possible(self.about.columns))
+            facts.of_values(entries, self.about.columns)
+            for entries in (facts.cells(self.about.columns), facts.possible(self.about.columns))
         )
         from synthrelease.criteria.records_mechanism import records_of_cells
 
@@ -200,7 +200,7 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         columns = self.about.regression_columns(setting)
         steps = _Steps.of(released_records(candidate.counts, columns, candidate.transformation))
         changes = logistic_steps(original_records(public.counts, columns, candidate.transformation), steps)
-        worst = max(range(len(changes)), key=lambda place: abs(changes[place]))
+        worst = max(range(len(changes)), key=lambda slope: abs(changes[slope]))
         released, step = float(steps.slopes[worst]), changes[worst]
         return Offender(
             where=f"{words(self.about.features[worst])}, log odds of {words(self.about.target)} per standard deviation",
@@ -284,9 +284,9 @@ def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonR
             raise np.linalg.LinAlgError  # a feature without spread, or probabilities on their way to 0 and 1
         return standard.T @ (hits - weights * probabilities), information
 
-    def small(step: np.ndarray, found: NewtonResult) -> bool:
-        return bool(np.abs(step).max() < 1e-13 * max(1.0, float(np.abs(found.at).max())))
+    def small(step: np.ndarray, result: NewtonResult) -> bool:
+        return bool(np.abs(step).max() < 1e-13 * max(1.0, float(np.abs(result.at).max())))
 
-    found = maximum(likelihood, derivatives, np.zeros(standard.shape[1]), small=small, most_steps=_MOST_STEPS)
-    near = found is not None and (found.reached or np.abs(found.gradient).max() < 1e-9)
-    return found if near else None
+    fit = maximum(likelihood, derivatives, np.zeros(standard.shape[1]), small=small, most_steps=_MOST_STEPS)
+    near = fit is not None and (fit.reached or np.abs(fit.gradient).max() < 1e-9)
+    return fit if near else None

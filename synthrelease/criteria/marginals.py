@@ -76,10 +76,10 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
         """Some end of the widest interval is half of it away from whatever is released."""
-        return max(float(each.max()) for each in widths) / n
+        return max(float(width.max()) for width in widths) / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        return max(int(furthest(each, facts.cells(one)).max()) for one, each in self._with(limits, facts)) / facts.n
+        return max(int(furthest(limit, facts.cells(columns)).max()) for columns, limit in self._with(limits, facts)) / facts.n
 
 
 class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginalError]):
@@ -115,10 +115,10 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The cell that is furthest off."""
         tables = self.about.compared_in(candidate.counts.layout)
-        where, ours, theirs = worst_cell(candidate.counts, public.counts, candidate.transformation, **tables)
-        if ours is None or theirs is None:
+        where, ours, public_rows = worst_cell(candidate.counts, public.counts, candidate.transformation, **tables)
+        if ours is None or public_rows is None:
             return Offender(where=where, released="another number", original="rows")
-        return Offender(where=where, released=share(ours, candidate.n), original=share(theirs, candidate.n))
+        return Offender(where=where, released=share(ours, candidate.n), original=share(public_rows, candidate.n))
 
     def seconds(self, layout: Layout, rows: int) -> float:
         return seconds_of_differences(layout, self.about.up_to(len(layout.sizes)) or 1, rows)
@@ -178,7 +178,7 @@ class RelativeMarginalError(Criterion):
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
         """Of k bins one has at most r = n/k rows, known within h: the best s is sqrt((r + h)/(r - h)) from both ends."""
-        ratios = [(n / len(each) + 1 + each.min()) / max(n / len(each) + 1 - each.min(), 1.0) for each in widths]
+        ratios = [(n / len(width) + 1 + width.min()) / max(n / len(width) + 1 - width.min(), 1.0) for width in widths]
         return min(math.sqrt(max(ratios)), self.clip)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -186,7 +186,7 @@ class RelativeMarginalError(Criterion):
         from synthrelease.criteria.marginals_mechanism import largest_ratio, one_way
 
         synthetic = one_way(facts.table)
-        ends = (np.concatenate([each.low for each in limits]), np.concatenate([each.high for each in limits]))
+        ends = (np.concatenate([limit.low for limit in limits]), np.concatenate([each.high for each in limits]))
         return max(largest_ratio(original, synthetic, self.clip) for original in ends)
 
 
@@ -221,10 +221,10 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
 
         binnings = zip(candidate.transformation.schema.names, candidate.transformation.binnings, strict=True)
         bins = [f"{words(name)}={label}" for name, binning in binnings for label in binning.labels]
-        ours, theirs = one_way(candidate.counts), one_way(public.counts)
-        ratios = np.maximum((ours + 1.0) / (theirs + 1.0), (theirs + 1.0) / (ours + 1.0))
+        ours, public_rows = one_way(candidate.counts), one_way(public.counts)
+        ratios = np.maximum((ours + 1.0) / (public_rows + 1.0), (public_rows + 1.0) / (ours + 1.0))
         worst = int(ratios.argmax())
-        return Offender(where=bins[worst], released=f"{ours[worst]:,} rows", original=f"{theirs[worst]:,}")
+        return Offender(where=bins[worst], released=f"{ours[worst]:,} rows", original=f"{public_rows[worst]:,}")
 
 
 def worst_cell(
@@ -235,16 +235,18 @@ def worst_cell(
 
     layout = released.layout
     tables = differences(public, released, largest, named)
-    columns = max(((int(np.abs(values).max(initial=0)), found) for found, values in tables), key=lambda each: each[0])[1]
+    columns = max(
+        ((int(np.abs(values).max(initial=0)), compared) for compared, values in tables), key=lambda difference: difference[0]
+    )[1]
     sub = layout.subset(columns)
     if not has_full_array(sub):
         return f"a cell of the table of {shown(sub.columns)}", None, None
-    ours, theirs = (table.marginal(columns).ravel() for table in (released, public))
-    cell = int(np.abs(ours - theirs).argmax())
+    ours, public_counts = (table.marginal(columns).ravel() for table in (released, public))
+    cell = int(np.abs(ours - public_counts).argmax())
     bins = np.unravel_index(cell, sub.sizes)
     labels = [transformation.binning(name).labels[place] for name, place in zip(sub.columns, bins, strict=True)]
     where = ", ".join(f"{words(name)}={label}" for name, label in zip(sub.columns, labels, strict=True))
-    return where, int(ours[cell]), int(theirs[cell])
+    return where, int(ours[cell]), int(public_counts[cell])
 
 
 def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
@@ -295,7 +297,7 @@ class TypicalMarginalError(MarginalCriterion, OfMembers):
 
     def furthest_moved(self, limits: Sequence[Limits], facts: PublicFacts) -> list[int]:
         """Of every compared table the largest sum |r - s|."""
-        return [int(furthest(each, facts.cells(columns)).sum()) for columns, each in self._with(limits, facts)]
+        return [int(furthest(limit, facts.cells(columns)).sum()) for columns, limit in self._with(limits, facts)]
 
 
 Typical = TypeVar("Typical", bound=TypicalMarginalError)
@@ -322,8 +324,8 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
         from synthrelease.criteria.marginals_mechanism import moved
 
         layout = candidate.counts.layout
-        found = moved(public.counts, candidate.counts, **self.about.compared_in(layout))
-        columns, furthest_off = max(found, key=lambda each: each[1])
+        distances = moved(public.counts, candidate.counts, **self.about.compared_in(layout))
+        columns, furthest_off = max(distances, key=lambda table: table[1])
         names = " by ".join(words(candidate.counts.layout.columns[column]) for column in columns)
         return Offender(
             where=f"the table of {names}", released=f"{share(furthest_off, 2 * candidate.n)} of the rows off", original="none"
@@ -355,8 +357,8 @@ class MeanMarginalError(TypicalMarginalError):
         from synthrelease.criteria.marginals_mechanism import mean_distance
 
         layout = candidate.counts.layout
-        asked = {"rows": n, "tables": self.n_tables(layout), **self.compared_in(layout)}
-        return Query(sensitivity=1 / n, figure=partial(mean_distance, candidate=candidate.counts, **asked))
+        settings = {"rows": n, "tables": self.n_tables(layout), **self.compared_in(layout)}
+        return Query(sensitivity=1 / n, figure=partial(mean_distance, candidate=candidate.counts, **settings))
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         return sum(self.furthest_moved(limits, facts)) / (2 * facts.n * len(limits))
@@ -405,14 +407,14 @@ class QuantileMarginalError(TypicalMarginalError):
         from synthrelease.criteria.marginals_mechanism import quantile_distance
 
         layout = candidate.counts.layout
-        place = math.ceil(Fraction(str(self.quantile)) * self.n_tables(layout)) - 1
-        asked = {"rows": n, "place": place, **self.compared_in(layout)}
-        return Query(sensitivity=1 / n, figure=partial(quantile_distance, candidate=candidate.counts, **asked))
+        rank = math.ceil(Fraction(str(self.quantile)) * self.n_tables(layout)) - 1
+        settings = {"rows": n, "rank": rank, **self.compared_in(layout)}
+        return Query(sensitivity=1 / n, figure=partial(quantile_distance, candidate=candidate.counts, **settings))
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         """The k-th smallest distance is at most the k-th smallest of what bounds each."""
-        place = math.ceil(Fraction(str(self.quantile)) * len(limits)) - 1
-        return sorted(self.furthest_moved(limits, facts))[place] / (2 * facts.n)
+        rank = math.ceil(Fraction(str(self.quantile)) * len(limits)) - 1
+        return sorted(self.furthest_moved(limits, facts))[rank] / (2 * facts.n)
 
 
 class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMarginalError]):
@@ -541,9 +543,9 @@ class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginal
 
         layout, weights = candidate.counts.layout, self.about._weights(candidate)
         column = layout.index(self.about.weight)
-        ours, theirs = (weighted(table, column, weights) for table in (candidate.counts, public.counts))
+        ours, original_weights = (weighted(table, column, weights) for table in (candidate.counts, public.counts))
         tables = self.about.compared_in(layout)
-        where, released, original = worst_cell(ours, theirs, candidate.transformation, **tables)
+        where, released, original = worst_cell(ours, original_weights, candidate.transformation, **tables)
         if released is None or original is None:
             return Offender(where=where, released="another number", original="weights")
         return Offender(where=where, released=share(released, ours.total), original=share(original, ours.total))

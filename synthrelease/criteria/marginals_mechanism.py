@@ -42,12 +42,12 @@ def moved(left: Counts, right: Counts, largest: int, named: Tables) -> Iterator[
 
 def mean_distance(counts: Counts, candidate: Counts, largest: int, named: Tables, tables: int, rows: int) -> float:
     """The mean total variation distance of so many tables of so many rows."""
-    return sum(one for _, one in moved(counts, candidate, largest, named)) / (2 * rows * tables)
+    return sum(distance for _, distance in moved(counts, candidate, largest, named)) / (2 * rows * tables)
 
 
-def quantile_distance(counts: Counts, candidate: Counts, largest: int, named: Tables, place: int, rows: int) -> float:
+def quantile_distance(counts: Counts, candidate: Counts, largest: int, named: Tables, rank: int, rows: int) -> float:
     """The total variation distance at this place of the increasing ones."""
-    return sorted(one for _, one in moved(counts, candidate, largest, named))[place] / (2 * rows)
+    return sorted(distance for _, distance in moved(counts, candidate, largest, named))[rank] / (2 * rows)
 
 
 def weighted(table: Counts, column: int, weights: np.ndarray) -> Counts:

@@ -120,17 +120,17 @@ class MeanOfRoots(Criterion):
         schema = setting.schema
         columns = _columns(self.column, schema)
         unknown = [*unknown_columns(schema, "column", columns[:1])]
-        found = [*unknown, *grouping_mistakes(setting, "by", self.by)]
+        wrong = [*unknown, *grouping_mistakes(setting, "by", self.by)]
         if unknown:
-            return found
+            return wrong
         if self.number == "agreement" and len(columns) < 2:
             expected = "a column of members, of whom a root may have two"
-            found.append(Mistake("column", expected, repr(self.column)))
+            wrong.append(Mistake("column", expected, repr(self.column)))
         if self.number == "agreement":
-            return [*found, *grouping_mistakes(setting, "column", columns[:1])]
+            return [*wrong, *grouping_mistakes(setting, "column", columns[:1])]
         if self.bins:
-            return [*found, *condition_mistakes(setting, "bins", columns[0], self.bins)]
-        return [*found, *unnumbered(setting, "column", columns[0])]
+            return [*wrong, *condition_mistakes(setting, "bins", columns[0], self.bins)]
+        return [*wrong, *unnumbered(setting, "column", columns[0])]
 
     def _numbers(self, candidate: SyntheticTable, setting: Setting) -> tuple[NumbersOfRoots, list[ReleasedRoots]]:
         from synthrelease.criteria.mean_of_roots_mechanism import NumbersOfRoots
@@ -146,8 +146,8 @@ class MeanOfRoots(Criterion):
             range=self.limits,
             centre=middle(*self.limits),
         )
-        found = groupings(self.by, self.overall, transformation, setting)
-        return numbers, [numbers.of_released(candidate.counts, grouping) for grouping in found]
+        ways = groupings(self.by, self.overall, transformation, setting)
+        return numbers, [numbers.of_released(candidate.counts, grouping) for grouping in ways]
 
     def _scores(self, name: str, transformation: Transformation, setting: Setting) -> np.ndarray:
         """(n_bins,) what a member in each bin of a column counts as; not a number where it has no value."""
@@ -207,10 +207,10 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
 
     def guards(self, pair: LostPair) -> bool:
         """It names the column of two members whom it compares, or a member's and those that roots are grouped by."""
-        (one, first), (other, second) = map(plain_and_place, sorted(pair.columns))
-        if self.about.number == "agreement" and one == other == self.about.column and first != second:
+        (plain, first), (beside, second) = map(plain_and_place, sorted(pair.columns))
+        if self.about.number == "agreement" and plain == beside == self.about.column and first != second:
             return True
-        names = {one, other, *pair.columns}
+        names = {plain, beside, *pair.columns}
         return self.about.column in names and any(name in names - {self.about.column} for name in self.about.by)
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
@@ -220,15 +220,15 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group whose mean is furthest off."""
         numbers, groups = self.about._numbers(candidate, setting)
-        found = []
+        offenders = []
         for group in groups:
             roots, sums = numbers.of_original(public.counts, group.grouping)
-            errors, theirs = group.errors(roots, sums), sums / np.maximum(roots, 1)
+            errors, original_means = group.errors(roots, sums), sums / np.maximum(roots, 1)
             worst = int(errors.argmax())
-            released, original = (figure(float(means[worst]) + numbers.centre) for means in (group.means, theirs))
+            released, original = (figure(float(means[worst]) + numbers.centre) for means in (group.means, original_means))
             where = f"{self.about.number} of {words(self.about.column)}, {group.grouping.where(worst)}"
-            found.append((float(errors[worst]), Offender(where=where, released=released, original=original)))
-        return max(found, key=lambda each: each[0])[1]
+            offenders.append((float(errors[worst]), Offender(where=where, released=released, original=original)))
+        return max(offenders, key=lambda error_and_words: error_and_words[0])[1]
 
 
 def _columns(column: str, known: Schema | PublicFacts) -> tuple[str, ...]:

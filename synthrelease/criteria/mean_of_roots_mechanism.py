@@ -95,32 +95,32 @@ class NumbersOfRoots:
 
     def _added(self, table: Counts, grouping: Grouping, scores: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         layout = self.transformation.layout
-        found = [each[table.digits(layout.index(name))] for name, each in zip(self.columns, scores, strict=True)]
-        numbers, counted = self._numbers(found)
+        scores_of_cells = [score[table.digits(layout.index(name))] for name, score in zip(self.columns, scores, strict=True)]
+        numbers, counted = self._numbers(scores_of_cells)
         groups = groups_of_cells(table, grouping)
         roots = sizes(table, groups, counted, len(grouping))
         products = table.counts * (np.clip(numbers, *self.range) - self.centre)
         inside = [counted & (groups == group) for group in range(len(grouping))]
-        return roots, np.array([math.fsum(products[each].tolist()) for each in inside])
+        return roots, np.array([math.fsum(products[cells].tolist()) for cells in inside])
 
-    def _numbers(self, found: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def _numbers(self, scores: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """(n_cells,) the number of the roots in each cell, and whether they count.
 
         Parameters
         ----------
-        found : of each slot (n_cells,) what its member has; not a number where there is none.
+        scores : of each slot (n_cells,) what its member has; not a number where there is none.
         """
-        there = [np.isfinite(each) for each in found]
+        present = [np.isfinite(numbers) for numbers in scores]
         if self.number == "agreement":
-            pairs, total = np.zeros(len(found[0])), np.zeros(len(found[0]))
-            for place, one in enumerate(found):
-                for other, both in zip(found[:place], there[:place], strict=True):
-                    pairs += there[place] & both
-                    total += one == other
+            pairs, total = np.zeros(len(scores[0])), np.zeros(len(scores[0]))
+            for slot, one in enumerate(scores):
+                for earlier, earlier_present in zip(scores[:slot], present[:slot], strict=True):
+                    pairs += present[slot] & earlier_present
+                    total += one == earlier
             return total / np.maximum(pairs, 1), pairs > 0
-        members, total = np.sum(there, axis=0), np.zeros(len(found[0]))
+        members, total = np.sum(present, axis=0), np.zeros(len(scores[0]))
         with np.errstate(over="ignore"):  # what is infinite is clipped, and nothing warns of it
-            for one, valued in zip(found, there, strict=True):
+            for one, valued in zip(scores, present, strict=True):
                 total[valued] += one[valued]
         if self.number == "sum":
             return total, np.ones(len(total), dtype=bool)

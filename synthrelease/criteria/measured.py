@@ -38,25 +38,25 @@ Limit = tuple[int, int, int]
 
 def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: float) -> Mapping[int, list[Limit]]:
     """Of the cells of the table of some columns, by their number, those that a measured sum counts."""
-    found: dict[int, list[Limit]] = {}
-    for one, steps in _with(columns, measured):
+    limits: dict[int, list[Limit]] = {}
+    for noisy, steps in _with(columns, measured):
         cells, numbers = np.unique(steps, return_counts=True)
         for step in cells[numbers == 1] if len(cells) == 2 else ():
-            place = int(np.flatnonzero(steps.ravel() == step)[0])
+            cell = int(np.flatnonzero(steps.ravel() == step)[0])
             counted = np.zeros(steps.size, dtype=np.int64)
-            counted[place] = 1
-            limit = limit_of(one, steps, counted.reshape(steps.shape), measured.n, risk)
-            found.setdefault(place, []).extend([limit] if limit else [])
-    return found
+            counted[cell] = 1
+            limit = limit_of(noisy, steps, counted.reshape(steps.shape), measured.n, risk)
+            limits.setdefault(cell, []).extend([limit] if limit else [])
+    return limits
 
 
 def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMarginals, risk: float) -> list[Limit]:
     """What each measured sum of these columns says about the sum of these weights."""
-    found = (limit_of(one, steps, weights, measured.n, risk) for one, steps in _with(columns, measured))
-    return [limit for limit in found if limit]
+    limits = (limit_of(noisy, steps, weights, measured.n, risk) for noisy, steps in _with(columns, measured))
+    return [limit for limit in limits if limit]
 
 
-def limit_of(one: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, risk: float) -> Limit | None:
+def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, risk: float) -> Limit | None:
     """Where weights = over / under * steps + a constant in all cells: under times their sum is over times the measured one, and
     as much as the constant makes of n rows. None where they are not.
 
@@ -74,19 +74,19 @@ def limit_of(one: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, risk
     constant = under * at_lowest - over * lowest
     if not over or not np.array_equal(under * of_weights, over * of_steps + constant):
         return None
-    return over * one.value + constant * n, abs(over) * one.limit(risk), under
+    return over * noisy.value + constant * n, abs(over) * noisy.limit(risk), under
 
 
 def _with(columns: Sequence[str], measured: NoisyMarginals) -> list[tuple[NoisySum, np.ndarray]]:
     """The sums of just these columns, with their steps in this order of columns."""
-    found = []
-    for one in measured.sums:
-        names = [measured.layout.columns[column] for column in one.columns]
-        if one.exact and set(names) == set(columns):
-            steps = np.rint(one.scores).astype(np.int64).transpose([names.index(name) for name in columns])
+    sums = []
+    for noisy in measured.sums:
+        names = [measured.layout.columns[column] for column in noisy.columns]
+        if noisy.exact and set(names) == set(columns):
+            steps = np.rint(noisy.scores).astype(np.int64).transpose([names.index(name) for name in columns])
             if np.ptp(steps):
-                found.append((one, steps))
-    return found
+                sums.append((noisy, steps))
+    return sums
 
 
 _FINEST_WEIGHT = 8
@@ -142,21 +142,24 @@ class _Estimate:
 
 
 def all_limits(
-    asked: Mapping[Name, Sequence[Sums]], measured: NoisyMarginals, possible: Possible, risk: float
+    sums_by_name: Mapping[Name, Sequence[Sums]], measured: NoisyMarginals, possible: Possible, risk: float
 ) -> dict[Name, list[Limits]]:
     """Limits of all sums: with probability at least 1 - risk over the noise, every one of them holds.
 
     Parameters
     ----------
-    asked : by whatever asks them; each in `covered` columns.
+    sums_by_name : by whatever asks them; each in `covered` columns.
     measured : on the bins of the sums.
     possible : for columns, (n_cells,) False where the public rules exclude every original row.
     risk : above 0, below 1.
     """
     sizes = dict(zip(measured.layout.columns, measured.layout.sizes, strict=True))
-    number = sum(one.number(sizes) for sums in asked.values() for one in sums)
+    number = sum(wanted_sums.number(sizes) for sums in sums_by_name.values() for wanted_sums in sums)
     tables = [_Table(measured, table, possible) for table in measured.tables]
-    return {name: [_limits(one, tables, measured, risk / max(number, 1)) for one in sums] for name, sums in asked.items()}
+    return {
+        name: [_limits(wanted_sums, tables, measured, risk / max(number, 1)) for wanted_sums in sums]
+        for name, sums in sums_by_name.items()
+    }
 
 
 def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: float) -> np.ndarray:
@@ -164,8 +167,8 @@ def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: 
     tables = [_Table(measured, table, possible) for table in measured.tables]
     widths = []
     of_sums = _of_scored_sums(sums, measured, risk)
-    for place, estimates in enumerate(_estimates(sums, [table for table in tables if table.holds(sums.columns)])):
-        _, width, times = _least([_narrowest(estimates, risk), *of_sums(place)])
+    for index, estimates in enumerate(_estimates(sums, [table for table in tables if table.holds(sums.columns)])):
+        _, width, times = _least([_narrowest(estimates, risk), *of_sums(index)])
         widths.append(width / times)
     return np.array(widths)
 
@@ -201,15 +204,15 @@ class _Table:
         return _Estimate(value=int((own * self.values).sum()), noise=self.noise, noises=tuple(sorted(sizes.items())))
 
 
-def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, each: float) -> Limits:
+def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, risk: float) -> Limits:
     holding = [table for table in tables if table.holds(sums.columns)]
     if not holding:
         raise LookupError(f"no measured table has the columns {sums.columns}")
     low, high, n = [], [], measured.n
-    of_sums = _of_scored_sums(sums, measured, each)
-    for place, estimates in enumerate(_estimates(sums, holding)):
-        value, width, times = _least([_narrowest(estimates, each), *of_sums(place)])
-        least, most = (0, n) if sums.weights is None else _possible_range(sums.weights[place], n)
+    of_sums = _of_scored_sums(sums, measured, risk)
+    for index, estimates in enumerate(_estimates(sums, holding)):
+        value, width, times = _least([_narrowest(estimates, risk), *of_sums(index)])
+        least, most = (0, n) if sums.weights is None else _possible_range(sums.weights[index], n)
         lowest, highest = max(least, -((width - value) // times)), min(most, (value + width) // times)
         if lowest > highest:  # the noise was beyond its limits: then nothing is known
             lowest, highest = least, most
@@ -222,9 +225,9 @@ def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callab
     """What measured sums of scores say about each of these sums."""
     if sums.weights is None:
         cells = limits_of_cells(sums.columns, measured, risk)
-        return lambda place: cells.get(place, [])
+        return lambda index: cells.get(index, [])
     weights = sums.weights
-    return lambda place: limits_of_sum(sums.columns, weights[place], measured, risk)
+    return lambda index: limits_of_sum(sums.columns, weights[index], measured, risk)
 
 
 def _least(limits: Sequence[Limit]) -> Limit:
@@ -265,11 +268,11 @@ def _narrowest(estimates: Sequence[_Estimate], risk: float) -> tuple[int, int, i
 
 
 def _joined(estimates: Sequence[tuple[_Estimate, int]]) -> Parts:
-    found: Counter[tuple[CountNoise, int]] = Counter()
+    counts: Counter[tuple[CountNoise, int]] = Counter()
     for estimate, times in estimates:
         for noise, weight, count in estimate.parts(times):
-            found[noise, weight] += count
-    return tuple((noise, weight, count) for (noise, weight), count in sorted(found.items()))
+            counts[noise, weight] += count
+    return tuple((noise, weight, count) for (noise, weight), count in sorted(counts.items()))
 
 
 # How far the slopes of two regression lines are apart at most, when moments of the original rows are known within limits.
@@ -290,11 +293,13 @@ def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
     ----------
     columns : the features, then the target.
     """
-    found = []
-    for one, other in _pairs(len(columns)):
-        names = _names(columns, one, other)
-        found.append(Sums(columns=names, weights=np.rint(_exact(names, one == other, facts) * _FINEST)[None].astype(np.int64)))
-    return found
+    sums = []
+    for first, second in _pairs(len(columns)):
+        names = _names(columns, first, second)
+        sums.append(
+            Sums(columns=names, weights=np.rint(_exact(names, first == second, facts) * _FINEST)[None].astype(np.int64))
+        )
+    return sums
 
 
 def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -305,14 +310,14 @@ def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: Pub
     d, n = len(columns) - 1, facts.n
     middles, widths, synthetic = (np.zeros((d + 2, d + 2)) for _ in range(3))  # 0 the intercept, then the columns
     middles[0, 0] = synthetic[0, 0] = 1.0
-    for (one, other), limit in zip(_pairs(d + 1), limits, strict=True):
-        names = _names(columns, one, other)
-        exact = _exact(names, one == other, facts)
+    for (first_column, second), limit in zip(_pairs(d + 1), limits, strict=True):
+        names = _names(columns, first_column, second)
+        exact = _exact(names, first_column == second, facts)
         moved = float(np.abs(exact - np.rint(exact * _FINEST) / _FINEST).max()) + _ROOM
-        place = (0, one + 1) if other is None else (one + 1, other + 1)
+        entry = (0, first_column + 1) if second is None else (first_column + 1, second + 1)
         of_table = float((facts.cells(names).reshape(exact.shape) * exact).sum()) / n
         low, high = (float(end[0]) / (_FINEST * n) for end in (limit.low, limit.high))
-        for i, j in (place, place[::-1]):
+        for i, j in (entry, entry[::-1]):
             middles[i, j], widths[i, j], synthetic[i, j] = (low + high) / 2, (high - low) / 2 + moved, of_table
     spreads = np.sqrt(np.maximum(np.diag(synthetic)[1:-1] - synthetic[0, 1:-1] ** 2, 0.0))
     if not (spreads > 0).all():
@@ -332,12 +337,12 @@ def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: Pub
 
 def _pairs(width: int) -> list[tuple[int, int | None]]:
     """Every column, and every pair of columns, a column with itself included; but not the target with itself."""
-    singles: list[tuple[int, int | None]] = [(one, None) for one in range(width)]
-    return [*singles, *((one, other) for one in range(width) for other in range(one, width) if one < width - 1)]
+    singles: list[tuple[int, int | None]] = [(first, None) for first in range(width)]
+    return [*singles, *((first, second) for first in range(width) for second in range(first, width) if first < width - 1)]
 
 
-def _names(columns: Sequence[str], one: int, other: int | None) -> tuple[str, ...]:
-    return (columns[one],) if other is None or other == one else (columns[one], columns[other])
+def _names(columns: Sequence[str], first: int, second: int | None) -> tuple[str, ...]:
+    return (columns[first],) if second is None or second == first else (columns[first], columns[second])
 
 
 def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndarray:
@@ -449,9 +454,9 @@ def _table(
     best = min((table for table in measured.tables if set(columns) <= set(table.columns)), key=noise, default=None)
     if best is None:
         return np.ones([len(axis) for axis in numbers])
-    others = tuple(axis for axis, column in enumerate(best.columns) if column not in columns)
+    summed = tuple(axis for axis, column in enumerate(best.columns) if column not in columns)
     remaining = [column for column in best.columns if column in columns]
-    values = best.values.sum(axis=others).transpose([remaining.index(column) for column in columns]).astype(float)
+    values = best.values.sum(axis=summed).transpose([remaining.index(column) for column in columns]).astype(float)
     merged = np.zeros([int(into.max()) + 1 for into in maps])
     np.add.at(merged, np.ix_(*maps), values)
     return merged[tuple(slice(len(axis)) for axis in numbers)]

@@ -120,14 +120,14 @@ def _query(
 
     rows = criterion.rows_on(candidate.transformation)
     table = StackedRows.of(rows, candidate.counts)
-    asked = plain(max(1, table.n), table, _setting(criterion, setting), fitted)
-    figure = partial(figure_of_members, rows=rows, figure=asked.figure, figure_range=criterion.figure_range)
-    return Query(sensitivity=rows.rows.most * asked.sensitivity, figure=figure, void=asked.void or not table.n)
+    query = plain(max(1, table.n), table, _setting(criterion, setting), fitted)
+    figure = partial(figure_of_members, rows=rows, figure=query.figure, figure_range=criterion.figure_range)
+    return Query(sensitivity=rows.rows.most * query.sensitivity, figure=figure, void=query.void or not table.n)
 
 
 def _setting(criterion: OfMembers, setting: Setting) -> Setting:
     """The public facts about the rows, from those about wide records."""
-    transformations = tuple(criterion.rows_on(each).transformation for each in setting.transformations)
+    transformations = tuple(criterion.rows_on(transformation).transformation for transformation in setting.transformations)
     schema, rows = transformations[0].schema, criterion.rows_of(setting.schema.linked, setting.schema.names)
     return Setting(
         schema=schema,
@@ -144,8 +144,8 @@ Groups = TypeVar("Groups")
 
 def _groups(rows: MemberRows, groups: Mapping[str, Groups]) -> dict[str, Groups]:
     """The groups of each column of the rows: those of its columns of the wide record."""
-    made = {name: rows.columns(name, rows.seats[0]) for name in rows.names}
-    return {name: groups[columns[0]] for name, columns in made.items() if len(columns) == 1 and columns[0] in groups}
+    columns_of = {name: rows.columns(name, rows.seats[0]) for name in rows.names}
+    return {name: groups[columns[0]] for name, columns in columns_of.items() if len(columns) == 1 and columns[0] in groups}
 
 
 def _facts(criterion: OfMembers, facts: PublicFacts) -> PublicFacts:
@@ -192,9 +192,9 @@ def _mistakes(
 def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting) -> Iterable[Mistake]:
     """Differences of columns without numbers, or of own values, which no table of bins tells."""
     for name in rows.names:
-        made = rows.columns(name, rows.seats[0])
-        if len(made) == 2:
-            yield from (mistake for column in made for mistake in unnumbered(setting, "column", column))
+        columns = rows.columns(name, rows.seats[0])
+        if len(columns) == 2:
+            yield from (mistake for column in columns for mistake in unnumbered(setting, "column", column))
             if name in criterion.own_values_of:
                 expected = "values = 'bins' beside a difference: it is one of the numbers of bins"
                 yield Mistake("values", expected, "'own'")
@@ -202,13 +202,13 @@ def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting)
 
 def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[str, str]]:
     """What two columns of the wide record may be called in one of the rows, as far as the criterion names both."""
-    names = {one for name in criterion.read for one in parts_of(name)}
-    plain, place = plain_and_place(first)
-    beside, other = plain_and_place(second)
-    if criterion.of == "members" or place == other:
-        pairs = [(plain, beside)] if place == other else []
+    names = {column for name in criterion.read for column in parts_of(name)}
+    plain, slot = plain_and_place(first)
+    beside, slot_beside = plain_and_place(second)
+    if criterion.of == "members" or slot == slot_beside:
+        pairs = [(plain, beside)] if slot == slot_beside else []
     elif criterion.of == "others":
-        pairs = [(plain, f"first.{beside}")] if other == 1 else []
+        pairs = [(plain, f"first.{beside}")] if slot_beside == 1 else []
     else:
         pairs = [(plain, f"other.{beside}")]
     pairs += [(plain, second), (first, second)]
@@ -217,8 +217,8 @@ def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[s
 
 def plain_and_place(name: str) -> tuple[str, int]:
     """The column of members that a column of a slot is of, and its place; 0 for one of roots."""
-    plain, _, place = name.rpartition("_")
-    return (plain, int(place)) if plain and place.isdecimal() else (name, 0)
+    plain, _, slot = name.rpartition("_")
+    return (plain, int(slot)) if plain and slot.isdecimal() else (name, 0)
 
 
 @dataclass(frozen=True)
@@ -253,8 +253,8 @@ class ExplainedOfMembers(Explanation[OfMembers]):
 
         The pair is taken to be lost in every slot alike: then the rows of members lose at least as large a share as the roots.
         """
-        one, other = sorted(pair.columns)
-        named = map(frozenset, (*_named_by(self.about, one, other), *_named_by(self.about, other, one)))
+        first, second = sorted(pair.columns)
+        named = map(frozenset, (*_named_by(self.about, first, second), *_named_by(self.about, second, first)))
         gaps = [frozenset(parts_of(name)) for name in self.about.read]
         return any(columns in gaps or self.plain.guards(replace(pair, columns=columns)) for columns in named)
 

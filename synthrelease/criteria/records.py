@@ -43,7 +43,7 @@ class Interval:
         return Interval(self.low - other.high, self.high - other.low)
 
     def __mul__(self, other: Interval) -> Interval:
-        ends = [one * two for one in (self.low, self.high) for two in (other.low, other.high)]
+        ends = [mine * two for mine in (self.low, self.high) for two in (other.low, other.high)]
         return Interval(np.minimum.reduce(ends), np.maximum.reduce(ends))
 
     def times(self, factor: float) -> Interval:
@@ -73,7 +73,7 @@ class Interval:
 
     def along(self, axis: int, n_axes: int) -> Interval:
         """(n,) values as an array of so many axes, of which this one has them."""
-        shape = [-1 if one == axis else 1 for one in range(n_axes)]
+        shape = [-1 if number == axis else 1 for number in range(n_axes)]
         return Interval(self.low.reshape(shape), self.high.reshape(shape))
 
 
@@ -84,10 +84,10 @@ def linear(start: float, parts: Sequence[Interval], slopes: Sequence[float]) -> 
     ----------
     parts : (n_i,) each; the result has an axis of n_i for each of them.
     """
-    found = Interval.exactly(np.array(start))
+    total = Interval.exactly(np.array(start))
     for axis, (part, slope) in enumerate(zip(parts, slopes, strict=True)):
-        found = found + part.times(slope).along(axis, len(parts))
-    return found
+        total = total + part.times(slope).along(axis, len(parts))
+    return total
 
 
 # The maximum of a concave function of a few parameters, by Newton's method with halved steps.
@@ -143,22 +143,22 @@ def maximum(
     >>> found.reached, round(float(np.exp(found.at[0])), 9)
     (True, 2.0)
     """
-    at, now = start, value(start)
+    at, height = start, value(start)
     for _ in range(most_steps):
         try:
             gradient, information = derivatives(at)
             step = np.linalg.solve(information, gradient)
         except np.linalg.LinAlgError:
             return None
-        if small(step, found := NewtonResult(at=at, gradient=gradient, information=information, reached=True)):
-            return found
-        least = now - _ROUNDING * max(1.0, abs(now))
+        if small(step, result := NewtonResult(at=at, gradient=gradient, information=information, reached=True)):
+            return result
+        least = height - _ROUNDING * max(1.0, abs(height))
         for _ in range(_MOST_HALVINGS):
             if value(at + step) >= least:
                 break
             step = step / 2
         at = at + step
-        now = value(at)
+        height = value(at)
     try:
         gradient, information = derivatives(at)
     except np.linalg.LinAlgError:
@@ -221,13 +221,13 @@ class RegressionColumns:
     @cached_property
     def limits(self) -> tuple[Interval, ...]:
         """Per column, (n_bins,) the lowest and the highest that a row of the original counts as."""
-        return tuple(self._limits(*each) for each in zip(self.names, self.wanted, self.numbers, strict=True))
+        return tuple(self._limits(*column) for column in zip(self.names, self.wanted, self.numbers, strict=True))
 
     def _limits(self, name: str, binning: Binning, numbers: np.ndarray) -> Interval:
         if name not in self.own:
             return Interval.exactly(numbers)
-        column, stated = self.schema[name], binning.numbers[: binning.present]
-        ends = value_limits(column.kind, stated, binning.lower, binning.upper, column.bounds)
+        column, numbers_of_bins = self.schema[name], binning.numbers[: binning.present]
+        ends = value_limits(column.kind, numbers_of_bins, binning.lower, binning.upper, column.bounds)
         return own_limits(name, ends, self.ranges)
 
     def of_atoms(self, name: str, binning: Binning, numbers: np.ndarray) -> np.ndarray:
@@ -244,7 +244,7 @@ def public_axes(
     columns: Sequence[PublishedColumn], ranges: Ranges, own: Collection[str]
 ) -> tuple[list[np.ndarray], list[Interval]]:
     """As `RegressionColumns.numbers` and `limits`, for bins that were released."""
-    numbers = [clipped(each.name, np.array(each.numbers[: each.present], dtype=float), ranges) for each in columns]
+    numbers = [clipped(column.name, np.array(column.numbers[: column.present], dtype=float), ranges) for column in columns]
     limits = [
         own_limits(each.name, each.value_limits, ranges) if each.name in own else Interval.exactly(known)
         for each, known in zip(columns, numbers, strict=True)

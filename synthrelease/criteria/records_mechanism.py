@@ -57,11 +57,11 @@ def original_records(table: Counts, columns: RegressionColumns, transformation: 
     def projected() -> Counts:
         return atoms_of(table, transformation).project([columns.schema.layout.index(name) for name in columns.names])
 
-    found = table.kept(("records", columns.names), projected) if isinstance(table, BinnedCounts) else projected()
-    numbers = [columns.of_atoms(*each) for each in zip(columns.names, columns.wanted, columns.numbers, strict=True)]
-    values = np.column_stack([axis[found.digits(place)] for place, axis in enumerate(numbers)])
+    rows = table.kept(("records", columns.names), projected) if isinstance(table, BinnedCounts) else projected()
+    numbers = [columns.of_atoms(*column) for column in zip(columns.names, columns.wanted, columns.numbers, strict=True)]
+    values = np.column_stack([axis[rows.digits(number)] for number, axis in enumerate(numbers)])
     whole = np.isfinite(values).all(axis=1)
-    return Records(values=values[whole], counts=found.counts[whole])
+    return Records(values=values[whole], counts=rows.counts[whole])
 
 
 def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records:
@@ -72,13 +72,15 @@ def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records
     return Records(values=np.column_stack(values), counts=rows[occupied])
 
 
-def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning], wanted: Sequence[Binning]) -> np.ndarray:
+def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning], coarser: Sequence[Binning]) -> np.ndarray:
     """(n_cells,) counts over the product of the wanted bins of `columns`, the last column varying fastest.
 
     Rows that lack a value in one of the columns are left out, and so are the bins of missing values.
     """
-    into = {table.layout.index(column): now.map_to(then) for column, now, then in zip(columns, present, wanted, strict=True)}
-    layout = Layout(columns=columns, sizes=tuple(binning.present for binning in wanted))
+    into = {
+        table.layout.index(column): finer.map_to(then) for column, finer, then in zip(columns, present, coarser, strict=True)
+    }
+    layout = Layout(columns=columns, sizes=tuple(binning.present for binning in coarser))
     digits = [bins[table.digits(index)] for index, bins in into.items()]
     valued = np.all([bins < size for bins, size in zip(digits, layout.sizes, strict=True)], axis=0)
     return Counts(layout, codes_of(layout, [bins[valued] for bins in digits]), table.counts[valued]).dense()
@@ -157,8 +159,8 @@ def all_moments(standard: np.ndarray, residual: np.ndarray, counted: bool) -> np
     """(n, k) from standardised features and residuals, or from bounds of both: elementwise."""
     rows, columns = np.triu_indices(standard.shape[1])
     products = standard[:, rows] * standard[:, columns]
-    one = [np.ones(len(residual))] if counted else []
-    return np.column_stack([*one, standard, products, residual, standard * residual[:, None]])
+    ones = [np.ones(len(residual))] if counted else []
+    return np.column_stack([*ones, standard, products, residual, standard * residual[:, None]])
 
 
 def distance_of_steps(counts: Counts, columns: RegressionColumns, transformation: Transformation, step: LinearStep) -> float:
@@ -306,10 +308,10 @@ def in_units(features: np.ndarray, units: StandardUnits) -> np.ndarray:
 
 def added(start: float | np.ndarray, parts: np.ndarray, slopes: Iterable[float]) -> np.ndarray:
     """start + slope * part + slope * part + ..., one after the other, number by number: of each record by itself."""
-    found = np.full(parts.shape[1], start)
+    total = np.full(parts.shape[1], start)
     for part, slope in zip(parts, slopes, strict=True):
-        found = found + part * slope
-    return found
+        total = total + part * slope
+    return total
 
 
 def probability(scores: np.ndarray) -> np.ndarray:

@@ -199,7 +199,9 @@ class RegressionCoefficients(Criterion):
                 f'values = "{self.values}"',
             )
         for name in self.columns:
-            others = {one.binning(name).name for one in setting.transformations} - {self.representation[name]}
+            others = {transformation.binning(name).name for transformation in setting.transformations} - {
+                self.representation[name]
+            }
             lacking = setting.schema[name].alternatives[self.representation[name]].missing is not None
             if others or lacking:
                 yield Mistake(
@@ -210,21 +212,21 @@ class RegressionCoefficients(Criterion):
                 )
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        found = [*self._refitted(setting), *unknown_columns(setting.schema, "target", [self.target])]
-        found += unknown_columns(setting.schema, "features", self.features)
-        if found:
-            return found
-        found = [*representation_mistakes(setting, self.columns, self.representation, self.columns)]
+        wrong = [*self._refitted(setting), *unknown_columns(setting.schema, "target", [self.target])]
+        wrong += unknown_columns(setting.schema, "features", self.features)
+        if wrong:
+            return wrong
+        wrong = [*representation_mistakes(setting, self.columns, self.representation, self.columns)]
         for field in ("coefficients", "centres", "spreads") if self.prior else ():
             if set(getattr(self.prior, field)) != set(self.features):
                 expected = f"one number for each feature ({listing(self.features)})"
                 numbers = listing(getattr(self.prior, field)) or "none"
-                found.append(Mistake(f"prior.{field}", expected, numbers))
-        if not found and self.answered_by is not None:
-            found += self._unanswered(setting)
-        columns = None if found else self.regression_columns(setting)
+                wrong.append(Mistake(f"prior.{field}", expected, numbers))
+        if not wrong and self.answered_by is not None:
+            wrong += self._unanswered(setting)
+        columns = None if wrong else self.regression_columns(setting)
         if columns is not None and too_large(columns.numbers, columns.limits, self.public_prior()):
-            found.append(
+            wrong.append(
                 Mistake(
                     "prior" if self.prior else "representation",
                     "numbers that a regression can be computed with (spreads and uncertainty from 1e-50 to 1e50; "
@@ -232,7 +234,7 @@ class RegressionCoefficients(Criterion):
                     "numbers that lead beyond",
                 )
             )
-        return found
+        return wrong
 
     def _refitted(self, setting: Setting) -> Iterable[Mistake]:
         """Yield a mistake for a fit in every round where rounds are tested jointly."""
@@ -529,13 +531,13 @@ class _Step(LinearStep):
         if 2**d > _MOST_DIRECTIONS:
             return []
         parts, residuals = self.units.of_limits(limits[:-1]), self._residuals(limits, possible)
-        found = []
+        farthest = []
         for signs in product((1.0, -1.0), repeat=d):
             direction = np.array(signs)
             steps = linear(0.0, parts, (self.inverse @ direction).tolist())
             along = Interval(np.ravel(steps.low), np.ravel(steps.high)) * residuals
-            found.append((direction, max(0.0, float(along.high.max()))))
-        return found
+            farthest.append((direction, max(0.0, float(along.high.max()))))
+        return farthest
 
     def _residuals(self, limits: Sequence[Interval], possible: np.ndarray) -> Interval:
         """(n,) the lowest and the highest residual of records of each cell of the features, 0 where the rules allow none."""
@@ -543,9 +545,9 @@ class _Step(LinearStep):
         predictions = linear(self.line.intercept, features, self.line.coefficients.tolist()).clipped(*self.allowed)
         shape = (-1, len(target.low))
         column = Interval(predictions.low.reshape(-1, 1), predictions.high.reshape(-1, 1))
-        found, allowed = target - column, possible.reshape(shape)
-        low = np.where(allowed, found.low, np.inf).min(axis=1)
-        high = np.where(allowed, found.high, -np.inf).max(axis=1)
+        residuals, allowed = target - column, possible.reshape(shape)
+        low = np.where(allowed, residuals.low, np.inf).min(axis=1)
+        high = np.where(allowed, residuals.high, -np.inf).max(axis=1)
         some = allowed.any(axis=1)
         return Interval(np.where(some, low, 0.0), np.where(some, high, 0.0))
 
@@ -692,10 +694,10 @@ def _gaps(
     *features, target = limits
     predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]
     inside = target.clipped(*allowed)
-    ours, theirs = ((each.clipped(*allowed).outer() - inside).size for each in predictions)
+    ours, theirs = ((prediction.clipped(*allowed).outer() - inside).size for prediction in predictions)
     slopes = (lines[0].coefficients - lines[1].coefficients).tolist()
     apart = linear(lines[0].intercept - lines[1].intercept, features, slopes).outer().furthest
-    sizes = [Interval.exactly(each.furthest) for each in features]
+    sizes = [Interval.exactly(feature.furthest) for feature in features]
     terms = [linear(abs(line.intercept), sizes, np.abs(line.coefficients).tolist()).high[..., None] for line in lines]
     rounding = 2.0**-45 * (terms[0] + terms[1])
     gap, most = ours - theirs, apart * (1 + 2.0**-40) + rounding

@@ -53,7 +53,7 @@ class JointTest:
     def passes(self, private: PrivateCounts, asked: Sequence[tuple[Criterion, Query | Score]]) -> bool:
         """Whether a candidate passes: the noisy least slack reaches the margin, and so does every public score."""
         return self.noisy_slack(private, asked) >= self.margin and all(
-            found.passed for _, found in asked if isinstance(found, Score)
+            answer.passed for _, answer in asked if isinstance(answer, Score)
         )
 
     def noisy_slack(self, private: PrivateCounts, asked: Sequence[tuple[Criterion, Query | Score]]) -> float:
@@ -71,7 +71,7 @@ class JointTest:
         """
         from synthrelease.criteria.base_mechanism import noisy_least_slack
 
-        queries = [(criterion.threshold, found) for criterion, found in asked if isinstance(found, Query)]
+        queries = [(criterion.threshold, query) for criterion, query in asked if isinstance(query, Query)]
         least = partial(noisy_least_slack, asked=queries, epsilon=self.epsilon, entropy=private.entropy)
         noisy = private.spend(self.charge, least)
         return noisy.value
@@ -95,11 +95,11 @@ def scores_of(
     -------
     Spends `per_score` of every criterion, whatever the others said, so that the time does not tell which one failed.
     """
-    found = []
+    scores = []
     for criterion in criteria:
         fitted = criterion.refit(private, candidate, setting, fitted)
-        found.append(criterion.score(private, candidate, setting, fitted))
-    return tuple(found)
+        scores.append(criterion.score(private, candidate, setting, fitted))
+    return tuple(scores)
 
 
 def figures_of(
@@ -132,11 +132,11 @@ def _together(
     """The figures of these criteria with one noise, which takes the charges of all of them off the plan."""
     from synthrelease.criteria.base_mechanism import noisy_figures  # here, for readers of a release have no use for it
 
-    queries = [query for each in criteria if isinstance(query := asked[each.name], Query)]
+    queries = [query for criterion in criteria if isinstance(query := asked[criterion.name], Query)]
     vector = partial(noisy_figures, queries=queries, noise=noise, rows=private.n, entropy=private.entropy)
     noisy = private.spend([each.charge for each in criteria], vector)
-    found = [each.released(query, figure) for each, query, figure in zip(criteria, queries, noisy, strict=True)]
-    return {score.name: replace(score, mechanism=MECHANISM, one_noise=noise) for score in found}
+    scores = [each.released(query, figure) for each, query, figure in zip(criteria, queries, noisy, strict=True)]
+    return {score.name: replace(score, mechanism=MECHANISM, one_noise=noise) for score in scores}
 
 
 # Whether a criterion can say anything at all: its threshold against what the figure can be, and against its noise.
@@ -162,12 +162,14 @@ def none_can_fail(criteria: Iterable[Criterion]) -> str:
     from measurements may lie above the worst figure; a threshold there promises nothing either.
     """
     told = []
-    for each in criteria:
-        worst = each.worst_figure
-        if not each.compares:
-            told.append(f"{each.name!r}, which looks at released rows alone")
-        elif each.threshold >= worst:
-            told.append(f"{each.name!r} with a threshold of {figure(each.threshold)}, where {figure(worst)} is the worst")
+    for criterion in criteria:
+        worst = criterion.worst_figure
+        if not criterion.compares:
+            told.append(f"{criterion.name!r}, which looks at released rows alone")
+        elif criterion.threshold >= worst:
+            told.append(
+                f"{criterion.name!r} with a threshold of {figure(criterion.threshold)}, where {figure(worst)} is the worst"
+            )
         else:
             return ""
     return "; ".join(told)

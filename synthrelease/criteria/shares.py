@@ -51,9 +51,9 @@ class SharesInGroups(InGroups):
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         from synthrelease.criteria.groupings_mechanism import largest_error
 
-        found = self.of_candidate(candidate, setting)
-        smallest = min(int(each.released[0].min()) for each in found)
-        return Query(sensitivity=1 / max(1, smallest), figure=partial(largest_error, found=found), void=smallest == 0)
+        shares = self.of_candidate(candidate, setting)
+        smallest = min(int(each.released[0].min()) for each in shares)
+        return Query(sensitivity=1 / max(1, smallest), figure=partial(largest_error, shares=shares), void=smallest == 0)
 
     @model_validator(mode="after")
     def _groups_by_others(self) -> Self:
@@ -99,7 +99,7 @@ class SharesInGroups(InGroups):
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
         """|a (1 - p) - b p| / m_g, with m_g at most all rows."""
-        return max(float(each.min()) for each in widths) / n
+        return max(float(width.min()) for width in widths) / n
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         groups = [rows_of_group(columns, inside, facts) for columns, inside in self.groups_in(facts)]
@@ -140,20 +140,20 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
         """Of every group and share, |a_g - p_g n_g| <= limit m_g, p_g and m_g those of the release."""
-        shares, found = self.about.bins_of_shares(facts), []
+        shares, errors = self.about.bins_of_shares(facts), []
         for columns, inside, rows in tables_of_groups(self.about.by, self.about.overall, self.about.column, facts):
             most = float(rows.sum())
             if most:
                 weights = [(bins - float(rows[bins].sum()) / most) * inside for bins in shares]
-                found.append(
+                errors.append(
                     SumError(
                         columns=columns,
-                        weights=tuple(sign * each for each in weights for sign in (1, -1)),
+                        weights=tuple(sign * weight for weight in weights for sign in (1, -1)),
                         most=(limit * most,) * (2 * len(weights)),
                         each=self.about.said_of_each(limit),
                     )
                 )
-        return SumErrors(sums=tuple(found), criterion=self.about.name)
+        return SumErrors(sums=tuple(errors), criterion=self.about.name)
 
     def share_in_words(self, place: int, candidate: SyntheticTable) -> str:
         """Return the name of one of the shares."""
@@ -296,7 +296,7 @@ class DifferenceInProportions(SharesInGroups):
         """(n_bins,) which released bins meet the condition."""
         column = facts.by_name[self.column]
         groups = facts.groups.get(self.column) or [
-            Group(label=label, inside=tuple(label == one for one in column.labels)) for label in column.labels
+            Group(label=label, inside=tuple(label == other_label for other_label in column.labels)) for label in column.labels
         ]
         named = [group.inside for group in groups if group.label in self.bins]
         return [np.asarray(np.array(named, dtype=bool).reshape(len(named), len(column.labels)).any(axis=0))]

@@ -125,8 +125,8 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
         raise InputError(f"{where}: expected the columns of this release, found no {listing(missing)}.")
     digits = []
     for column in spec.schema.columns:
-        drawn = [column.alternatives[name] for name in spec.space.binnings[column.name]]
-        atoms = _atoms(where, published.by_name[column.name], column, drawn)
+        binnings = [column.alternatives[name] for name in spec.space.binnings[column.name]]
+        atoms = _atoms(where, published.by_name[column.name], column, binnings)
         digits.append(atoms[published.codes[:, published.layout.index(column.name)]])
     return Counts.of(spec.schema.layout, digits)
 
@@ -139,40 +139,40 @@ def _tables(document: ReleaseDocument) -> list[str]:
 def _check_neighbours(where: str, document: ReleaseDocument, spec: ReleaseSpec) -> None:
     """Losses add up over neighbours that are the same: which rows are a record, and how many of them a person has."""
     old = document.guarantee
-    found = (old.neighbours, old.unit, old.person.unit, old.person.records, document.domain.persons is not None)
-    wanted = (NEIGHBOURS, UNIT, spec.unit.name, spec.unit.records, spec.unit.key is not None)
+    earlier = (old.neighbours, old.unit, old.person.unit, old.person.records, document.domain.persons is not None)
+    expected = (NEIGHBOURS, UNIT, spec.unit.name, spec.unit.records, spec.unit.key is not None)
     names = ("neighbours", "unit", "record", "records of a person", "key of a person")
-    for name, is_, was in zip(names, wanted, found, strict=True):
+    for name, is_, was in zip(names, expected, earlier, strict=True):
         if is_ != was:
             raise InputError(f"{where}: expected a release with the same {name} ({is_}), found another ({was}).")
 
 
-def _atoms(where: str, old: PublishedColumn, column: Column, drawn: list[Binning]) -> np.ndarray:
+def _atoms(where: str, old: PublishedColumn, column: Column, binnings: list[Binning]) -> np.ndarray:
     """(n_bins,) for each released bin an atomic bin in it."""
-    found = np.zeros(len(old.labels), dtype=np.int64)
+    atoms_of_bins = np.zeros(len(old.labels), dtype=np.int64)
     if (old.kind == "category") != (column.kind == "category"):
         raise InputError(f"{where}: expected a column {column.name} of the kind {column.kind}, found {old.kind}.")
-    for place, label in enumerate(old.labels):
-        held = np.flatnonzero(_touched(old, place, column))
-        whole = len(held) > 0 and all(len({binning.of_atom[atom] for atom in held}) == 1 for binning in drawn)
+    for bin_number, label in enumerate(old.labels):
+        held = np.flatnonzero(_touched(old, bin_number, column))
+        whole = len(held) > 0 and all(len({binning.of_atom[atom] for atom in held}) == 1 for binning in binnings)
         if not whole:
             raise InputError(
                 f"{where}: expected bins of {column.name} that each lie in one bin of this release, found {label!r}."
             )
-        found[place] = held[0]
-    return found
+        atoms_of_bins[bin_number] = held[0]
+    return atoms_of_bins
 
 
-def _touched(old: PublishedColumn, place: int, column: Column) -> np.ndarray:
+def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarray:
     """(n_atoms,) which atomic bins have values of a released bin; none where it has a category that there is no more."""
     atoms = column.atoms
-    if place == old.missing:
+    if bin_number == old.missing:
         return np.arange(len(atoms)) == (-1 if atoms.missing is None else atoms.missing)
     if old.kind == "category":
-        return np.isin(atoms.labels, old.categories[place]) & (set(old.categories[place]) <= set(atoms.labels))
+        return np.isin(atoms.labels, old.categories[bin_number]) & (set(old.categories[bin_number]) <= set(atoms.labels))
     inside = np.zeros(len(atoms), dtype=bool)
     lower, upper = np.asarray(atoms.lower), np.asarray(atoms.upper)
-    inside[: atoms.present] = (old.lower[place] < upper) & (lower < old.upper[place])
+    inside[: atoms.present] = (old.lower[bin_number] < upper) & (lower < old.upper[bin_number])
     return inside
 
 
@@ -326,13 +326,13 @@ def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepar
     Spends the charges of the criteria, or of the joint test, in `spec.plan.per_round`, each at most once.
     """
     if spec.joint_test is not None:
-        asked = []
-        for each in sorted(spec.criteria, key=lambda each: each.asks_something):  # public ones first
-            found = each.asked(merged.n, candidate, spec.setting, prepared.fitted)
-            if isinstance(found, Score) and not found.passed:
+        queries = []
+        for criterion in sorted(spec.criteria, key=lambda criterion: criterion.asks_something):  # public ones first
+            answer = criterion.asked(merged.n, candidate, spec.setting, prepared.fitted)
+            if isinstance(answer, Score) and not answer.passed:
                 return Attempt(candidate=candidate, joint_verdict=False)
-            asked.append((each, found))
-        return Attempt(candidate=candidate, joint_verdict=spec.joint_test.passes(merged, asked))
+            queries.append((criterion, answer))
+        return Attempt(candidate=candidate, joint_verdict=spec.joint_test.passes(merged, queries))
     return Attempt(candidate=candidate, scores=scores_of(spec.criteria, merged, candidate, spec.setting, prepared.fitted))
 
 

@@ -77,13 +77,13 @@ def attempt_costs(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCo
     families: dict[str, list[Generator]] = {}
     for generator in spec.space.generators:
         families.setdefault(generator.family, []).append(generator)
-    found = [_of(family, generators, spec, layout, rows) for family, generators in families.items()]
-    return tuple(sorted(found, key=lambda cost: -cost.seconds))
+    costs = [_of(family, generators, spec, layout, rows) for family, generators in families.items()]
+    return tuple(sorted(costs, key=lambda cost: -cost.seconds))
 
 
 def finest(spec: ReleaseSpec) -> Layout:
     """The layout of the transformation with the most cells."""
-    return max((transformation.layout for transformation in spec.space.transformations), key=lambda each: each.n_cells)
+    return max((transformation.layout for transformation in spec.space.transformations), key=lambda layout: layout.n_cells)
 
 
 def _of(family: str, generators: Iterable[Generator], spec: ReleaseSpec, layout: Layout, rows: int) -> AttemptCost:
@@ -123,13 +123,13 @@ def peak_megabytes(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) ->
 
 def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> None:
     """Raises ResourceError when that is more than the memory of this machine; where that is unknown, never."""
-    needed, there = peak_megabytes(spec, jobs, rows), machine_megabytes()
-    if there is not None and needed > there:
+    needed, available = peak_megabytes(spec, jobs, rows), machine_megabytes()
+    if available is not None and needed > available:
         heaviest = max(attempt_costs(spec, rows), key=lambda cost: cost.megabytes)
         coarser = f" Use coarser bins, first of {finest(spec).largest()}, or other generators than {heaviest.family!r}."
         fewer = " Run fewer processes (--jobs)." if jobs > 1 else coarser
         raise ResourceError(
-            f"Refused: expected a run that fits into the memory of this machine, {there} MB; found one that needs about "
+            f"Refused: expected a run that fits into the memory of this machine, {available} MB; found one that needs about "
             f"{needed} MB. Nothing was spent.{fewer}"
         )
 
@@ -141,15 +141,15 @@ def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None
     ----------
     before, after : the peak of this process; None where the system does not say.
     """
-    there = machine_megabytes()
-    if before is None or after is None or there is None:
+    available = machine_megabytes()
+    if before is None or after is None or available is None:
         return
     needed = after if jobs == 1 else after + jobs * max(after - before, _BASE_MB)
-    if needed > there:
+    if needed > available:
         fewer = " Run fewer processes (--jobs)." if jobs > 1 else " Use coarser bins, or other generators."
         raise ResourceError(
-            f"Refused: a dry run on made-up rows shows that the run needs about {needed} MB, and this machine has {there} MB. "
-            f"Nothing was spent.{fewer}"
+            f"Refused: a dry run on made-up rows shows that the run needs about {needed} MB, and this machine has {available} "
+            f"MB. Nothing was spent.{fewer}"
         )
 
 

@@ -113,7 +113,7 @@ def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
     by_family: dict[str, list[Configuration]] = {}
     for configuration in _without_projections(spec):
         by_family.setdefault(configuration.generator.family, []).append(configuration)
-    for found in by_family.values():
+    for configurations in by_family.values():
         efforts: dict[str, float] = {}
 
         def size(one: Configuration, efforts: dict[str, float] = efforts) -> tuple[int, float]:
@@ -122,7 +122,7 @@ def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
                 efforts[key] = one.generator.effort(layout)
             return layout.n_cells, efforts[key]
 
-        smallest, largest = min(found, key=size), max(found, key=size)
+        smallest, largest = min(configurations, key=size), max(configurations, key=size)
         yield smallest
         if size(largest) != size(smallest):
             yield largest
@@ -189,9 +189,9 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
 
 def _described(configuration: Configuration) -> str:
     """The configuration with the bins of those columns that have a choice: a long table would hide the rest."""
-    found, schema = configuration.describe(), configuration.transformation.schema
+    description, schema = configuration.describe(), configuration.transformation.schema
     bins = {name: chosen for name, chosen in configuration.transformation.choice.items() if len(schema[name].alternatives) > 1}
-    return json.dumps({"generator": found["generator"], "projection": found["projection"], "transformation": bins})
+    return json.dumps({"generator": description["generator"], "projection": description["projection"], "transformation": bins})
 
 
 def _mistake(spec: ReleaseSpec, path: str, expected: str, found: str) -> SpecError:

@@ -154,12 +154,12 @@ def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
         data, ended = data + block, not block
         text = _as_utf_8(data, ended) if encoding == "utf-16" else data
         text = text.removeprefix(codecs.BOM_UTF8) if encoding in ("utf-8", "mixed", "utf-16") else text
-        lines, place = text.splitlines(keepends=True), 0
+        lines, behind = text.splitlines(keepends=True), 0
         for number, line in enumerate(lines, 1):
-            place += len(line)
+            behind += len(line)
             whole = ended or line.endswith(b"\n") or number < len(lines)
             if whole and text_of(line, encoding).strip():
-                return line, text[place:]
+                return line, text[behind:]
         if ended:
             raise InputError(f"{EXPECTED}, found nothing in it.")
         if len(data) > _MOST_BYTES:
@@ -314,7 +314,7 @@ def _declared(file: File, start: bytes, policy: InputTable, table: str | None) -
 
 
 def _of_arrow(schema: Any, kind: str, has_row: bool | None) -> DeclaredTable:
-    types = {each.name: each.type for each in schema}
+    types = {field.name: field.type for field in schema}
     return DeclaredTable(names=list(schema.names), types=types, format=kind, has_row=has_row)
 
 
@@ -341,8 +341,8 @@ def _of_database(
     """What a table is, by a database that is stopped where it does not answer."""
 
     def declared(stop: Stop) -> Iterator[DeclaredTable]:
-        with opened(stop) as found:
-            yield DeclaredTable(names=found.names, types=types_of(found.types), format="DuckDB", has_row=_asked(found))
+        with opened(stop) as table:
+            yield DeclaredTable(names=table.names, types=types_of(table.types), format="DuckDB", has_row=_asked(table))
 
     return next(patiently(declared, unopened))
 

@@ -180,14 +180,14 @@ class RecordNumbers:
         """
         used = np.bincount(texts.codes, minlength=len(texts.texts)).astype(bool)
         piece, marks = np.zeros(len(used), dtype=np.int64), np.zeros((len(used), 2), dtype=np.uint64)
-        for place, found in enumerate(keys_of(texts, self._policy)):
-            if not used[place]:
+        for index, key in enumerate(keys_of(texts, self._policy)):
+            if not used[index]:
                 continue
-            if found is None:
+            if key is None:
                 raise InputError(f"column {self._by!r}: expected a record number in every row, found rows without one.")
-            mark = self._key.mark(found[self._as_written])
-            piece[place] = 1 + int.from_bytes(mark[:16], "big") % self._of
-            marks[place] = np.frombuffer(mark[16:], dtype=np.uint64)
+            mark = self._key.mark(key[self._as_written])
+            piece[index] = 1 + int.from_bytes(mark[:16], "big") % self._of
+            marks[index] = np.frombuffer(mark[16:], dtype=np.uint64)
             self._sum = (self._sum + int.from_bytes(mark, "big")) % _MODULUS
         self._marks.append(marks[texts.codes])
         self.n_rows += len(texts.codes)

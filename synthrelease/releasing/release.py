@@ -108,10 +108,10 @@ def split_register(
     check_unsplit(ledger, opened.statement())
     if not data.is_there():
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was split.")
-    secret, place = SplitKey(secret_bytes(BYTES)), key or key_beside(ledger)
+    secret, key_file = SplitKey(secret_bytes(BYTES)), key or key_beside(ledger)
     register = _numbers(data, spec, spec.options.split, secret, "Nothing was split.").digest()
-    write_key(place, secret)
-    return opened.split(Split(pieces=spec.options.split.of, key=secret.digest, register=register)), place
+    write_key(key_file, secret)
+    return opened.split(Split(pieces=spec.options.split.of, key=secret.digest, register=register)), key_file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,11 +154,11 @@ def piece_to_read(spec: ReleaseSpec, known: KnownSplit, *, on_a_cluster: bool = 
             f"Refused: expected {ledger} to note a split of the register into {rule.of} pieces, as [split] says, found "
             f"{found}. {'`synthrelease ledger split` makes it, once. ' if split is None else ''}Nothing was spent."
         )
-    place = known.key or key_beside(ledger)
-    key = read_key(place)
+    key_file = known.key or key_beside(ledger)
+    key = read_key(key_file)
     if key.digest != split.key:
         raise InputError(
-            f"{place}: expected the key with the digest {split.key[:16]}, by which {ledger} is split, found the key "
+            f"{key_file}: expected the key with the digest {split.key[:16]}, by which {ledger} is split, found the key "
             f"{key.digest[:16]}. Restore the right one: with another, records would change pieces. Nothing was spent."
         )
     return PieceOfRegister(key=key, rule=rule, register=split.register)
@@ -294,8 +294,8 @@ def read_private(
     if (None if piece is None else piece.rule) != spec.options.split:
         raise BudgetError("Refused: expected the piece that [split] names, found another or none. No private count was read.")
     rows = ingest(data, spec.schema, spec.input, spec.raw, run, piece, spec.unit)
-    drawn = piece is not None or spec.unit.key is not None
-    if rows.is_public(public) or (drawn and public and _whole_is_public(spec, data, public)):
+    some_rows = piece is not None or spec.unit.key is not None
+    if rows.is_public(public) or (some_rows and public and _whole_is_public(spec, data, public)):
         raise BudgetError(
             f"Refused: {data} holds the rows of a table that is said to be public: a prior, or what the shortlist was "
             "rehearsed on. A release that starts from the private rows themselves protects nobody. Nothing was published; the "

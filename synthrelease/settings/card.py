@@ -285,8 +285,8 @@ class CardTable(CardTexts):
     @property
     def languages(self) -> tuple[str, ...]:
         """All languages of the card, its own first."""
-        others = [language for language in LANGUAGES if language != self.language and self.texts(language) is not None]
-        return (self.language, *others)
+        further = [language for language in LANGUAGES if language != self.language and self.texts(language) is not None]
+        return (self.language, *further)
 
 
 def direction(language: str) -> str:
@@ -305,8 +305,8 @@ def gaps(card: CardTable, columns: tuple[str, ...]) -> Iterator[str]:
     ----------
     columns : the names of the released columns.
     """
-    wanted = ("contact", "licence", "region", "justification", "tuning", "access", "registry_authors")
-    yield from (f"card.{name}" for name in wanted if not getattr(card, name))
+    fields = ("contact", "licence", "region", "justification", "tuning", "access", "registry_authors")
+    yield from (f"card.{name}" for name in fields if not getattr(card, name))
     if card.licence and card.licence not in LICENCES and not card.licence_url:
         yield "card.licence_url"
     for language in card.languages:

@@ -213,13 +213,13 @@ class InputTable(SpecTable):
 
     @field_validator("one_row_per", mode="before")
     @classmethod
-    def _not_expanded(cls, stated: Any) -> Any:
-        if stated != "respondent":
+    def _not_expanded(cls, value: Any) -> Any:
+        if value != "respondent":
             raise Unexpected(
                 "'respondent': where one respondent stands in several rows, or a row stands for several, replacing one "
                 "respondent moves counts by the largest weight W and not by 1, and the guarantee does not hold"
             )
-        return stated
+        return value
 
     _one_record_alone = field_validator("missing", mode="before")(_missing_rule)
 

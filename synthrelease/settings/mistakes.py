@@ -152,13 +152,13 @@ def validated(
         return model.model_validate(dict(table))
     except ValidationError as error:
         shown_first = error.errors(include_url=False)[: 2 * MAX_PROBLEMS]  # of very many, the rest waits
-        found = [_problem(model, item, file, path) for item in shown_first]
-    misspelt = {_beside(problem.path, problem.suggestion) for problem in found if problem.suggestion}
+        problems = [_problem(model, item, file, path) for item in shown_first]
+    misspelt = {_beside(problem.path, problem.suggestion) for problem in problems if problem.suggestion}
     return [
         problem
-        for problem in found
+        for problem in problems
         if problem.path not in misspelt
-        and not any(other.path.startswith((f"{problem.path}[", f"{problem.path}.")) for other in found)
+        and not any(other.path.startswith((f"{problem.path}[", f"{problem.path}.")) for other in problems)
     ]
 
 

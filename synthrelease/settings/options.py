@@ -123,7 +123,7 @@ class MembersTable(SpecTable):
             key=self.key,
             size=self.size,
             names=tuple(self.columns),
-            slots=tuple(tuple(slot_name(name, place) for name in self.columns) for place in range(1, self.most + 1)),
+            slots=tuple(tuple(slot_name(name, slot) for name in self.columns) for slot in range(1, self.most + 1)),
             whole=frozenset(name for name, column in self.columns.items() if (column.missing or missing) != "bin"),
             least=self.least,
             more=self.more,
@@ -311,8 +311,8 @@ class SeriesTable(SpecTable):
     @property
     def epsilons(self) -> tuple[Fraction, ...]:
         """By year."""
-        stated = self.epsilon if isinstance(self.epsilon, tuple) else (self.epsilon or Fraction(0),)
-        return (*stated, *stated[-1:] * ((self.years or 0) - len(stated)))
+        epsilons = self.epsilon if isinstance(self.epsilon, tuple) else (self.epsilon or Fraction(0),)
+        return (*epsilons, *epsilons[-1:] * ((self.years or 0) - len(epsilons)))
 
 
 class PopulationTable(SpecTable):
@@ -423,8 +423,8 @@ class MarksTable(SpecTable):
         """The categories of a column that are a mark; none where nobody can tell."""
         if name in self.yes:
             return tuple(self.yes[name])
-        found = tuple(label for label in labels_of(table) if label.lower() in YES)
-        return found if len(found) == 1 else ()
+        marks = tuple(label for label in labels_of(table) if label.lower() in YES)
+        return marks if len(marks) == 1 else ()
 
 
 def labels_of(table: ColumnTable) -> list[str]:

@@ -175,7 +175,7 @@ class ConfigurationFile:
 
     def file_of(self, path: str) -> Path:
         """The file that holds a TOML path."""
-        if any(path == each or path.startswith((f"{each}.", f"{each}[")) for each in self.overridden):
+        if any(path == setting or path.startswith((f"{setting}.", f"{setting}[")) for setting in self.overridden):
             return self.path
         top, _, rest = path.partition(".")
         names = (top.partition("[")[0], f"{top}.{rest.partition('.')[0].partition('[')[0]}")
@@ -221,14 +221,14 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
         if "card" in tables:
             taken |= {f"card.{name}" for name in texts.keys() - own.keys()}
         inherited, tables = inherited | {"card": texts}, tables | ({"card": texts | own} if "card" in tables else {})
-    found = inherited | tables
+    merged = inherited | tables
     settings = dict(_settings(instead)) if isinstance(instead, Mapping) else {(): instead}
     for steps, value in settings.items():
-        if not steps or steps[0] not in taken or not _overridden(found, steps, value):
+        if not steps or steps[0] not in taken or not _overridden(merged, steps, value):
             expected = f"a setting of a table that is taken from {named}: others are written in their own table"
             raise SpecError.at(path, dotted(("override", *steps)), expected, shown(value))
     overridden = tuple(dotted(steps) for steps in settings)
-    return ConfigurationFile(path=path, tables=found, inherited=taken, base=base, overridden=overridden)
+    return ConfigurationFile(path=path, tables=merged, inherited=taken, base=base, overridden=overridden)
 
 
 def _settings(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -34,14 +34,14 @@ def with_members(
     wide, all_rules = {**columns, table.size: _size(table)}, [*rules]
     if table.least == table.most:
         all_rules.append(RuleTable(never=f"{table.size} > {table.most}", why="Every root has as many members."))
-    for place in range(1, table.most + 1):
+    for slot in range(1, table.most + 1):
         for plain, column in table.columns.items():
-            name = slot_name(plain, place)
-            wide[name] = _of_slot(column, plain, place, missing)
-            all_rules += _of_absent(table.size, table.least, name, place, (column.missing or missing) == "bin")
+            name = slot_name(plain, slot)
+            wide[name] = _of_slot(column, plain, slot, missing)
+            all_rules += _of_absent(table.size, table.least, name, slot, (column.missing or missing) == "bin")
         for rule in table.rules:
-            if not of_two(rule) and not counts(rule) and (place > 1 or not of_others(rule)):
-                all_rules.append(_of_member(rule, table, place))
+            if not of_two(rule) and not counts(rule) and (slot > 1 or not of_others(rule)):
+                all_rules.append(_of_member(rule, table, slot))
     for rule in table.rules:
         all_rules += [_counted(rule, table)] if counts(rule) else _of_every_two(rule, table) if of_two(rule) else []
     return wide, all_rules
@@ -63,25 +63,25 @@ def _size(table: MembersTable) -> ColumnTable:
     )
 
 
-def _of_slot(column: ColumnTable, plain: str, place: int, missing: str) -> ColumnTable:
+def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> ColumnTable:
     """The column of the member at this place: of one that is not there it has the bin of missing values."""
     label = column.missing_label if (column.missing or missing) == "bin" else ABSENT
     update = {
         "source": column.source or plain,
         "missing": "bin",
         "missing_label": label,
-        "description": f"{column.description or plain}{of_member(place)}",
+        "description": f"{column.description or plain}{of_member(slot)}",
     }
     return column.model_copy(update=update)
 
 
-def _of_absent(size: str, least: int, name: str, place: int, may_be_missing: bool) -> Iterator[RuleTable]:
+def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool) -> Iterator[RuleTable]:
     """That a member has values just when it is there; those of one that is there may be missing where that is a bin."""
-    never = [f"{size} < {place} and not {name} is missing"] if place > least else []
+    never = [f"{size} < {slot} and not {name} is missing"] if slot > least else []
     if not may_be_missing:
-        never.append(f"{size} >= {place} and {name} is missing" if place > least else f"{name} is missing")
+        never.append(f"{size} >= {slot} and {name} is missing" if slot > least else f"{name} is missing")
     if never:
-        text = " or ".join(f"({each})" for each in never) if len(never) > 1 else never[0]
+        text = " or ".join(f"({condition})" for condition in never) if len(never) > 1 else never[0]
         yield RuleTable(never=text, applies_to=("synthetic",), why=_WHY)
 
 
@@ -92,8 +92,8 @@ def words_of(rule: RuleTable) -> set[str]:
 
 def words_in(text: str) -> set[str]:
     """The same of a part of a rule."""
-    found = (match for match in NAME_OR_TEXT.finditer(text) if match[0][0] not in "'\"")
-    return {COUNT if is_count(match) else match[0] for match in found}
+    matches = (match for match in NAME_OR_TEXT.finditer(text) if match[0][0] not in "'\"")
+    return {COUNT if is_count(match) else match[0] for match in matches}
 
 
 def counts(rule: RuleTable) -> bool:
@@ -108,11 +108,11 @@ def around_counts(text: str) -> tuple[list[str], list[str]]:
         if match.start() < at or not is_count(match):
             continue
         depth = 0
-        for each in _PARENTHESIS.finditer(text, match.end()):
-            depth += {"(": 1, ")": -1}.get(each[0], 0)
+        for parenthesis in _PARENTHESIS.finditer(text, match.end()):
+            depth += {"(": 1, ")": -1}.get(parenthesis[0], 0)
             if not depth:
                 break
-        end = each.start() if not depth else len(text)  # where no parenthesis closes it, whoever reads the rule says so
+        end = parenthesis.start() if not depth else len(text)  # where no parenthesis closes it, whoever reads the rule says so
         pieces.append(text[at : match.start()])
         counted.append(text[match.end() : end].lstrip()[1:])
         at = min(end + 1, len(text))
@@ -123,26 +123,26 @@ def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
     """A rule that counts members, of all slots. Members beyond the cap are not there to be counted, so a root with as many as
     can be has at least the number that is found: what a rule says of fewer it does not say of that root."""
     (before, *after), counted = around_counts(rule.never)
-    written = in_slot(before, table.columns, 1)
+    text = in_slot(before, table.columns, 1)
     for condition, rest in zip(counted, after, strict=True):
         first = 2 if any(word.startswith(FIRST) for word in words_in(condition)) else 1
         of_each = [
-            f"{table.size} >= {place} and ({in_slot(condition, table.columns, place)})"
-            if place > table.least
-            else in_slot(condition, table.columns, place)
-            for place in range(first, table.most + 1)
+            f"{table.size} >= {slot} and ({in_slot(condition, table.columns, slot)})"
+            if slot > table.least
+            else in_slot(condition, table.columns, slot)
+            for slot in range(first, table.most + 1)
         ]
         number, against = f"count({', '.join(of_each)})", _AGAINST.match(rest)
         if against is None or table.more == "drop":
-            written += number + in_slot(rest, table.columns, 1)
+            text += number + in_slot(rest, table.columns, 1)
             continue
         operator, value = against[1], in_slot(against[2], table.columns, 1)
         fewer = {"!=": "<"}.get(operator, operator)
-        said = f"{number} {operator} {value}" if operator in (">", ">=") else ""
-        said = said or f"({table.size} < {table.most} and {number} {fewer} {value})"
-        said = f"({number} > {value} or {said})" if operator == "!=" else said
-        written += said + in_slot(rest[against.end() :], table.columns, 1)
-    return rule.model_copy(update={"never": written})
+        comparison = f"{number} {operator} {value}" if operator in (">", ">=") else ""
+        comparison = comparison or f"({table.size} < {table.most} and {number} {fewer} {value})"
+        comparison = f"({number} > {value} or {comparison})" if operator == "!=" else comparison
+        text += comparison + in_slot(rest[against.end() :], table.columns, 1)
+    return rule.model_copy(update={"never": text})
 
 
 def of_others(rule: RuleTable) -> bool:
@@ -158,24 +158,26 @@ def of_two(rule: RuleTable) -> bool:
 def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
     """A rule for every two members, in both orders; where the first one is named, it is not about that one."""
     seen: set[frozenset[str]] = set()
-    for place, other in permutations(range(1, table.most + 1), 2):
-        if place == 1 and of_others(rule):
+    for slot, second in permutations(range(1, table.most + 1), 2):
+        if slot == 1 and of_others(rule):
             continue
-        found = _of_member(rule, table, place, other)
-        said = frozenset(found.never.split(" and ")) if not words_of(rule) & {"or", "not"} else frozenset([found.never])
-        if said not in seen:  # of two members who are named alike the order is of no matter
-            seen.add(said)
-            yield found
+        applied = _of_member(rule, table, slot, second)
+        conditions = (
+            frozenset(applied.never.split(" and ")) if not words_of(rule) & {"or", "not"} else frozenset([applied.never])
+        )
+        if conditions not in seen:  # of two members who are named alike the order is of no matter
+            seen.add(conditions)
+            yield applied
 
 
-def _of_member(rule: RuleTable, table: MembersTable, place: int, other: int | None = None) -> RuleTable:
+def _of_member(rule: RuleTable, table: MembersTable, slot: int, other: int | None = None) -> RuleTable:
     """A rule for a member, of the one at this place, and another one. It says nothing of a slot without a member.
 
     What it says of the member's values is unknown there, which is enough in a conjunction. Where something else can make it
     true, a root, the first member, or that a value is missing, the number of members comes before it.
     """
     words = words_of(rule)
-    never, needed = in_slot(rule.never, table.columns, place, other), max(place, other or 0)
+    never, needed = in_slot(rule.never, table.columns, slot, other), max(slot, other or 0)
     of_more = not {word.partition(".")[0] for word in words} <= {*table.columns, *CONNECTIVES}
     if needed > table.least and ("missing" in words or (of_more and words & {"or", "not"})):
         never = f"{table.size} >= {needed} and ({never})"
@@ -204,13 +206,13 @@ def with_levels(
 
 def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
     """The column of a level: what the file has as the code of an area counts as the group that the codelist gives it."""
-    kept = ("missing", "missing_label", "missing_values", "outside", "outside_label")
+    fields = ("missing", "missing_label", "missing_values", "outside", "outside_label")
     return ColumnTable(
         kind="category",
         description=f"{table.description or name}: {level}",
         source=table.source or name,
         categories=table.alternatives[level],
-        **{field: getattr(table, field) for field in kept if getattr(table, field)},
+        **{field: getattr(table, field) for field in fields if getattr(table, field)},
     )
 
 
@@ -224,7 +226,7 @@ def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> 
     joined = {name: ", ".join(map(_quoted, inside)) for name, inside in groups.items()}
     never = [f"{level} == {_quoted(name)} and not {column} in [{inside}]" for name, inside in joined.items()]
     if may_be_missing:
-        never += [f"{one} is missing and not {other} is missing" for one, other in ((level, column), (column, level))]
+        never += [f"{first} is missing and not {second} is missing" for first, second in ((level, column), (column, level))]
     rule = RuleTable(never=level, applies_to=("synthetic",), why=AREAS_WHY)
     return (rule.model_copy(update={"never": text}) for text in never)  # longer than one that somebody writes
 

@@ -69,7 +69,9 @@ def canonical_text(tables: Mapping[str, Any], shortlist: Sequence[Mapping[str, A
     ----------
     shortlist : the configurations that were drawn from, as they describe themselves; None for the whole space.
     """
-    whole = dict(tables) if shortlist is None else {**tables, "shortlist": [_plain(each) for each in shortlist]}
+    whole = (
+        dict(tables) if shortlist is None else {**tables, "shortlist": [_plain(configuration) for configuration in shortlist]}
+    )
     return (json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
@@ -116,8 +118,8 @@ def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> 
     if PRIOR not in table:
         return dict(table)
     named = table[PRIOR] if isinstance(table[PRIOR], list) else [table[PRIOR]]
-    found = [_by_digest(name, priors) for name in named]
-    return {**table, PRIOR: found if isinstance(table[PRIOR], list) else found[0]}
+    digests = [_by_digest(name, priors) for name in named]
+    return {**table, PRIOR: digests if isinstance(table[PRIOR], list) else digests[0]}
 
 
 def _by_digest(named: Any, priors: Mapping[str, PriorTable]) -> Any:

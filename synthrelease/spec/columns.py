@@ -332,10 +332,10 @@ def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of:
 
 
 def _members(of_code: Mapping[str, str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    members: dict[str, list[str]] = {}
     for code, group in of_code.items():
-        found.setdefault(group, []).append(code)
-    return found
+        members.setdefault(group, []).append(code)
+    return members
 
 
 def _usable(label: str) -> bool:
@@ -405,7 +405,10 @@ def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -
     """The columns, where those that count marks of others know which atomic bins of these are one."""
     atoms = {column.name: column.atoms.places for column in columns}
     counted = {
-        name: {one: frozenset(atoms[one][label] for label in labels) for one, labels in table.counts.items()}
+        name: {
+            counted_column: frozenset(atoms[counted_column][label] for label in labels)
+            for counted_column, labels in table.counts.items()
+        }
         for name, table in tables.items()
         if table.counts is not None
     }
@@ -474,14 +477,14 @@ def _numeric_column(
     inner = {interval.lower for intervals in parsed.values() for interval in intervals[1:]}
     if groups is not None:
         inner |= {interval.lower for interval in _numeric("groups", groups, whole, bounds)[1:]}
-    inner = inner.union(*(edges(rule, one, bounds, whole_numbers=whole) for rule in rules for one in edges_of))
+    inner = inner.union(*(edges(rule, source, bounds, whole_numbers=whole) for rule in rules for source in edges_of))
     _check_step(table.step, bounds, whole)
     grid = value_grid(bounds, whole=whole, step=table.step)
     if own_values:
         inner |= set(grid.edges)
     atoms = _atoms(sorted(inner), whole, bounds, grid if own_values else None)
     lowest = [atom.lower for atom in atoms]
-    stated = _stated_numbers(table.numbers, [each for intervals in parsed.values() for each in intervals], bounds, whole)
+    numbers = _stated_numbers(table.numbers, [each for intervals in parsed.values() for each in intervals], bounds, whole)
     return Column(
         name=name,
         kind=table.kind,
@@ -502,7 +505,9 @@ def _numeric_column(
         ordered=table.ordered is not False,
         atoms=_binning("atoms", atoms, lowest),
         alternatives={
-            key: _binning(key, [replace(one, number=stated.get(one.label, one.number)) for one in intervals], lowest)
+            key: _binning(
+                key, [replace(source, number=numbers.get(source.label, source.number)) for source in intervals], lowest
+            )
             for key, intervals in parsed.items()
         },
         missing_values=table.missing_values,
@@ -529,14 +534,14 @@ def _dates(table: ColumnTable) -> tuple[DateFormat | None, DateFormat | None]:
     return _date_format("format", table.format, None), _date_format("minus_format", table.minus_format or table.format, None)
 
 
-def _date_format(field: str, written: str | None, part: str | None) -> DateFormat:
+def _date_format(field: str, pattern: str | None, part: str | None) -> DateFormat:
     """Return a format that tells this part of a date, or all of it."""
     try:
-        dates = DateFormat(ISO if written is None else written)
+        dates = DateFormat(ISO if pattern is None else pattern)
     except Unexpected as error:
         raise ColumnError(field, error.expected, error.found) from None
     if dates.lacks(part):
-        raise ColumnError(field, f"a date format that tells the {part or 'day'}", repr(written or ISO))
+        raise ColumnError(field, f"a date format that tells the {part or 'day'}", repr(pattern or ISO))
     return dates
 
 
@@ -544,11 +549,11 @@ def group_binning(column: Column, bins: Bins) -> Binning:
     """Group-by bins as a binning of the column's atoms, which were refined by them; missing values are a group of their own."""
     if column.kind == "category":
         present = column.atoms.labels[: column.atoms.present]
-        found = grouping("groups", "groups", bins, present, unlisted=column.outside_label or None)
+        binning = grouping("groups", "groups", bins, present, unlisted=column.outside_label or None)
     else:
         intervals = parse_bins([str(text) for text in bins], whole_numbers=column.kind == "integer")
-        found = _binning("groups", intervals, column.atoms.lower)
-    return found if column.atoms.missing is None else found.with_missing(column.missing_label)
+        binning = _binning("groups", intervals, column.atoms.lower)
+    return binning if column.atoms.missing is None else binning.with_missing(column.missing_label)
 
 
 def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -> tuple[IntervalBin, ...]:
@@ -581,7 +586,7 @@ def _stated_numbers(
     numbers: Mapping[str, float], intervals: Sequence[IntervalBin], bounds: tuple[float, float], whole: bool
 ) -> dict[str, float]:
     """The numbers that stand for bins by their labels, each that of a value which the bin can hold."""
-    known = {one.label: one for one in intervals}
+    known = {interval.label: interval for interval in intervals}
     for label, number in numbers.items():
         if label not in known:
             raise ColumnError("numbers", f"bins of the column ({listing(known)})", repr(label), closest(label, known))

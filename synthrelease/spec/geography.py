@@ -46,7 +46,7 @@ class Geography:
             f"file of {rows:,} rows (--rows says how many):"
         ]
         for family, noise in self.noise.items():
-            lines += [f"  {family}, {each.text(rows)}" for each in noise]
+            lines += [f"  {family}, {area.text(rows)}" for area in noise]
         return "\n".join(lines if self.noise else [f"Areas: {levels}."])
 
 
@@ -60,11 +60,11 @@ def check_geography(table: GeographyTable, release: ReleaseFile, problems: Probl
     """Add a problem for what is wrong with the codelist and its levels, before columns are made of them."""
     lowest = release.columns.get(table.column)
     if lowest is None or lowest.kind != "code":
-        known = listing(name for name, each in release.columns.items() if each.kind == "code")
+        known = listing(name for name, column in release.columns.items() if column.kind == "code")
         found = repr(table.column) if lowest is None else f"{table.column!r} of kind {lowest.kind!r}"
         problems.add("geography.column", f"a column of codes ({known})", found)
         return
-    groups = {name: each for name, each in lowest.alternatives.items() if isinstance(each, Mapping)}
+    groups = {name: alternative for name, alternative in lowest.alternatives.items() if isinstance(alternative, Mapping)}
     for level in table.levels:
         if level not in groups:
             expected = f"levels of the codelist of {table.column!r} ({listing(groups)})"
@@ -82,10 +82,10 @@ def check_geography(table: GeographyTable, release: ReleaseFile, problems: Probl
     if (label := unlisted_label(lowest)) is not None and label in {*_codes(lowest).values(), *groups[table.levels[0]]}:
         expected = "an outside_label that is no area's, because it is an area of its own on every level"
         problems.add(f"columns.{table.column}.outside_label", expected, repr(label))
-    drawn = release.transformations.get(table.column, list(lowest.alternatives))
-    if len(drawn) != 1 or drawn[0] in table.levels:
+    alternatives = release.transformations.get(table.column, list(lowest.alternatives))
+    if len(alternatives) != 1 or alternatives[0] in table.levels:
         expected = "one way to release the smallest areas, such as ['codes']: larger ones have a column of their own"
-        problems.add(f"transformations.{table.column}", expected, listing(drawn))
+        problems.add(f"transformations.{table.column}", expected, listing(alternatives))
     for upper, lower in pairwise(table.levels):
         homes = {code: name for name, codes in groups[upper].items() for code in codes}
         for name, codes in groups[lower].items():
@@ -101,16 +101,21 @@ def _codes(table: ColumnTable) -> Mapping[str, str]:
 def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> dict[str, tuple[AreaNoise, ...]]:
     """Of every family that measures a fixed set of tables and that the budget is stated for; of one with lists of
     hyperparameters by the first of each."""
-    families, found = [GENERATORS[str(stated["family"])] for stated in release.generators], dict[str, tuple[AreaNoise, ...]]()
+    families, noise = (
+        [GENERATORS[str(settings["family"])] for settings in release.generators],
+        dict[str, tuple[AreaNoise, ...]](),
+    )
     pure = all(family.guarantee == "pure" for family in families)
-    for family, stated in zip(families, release.generators, strict=True):
+    for family, settings in zip(families, release.generators, strict=True):
         if not issubclass(family, MeasuringGenerator) or (family.guarantee == "pure") != pure:
             continue
-        generator = family.model_validate({key: each[0] if isinstance(each, list) else each for key, each in stated.items()})
+        generator = family.model_validate(
+            {key: listed[0] if isinstance(listed, list) else listed for key, listed in settings.items()}
+        )
         part = generator.part(generator.charge(release.budget.generation))
         costs = generator.measured_tables(binnings.layout, part)
-        found[generator.family] = area_noise(table.chain, binnings.layout, costs, generator.noise)
-    return found
+        noise[generator.family] = area_noise(table.chain, binnings.layout, costs, generator.noise)
+    return noise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,18 +146,20 @@ def build_marks(table: MarksTable, release: ReleaseFile, setting: Setting, probl
     """Return the groups. A problem where a bin that a release may draw does not tell whether a row has the mark."""
     for column in setting.schema.columns:
         for name, marks in (column.counts or {}).items():
-            drawn = {each.binning(name).name: each.binning(name) for each in setting.transformations}
-            for binning in drawn.values():
+            binnings = {
+                transformation.binning(name).name: transformation.binning(name) for transformation in setting.transformations
+            }
+            for binning in binnings.values():
                 marked = {into for atom, into in enumerate(binning.of_atom) if atom in marks}
                 mixed = [into for atom, into in enumerate(binning.of_atom) if atom not in marks and into in marked]
                 if mixed:
                     expected = f"bins of {name!r} that hold marks alone or none, as {column.name!r} counts them"
                     problems.add(f"transformations.{name}", expected, repr(binning.labels[mixed[0]]))
-    for place, stated in enumerate(release.generators):
-        if not GENERATORS[str(stated["family"])].counts:
+    for index, generator in enumerate(release.generators):
+        if not GENERATORS[str(generator["family"])].counts:
             able = listing(name for name, family in GENERATORS.items() if family.counts)
             expected = f"a family whose rows follow rules that count, as [marks] needs ({able})"
-            problems.add(f"generators[{place}].family", expected, repr(stated["family"]))
+            problems.add(f"generators[{index}].family", expected, repr(generator["family"]))
     columns = release.columns
     return Marks(groups={name: columns[name].counts or {} for name in table.groups})
 
@@ -178,7 +185,11 @@ def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> 
 def _check_marks(name: str, table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
     column = release.columns.get(name)
     if column is None or column.kind not in ("category", "code") or isinstance(column.codes, str):
-        known = [one for one, each in release.columns.items() if each.kind in ("category", "code")]
+        known = [
+            column_name
+            for column_name, table_of_column in release.columns.items()
+            if table_of_column.kind in ("category", "code")
+        ]
         found = repr(name) if column is None else f"{name!r} of kind {column.kind!r}"
         problems.add("marks.groups", f"columns of categories or codes ({listing(known)})", found, closest(name, known))
         return

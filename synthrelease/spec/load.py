@@ -196,8 +196,8 @@ class SpecBuilder:
 
     def _check_not_promised(self) -> None:
         """The columns of its pairs are columns."""
-        for place, text in enumerate(self.acceptance.not_promised.pairs):
-            path, known = f"not_promised.pairs[{place}]", self.release.columns
+        for index, text in enumerate(self.acceptance.not_promised.pairs):
+            path, known = f"not_promised.pairs[{index}]", self.release.columns
             self.problems.add_unknown(path, "columns", text.split(":"), known, self.acceptance_file)
 
     def _known_columns(self, where: str, table: Mapping[str, object], file: str) -> None:
@@ -206,9 +206,9 @@ class SpecBuilder:
 
     def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
         """The criteria, None for one that cannot be read, and what is wrong with these: told after the schema."""
-        before, self.problems.found = self.problems.found, []
+        earlier, self.problems.found = self.problems.found, []
         parsed = [self._criterion(index, table) for index, table in enumerate(self.acceptance.criteria)]
-        of_criteria, self.problems.found = self.problems.found, before
+        of_criteria, self.problems.found = self.problems.found, earlier
         return parsed, of_criteria
 
     def _criterion(self, index: int, table: Mapping[str, Any]) -> Criterion | None:
@@ -228,8 +228,8 @@ class SpecBuilder:
             if table.rounds is not None:
                 law = FiniteLaw.of({int(number): probability for number, probability in table.rounds.items()})
         except Unexpected as mistake:
-            place = f".{mistake.place}" if mistake.place else ""
-            self.problems.add(f"selection.rounds{place}", mistake.expected, mistake.found or "")
+            key = f".{mistake.place}" if mistake.place else ""
+            self.problems.add(f"selection.rounds{key}", mistake.expected, mistake.found or "")
         shape = table.shape if table.mode == "truncated_negative_binomial" else None
         return SelectionRule(stop_probability=table.stop_probability, shape=shape, rounds=law)
 
@@ -240,19 +240,19 @@ class SpecBuilder:
         return JointTest(epsilon=table.test_epsilon, false_acceptance=table.false_acceptance)
 
     def _check_criteria(self, criteria: list[Criterion], setting: Setting) -> None:
-        before: dict[str, Criterion] = {}
+        earlier: dict[str, Criterion] = {}
         faulty: set[str] = set()
         for index, criterion in enumerate(criteria):
-            if criterion.name in before:
+            if criterion.name in earlier:
                 self.problems.add(
                     f"criteria[{index}].name", "names that differ", repr(criterion.name), file=self.acceptance_file
                 )
             if any(value in faulty for value in criterion.model_dump().values() if isinstance(value, str)):
                 continue  # it builds on a criterion with a mistake: it is checked once that one is right
             where = f"criteria[{index}]"
-            if self.problems.add_mistakes(where, criterion.mistakes(setting, before), self.acceptance_file):
+            if self.problems.add_mistakes(where, criterion.mistakes(setting, earlier), self.acceptance_file):
                 faulty.add(criterion.name)
-            before[criterion.name] = criterion
+            earlier[criterion.name] = criterion
 
 
 # From the two TOML files to one frozen, validated specification. Nothing here reads data.
@@ -319,12 +319,12 @@ def read_specification(content: bytes) -> ReleaseSpec:
     if listed:
         expected = "nothing that names another file, or that is no part of a specification"
         raise SpecError([Problem(file=NAME, path=path, expected=expected, found="a setting") for path in listed])
-    shortlist, stated = tables.pop("shortlist", None), tables.pop("acceptance", {})
+    shortlist, criteria = tables.pop("shortlist", None), tables.pop("acceptance", {})
     del tables["specification"]
     release = validated(ReleaseFile, {**tables, "acceptance": NAME}, NAME)
-    acceptance = validated(AcceptanceFile, stated if isinstance(stated, dict) else {}, NAME, "acceptance")
+    acceptance = validated(AcceptanceFile, criteria if isinstance(criteria, dict) else {}, NAME, "acceptance")
     if isinstance(release, list) or isinstance(acceptance, list):
-        raise SpecError([each for found in (release, acceptance) if isinstance(found, list) for each in found])
+        raise SpecError([problem for found in (release, acceptance) if isinstance(found, list) for problem in found])
     file = ConfigurationFile(path=Path(NAME), tables=tables, inherited=frozenset(), base=None)
     spec = SpecBuilder(file, release, Path(NAME), acceptance).build()
     return spec if shortlist is None else narrowed_to(spec, shortlist, NAME)

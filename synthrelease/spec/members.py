@@ -42,23 +42,23 @@ def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> Non
         problems.add("input.rows", expected, "'exact'")
     if table.least > table.most:
         problems.add("members.least", f"at most {table.most}, as many as are released", str(table.least))
-    made = {table.size, *(name for slot in table.members_with(release.input.missing).slots for name in slot)}
-    if taken := [name for name in release.columns if name in made]:
-        expected = f"columns of roots that are not called like those of members ({listing(sorted(made))})"
+    names_made = {table.size, *(name for slot in table.members_with(release.input.missing).slots for name in slot)}
+    if taken := [name for name in release.columns if name in names_made]:
+        expected = f"columns of roots that are not called like those of members ({listing(sorted(names_made))})"
         problems.add("columns", expected, listing(taken))
-    if len(made) != 1 + table.most * len(table.columns):
+    if len(names_made) != 1 + table.most * len(table.columns):
         problems.add("members.columns", "names that differ with the number of a member behind them", listing(table.columns))
     for name, column in {**release.columns, **table.columns}.items():
         if table.key in (column.source or name, column.minus):
             expected = f"a column that is not released, found that {name!r} is made of it: take that column out"
             problems.add("members.key", expected, repr(table.key))
-    if table.key in {*release.columns, *made, *table.columns}:
+    if table.key in {*release.columns, *names_made, *table.columns}:
         expected = "a name of its own: in the released files it is that of the first column"
         problems.add("members.key", expected, f"a column that is called {table.key!r}, too")
     for name, column in table.columns.items():
         _check_column(f"members.columns.{name}", name, column, release, problems)
-    for place, rule in enumerate(table.rules):
-        _check_rule(f"members.rules[{place}].never", rule, table, release, problems)
+    for index, rule in enumerate(table.rules):
+        _check_rule(f"members.rules[{index}].never", rule, table, release, problems)
     for word, whose in ((FIRST, "the first member"), (OTHER, "another member")):
         if (name := word.rstrip(".")) in table.columns:
             problems.add("members.columns", f"another name: {word}NAME in a rule is NAME of {whose}", repr(name))
@@ -67,14 +67,14 @@ def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> Non
 def _check_rule(path: str, rule: RuleTable, table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
     words = words_of(rule) - set(CONNECTIVES)
     prefixed = {word for word in words if word.startswith((FIRST, OTHER))}
-    others = {word.partition(".")[0] for word in words - prefixed}
+    unprefixed = {word.partition(".")[0] for word in words - prefixed}
     known = [*table.columns, *(f"{FIRST}{name}" for name in table.columns), *(f"{OTHER}{name}" for name in table.columns)]
     known += [table.size, *release.columns]
-    wrong = sorted(others - {table.size, *table.columns, *release.columns})
+    wrong = sorted(unprefixed - {table.size, *table.columns, *release.columns})
     wrong += sorted(word for word in prefixed if word.split(".")[1] not in table.columns)
     if wrong:
         problems.add(path, f"columns of members, of the first or another one, or of roots ({listing(known)})", listing(wrong))
-    elif not others & set(table.columns):
+    elif not unprefixed & set(table.columns):
         problems.add(
             path, f"a column of a member ({listing(table.columns)}): what is of roots alone stands in [[rules]]", "none"
         )

@@ -123,8 +123,8 @@ def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: P
         plain = dict(zip(schema.linked.names, schema.linked.slots[0], strict=True))
         domains = {name: domains[first] for name, first in plain.items()} | domains
         names |= dict.fromkeys(plain)
-    for place, table in enumerate(tables):
-        where = f"intended_queries[{place}]"
+    for index, table in enumerate(tables):
+        where = f"intended_queries[{index}]"
         problems.add_unknown(f"{where}.mean", "a column", [] if table.mean is None else [table.mean], schema.names)
         conditions = {name: [getattr(table, name) or ""] for name in ("query", "given", "minus")}
         if is_question(table.query):

@@ -41,7 +41,7 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
             "nothing",
         )
     for name in marked:
-        binnings = {binning.name: binning for binning in (one.binning(name) for one in transformations)}
+        binnings = {binning.name: binning for binning in (transformation.binning(name) for transformation in transformations)}
         numbers = [number for binning in binnings.values() for number in binning.numbers]
         if not all(number is not None and 0 < number < math.inf for number in numbers):
             expected = "a number above 0 for every bin of a weight (categories need `numbers`, missing values have none)"
@@ -100,10 +100,10 @@ def domain_digest(release: ReleaseFile, schema: Schema) -> str:
     Rules speak of released names and categories, so these are part of it, and which text of the file is which category.
     """
     read: list[list[object]] = [
-        [each.name, each.source, each.part, each.kind, each.bounds, _texts_of(each), each.missing, each.outside]
-        + [more for more in (sorted(each.missing_values), each.minus, *_formats_of(each)) if more]
-        + [[name, how] for name, how in (("unlisted", each.outside_label), ("characters", each.characters)) if how]
-        for each in schema.columns
+        [column.name, column.source, column.part, column.kind, column.bounds, _texts_of(column), column.missing, column.outside]
+        + [more for more in (sorted(column.missing_values), column.minus, *_formats_of(column)) if more]
+        + [[name, how] for name, how in (("unlisted", column.outside_label), ("characters", column.characters)) if how]
+        for column in schema.columns
     ]
     raw = sorted(rule.never for rule in release.rules if "raw" in rule.applies_to)
     content = [sorted(read, key=str), sorted(release.input.missing_values), raw]
@@ -146,18 +146,18 @@ def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> st
         if place["text"]:
             parts.append(place["text"])
             continue
-        asked = _ASKED.match(rule, at)
+        comparison = _ASKED.match(rule, at)
         name = f"{place['column']}.{place['level']}"
         groups = _groups(place["column"], place["level"], columns)
-        if asked is None:
+        if comparison is None:
             raise RuleError(f"== or != or in, and groups of {name!r} in quotes", repr(rule[at : at + 20].strip()))
-        at = asked.end()
-        wanted = [text[1:-1] for text in re.findall(_QUOTED, asked["one"] or asked["many"])]
-        for group in wanted:
+        at = comparison.end()
+        groups_named = [text[1:-1] for text in re.findall(_QUOTED, comparison["one"] or comparison["many"])]
+        for group in groups_named:
             if group not in groups:
                 raise RuleError(f"a group of {name!r} ({listing(groups)})", repr(group), closest(group, groups))
-        labels = dict.fromkeys(label for group in wanted for label in groups[group])
-        negation = "not " if asked["operator"] == "!=" else ""
+        labels = dict.fromkeys(label for group in groups_named for label in groups[group])
+        negation = "not " if comparison["operator"] == "!=" else ""
         parts.append(f"{negation}{place['column']} in [{', '.join(_quoted(labels))}]")
     return "".join([*parts, rule[at:]])
 
@@ -274,8 +274,8 @@ def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
     if unit.key is not None:
         differ = "the rows of one person, which are replaced by any others"
         differ += "" if unit.records == 1 else f"; epsilon is for one {unit.name} of them"
-    found = [f"Guarantee: {kind} differential privacy; neighbouring files differ in {differ}."]
-    return found if unit.key is None and unit.records == 1 else [*found, _person(unit, total)]
+    sentences = [f"Guarantee: {kind} differential privacy; neighbouring files differ in {differ}."]
+    return sentences if unit.key is None and unit.records == 1 else [*sentences, _person(unit, total)]
 
 
 def _person(unit: UnitTable, total: Charge) -> str:
@@ -401,8 +401,8 @@ def read_schema(
     for name, bins in listed_groups.items():
         if not isinstance(bins, str):
             groups[name] = group_binning(schema[name], bins)
-        elif found := schema[name].alternatives.get(bins):
-            groups[name] = replace(found, name="groups")
+        elif alternative := schema[name].alternatives.get(bins):
+            groups[name] = replace(alternative, name="groups")
         else:
             known = schema[name].alternatives
             expected = f"bins, or the name of an alternative of the column ({listing(known)})"
@@ -413,11 +413,11 @@ def read_schema(
 def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) -> dict[str, tuple[str, ...]]:
     """The columns of slots of which the own values of all members count, each with those of all slots: their atomic bins
     are the same ones."""
-    found = dict[str, tuple[str, ...]]()
+    alike = dict[str, tuple[str, ...]]()
     for name in own_values:
         slots = linked.slots_of(name, release.columns)
-        found |= dict.fromkeys(slots, slots) if slots != (name,) else {}
-    return found
+        alike |= dict.fromkeys(slots, slots) if slots != (name,) else {}
+    return alike
 
 
 def plausibility_of(

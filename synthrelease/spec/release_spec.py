@@ -145,8 +145,8 @@ class ReleaseSpec:
 
     def described(self, configuration: Configuration) -> dict[str, Any]:
         """A configuration as it is published: a public table that a generator starts from is named by its content."""
-        found: dict[str, Any] = configuration.describe()
-        return found | {"generator": with_digests(found["generator"], self.priors)}
+        description: dict[str, Any] = configuration.describe()
+        return description | {"generator": with_digests(description["generator"], self.priors)}
 
     @cached_property
     def noises(self) -> dict[str, OneNoise]:
@@ -159,7 +159,7 @@ class ReleaseSpec:
             return {}
         from synthrelease.criteria.facts import shared_noise
 
-        return shared_noise({each.name: each.epsilon for each in self.criteria if each.own_noise})
+        return shared_noise({criterion.name: criterion.epsilon for criterion in self.criteria if criterion.own_noise})
 
     @cached_property
     def _charges(self) -> tuple[tuple[Charge, ...], tuple[Charge, ...], tuple[Charge, ...]]:
@@ -168,7 +168,7 @@ class ReleaseSpec:
             *([self.rows.charge] if self.rows.charge else []),
             *(replace(charge, reason=each.reason) for each in self.criteria for charge in each.once()),
         ]
-        figures = [replace(charge, reason=each.reason) for each in self.criteria for charge in each.per_score()]
+        figures = [replace(charge, reason=criterion.reason) for criterion in self.criteria for charge in criterion.per_score()]
         generation = [replace(self.generation_charge, reason=self.budget.reason)]
         if self.shared_measurements:
             once, generation = [*once, *generation], []
@@ -181,7 +181,9 @@ class ReleaseSpec:
     def plan(self) -> Plan:
         """The charge tree of a release."""
         once, per_round, after = self._charges
-        shared = {each.charge.name: self.noises[each.name] for each in self.criteria if each.name in self.noises}
+        shared = {
+            criterion.charge.name: self.noises[criterion.name] for criterion in self.criteria if criterion.name in self.noises
+        }
         after = tuple(
             replace(charge, because=shared[charge.name].because(charge.epsilon)) if charge.name in shared else charge
             for charge in after
@@ -272,9 +274,9 @@ class ReleaseSpec:
 
     def check_can_fail(self) -> None:
         """Raises SpecError for criteria that accept every table, however unlike the original one: they are no acceptance."""
-        if found := none_can_fail(self.criteria):
+        if reasons := none_can_fail(self.criteria):
             expected = "one that compares with the original rows, at a threshold below the worst figure that is possible"
-            raise SpecError.at(self.path, "criteria", expected, found)
+            raise SpecError.at(self.path, "criteria", expected, reasons)
 
     def scored_rows(self, n: int) -> int:
         """Of n rows that a release works with, those that criteria ask: as many as the released table has."""

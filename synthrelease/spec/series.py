@@ -30,26 +30,26 @@ class Series:
 
 def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems: Problems) -> Series:
     """Return the series with the contents of the files that the table names, relative to `file`."""
-    places = {f"series.earlier[{place}]": named for place, named in enumerate(table.earlier)}
+    paths = {f"series.earlier[{path}]": named for path, named in enumerate(table.earlier)}
 
-    def content(named: str, place: str) -> bytes | None:
+    def content(named: str, path: str) -> bytes | None:
         try:
-            readable, what = "the file release.json of a release", "a file"
-            return regular_file(beside(file, named), ".json", MAX_BYTES, readable=readable, named=what)
+            readable, named_as = "the file release.json of a release", "a file"
+            return regular_file(beside(file, named), ".json", MAX_BYTES, readable=readable, named=named_as)
         except Unexpected as error:
-            problems.add(place, error.expected, error.found or "another")
+            problems.add(path, error.expected, error.found or "another")
             return None
 
-    found = {place: content(named, place) for place, named in places.items()}
-    there = {place: text for place, text in found.items() if text is not None}
-    earlier = tuple(there.values())
+    contents = {path: content(named, path) for path, named in paths.items()}
+    releases = {path: text for path, text in contents.items() if text is not None}
+    earlier = tuple(releases.values())
     if len(set(earlier)) != len(earlier):
         problems.add("series.earlier", "each release once", "one that is named twice")
     corrected = None if table.corrects is None else content(table.corrects, "series.corrects")
     year = None if table.years is None else _planned(table, release, problems)
-    named = [_named(place, text, table.name, year, problems) for place, text in there.items()]
+    named = [_named(path, text, table.name, year, problems) for path, text in releases.items()]
     if year is not None:
-        year = replace(year, named=tuple(one for one in named if one is not None))
+        year = replace(year, named=tuple(paid for paid in named if paid is not None))
     return Series(name=table.name, earlier=earlier, corrected=corrected, reason=table.reason, year=year)
 
 
@@ -87,13 +87,13 @@ def _named(where: str, content: bytes, name: str, year: YearOfSeries | None, pro
         if year is not None:  # otherwise said when the release is written beforehand
             problems.add(where, "the file release.json of a release", str(error))
         return None
-    said = document.series
-    plan = None if said is None else said.years
+    series = document.series
+    plan = None if series is None else series.years
     if year is None:
         if plan is not None:
             problems.add("series.years", f"the plan over years that {where} has", "none")
         return None
-    if said is None or plan is None or said.name != name or plan.horizon != year.horizon:
+    if series is None or plan is None or series.name != name or plan.horizon != year.horizon:
         problems.add(where, f"a release of the series {name!r} with the same plan over years", "another")
         return None
     if plan.year == year.year:

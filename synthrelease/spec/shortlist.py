@@ -190,14 +190,16 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
         of columns, of which the specification knows nothing.
     """
     file = _read(path)
-    found = _drawn_from(spec, file.configurations, str(path))
+    narrow = _drawn_from(spec, file.configurations, str(path))
     mistakes = [] if file.verdict is None else [*file.verdict.mistakes(spec.not_promised, "the acceptance file")]
     if file.verdict is not None and file.verdict.judged != judged_digest(spec.tables):
         expected = "the columns, rules, models, criteria and thresholds that were rehearsed (the budget may differ)"
         mistakes.append((expected, "others: rehearse again, and release with that shortlist"))
     if mistakes:
-        raise SpecError([Problem(file=str(path), path="verdict", expected=expected, found=what) for expected, what in mistakes])
-    return found
+        raise SpecError(
+            [Problem(file=str(path), path="verdict", expected=expected, found=found) for expected, found in mistakes]
+        )
+    return narrow
 
 
 def narrowed_to(spec: ReleaseSpec, tables: Any, file: str) -> ReleaseSpec:
@@ -271,8 +273,8 @@ def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
 def _read(path: str | Path) -> ShortlistFile:
     tables = read_toml(Path(path))
     if type(found := tables.get("format", FORMAT)) is int and found != FORMAT:
-        other = of_another_format(found, (FORMAT,))
-        raise SpecError.at(path, "format", other.expected, other.found or "")
+        mistake = of_another_format(found, (FORMAT,))
+        raise SpecError.at(path, "format", mistake.expected, mistake.found or "")
     file = validated(ShortlistFile, tables, str(path))
     if isinstance(file, list):
         raise SpecError(file)
@@ -293,7 +295,7 @@ def _index(
 ) -> int | None:
     parts = ("transformation", "generator", "projection")
     transformation, generator, projection = (
-        place.get(_key(described[part])) for place, part in zip(places, parts, strict=True)
+        positions.get(_key(described[part])) for positions, part in zip(places, parts, strict=True)
     )
     if transformation is None or generator is None or projection is None:
         return None
@@ -345,8 +347,8 @@ def _plan_lines(name: str, remark: str, table: PlanTable | None) -> list[str]:
     if table is None:
         return []
     values = {key: value for key, value in table if value is not None and key != "lines"}
-    found = ["", f"[{name}]".ljust(14) + f"# {remark}", *(f"{key} = {_toml(value)}" for key, value in values.items())]
-    return [*found, f'lines = """\n{table.lines.rstrip()}\n"""'] if table.lines else found
+    lines = ["", f"[{name}]".ljust(14) + f"# {remark}", *(f"{key} = {_toml(value)}" for key, value in values.items())]
+    return [*lines, f'lines = """\n{table.lines.rstrip()}\n"""'] if table.lines else lines
 
 
 def _toml(value: Any) -> str:

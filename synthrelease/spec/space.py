@@ -45,9 +45,9 @@ def check_answered(
     acceptance: str,
 ) -> None:
     """Add a problem for every criterion that the measurements do not answer, and where they are not shared or published."""
-    answered = {index: each for index, each in enumerate(criteria) if each.answered_by is not None}
+    answered = {index: criterion_at for index, criterion_at in enumerate(criteria) if criterion_at.answered_by is not None}
     named = dict.fromkeys(answered, "answered_by")
-    named |= {index: "line" for index, each in enumerate(criteria) if each.measured_line}
+    named |= {index: "line" for index, criterion_at in enumerate(criteria) if criterion_at.measured_line}
     if not named:
         return
     first, generator = min(named), space.generators[0]
@@ -84,7 +84,7 @@ def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
     from synthrelease.criteria.measured import half_widths
     from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 
-    common, found = spec.space.common, dict[str, float]()
+    common, bounds = spec.space.common, dict[str, float]()
     part = generator.part(spec.generation_charge)
     costs = generator.measured_tables(common.layout, part)
     tables = tuple(
@@ -97,16 +97,16 @@ def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
     for transformation in spec.space.transformations[:MOST_LOOKED_AT]:
         pairs = zip(common.binnings, transformation.binnings, strict=True)
         measured = bare.merge(transformation.layout, [finer.map_to(coarser) for finer, coarser in pairs])
-        asked = spec.setting.sums(transformation)
+        sums_of_criteria = spec.setting.sums(transformation)
         sizes = dict(zip(transformation.layout.columns, transformation.layout.sizes, strict=True))
-        number = sum(one.number(sizes) for each in asked.values() for one in each)
+        number = sum(one_sum.number(sizes) for each in sums_of_criteria.values() for one_sum in each)
         risk = float(spec.bound_risk) / len(spec.space.transformations) / number
         possible = possible_cells(spec.raw.merge(transformation))
         for criterion in spec.setting.answered:
-            widths = [half_widths(one, measured, possible, risk) for one in asked[criterion.name]]
+            widths = [half_widths(one_sum, measured, possible, risk) for one_sum in sums_of_criteria[criterion.name]]
             least = criterion.least_measured_bound(widths, n)
-            found[criterion.name] = min(least, found.get(criterion.name, least))
-    return found
+            bounds[criterion.name] = min(least, bounds.get(criterion.name, least))
+    return bounds
 
 
 # The public tables that generators start from: whether they are there, and their digests.
@@ -117,21 +117,21 @@ DOCUMENT = "release.json"
 
 def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> dict[str, Path]:
     """The public tables that generators start from: they must be there; they are read when a release begins."""
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for name in dict.fromkeys(generator.prior_file for generator in space.generators):
         if name is None or name.removeprefix(RELEASED).startswith(BY_DIGEST):
             continue
         if name.startswith(RELEASED):
-            found[name] = folder / name.removeprefix(RELEASED)
-            if not (found[name] / DOCUMENT).is_file():
-                problems.add("generators", "the folder of a release as prior", f"no file {found[name] / DOCUMENT}")
+            files[name] = folder / name.removeprefix(RELEASED)
+            if not (files[name] / DOCUMENT).is_file():
+                problems.add("generators", "the folder of a release as prior", f"no file {files[name] / DOCUMENT}")
             continue
         path = folder / name
         if path.is_file() or path.is_dir():
-            found[name] = path
+            files[name] = path
         else:
             problems.add("generators", "a public file as prior", f"no file {path}")
-    return found
+    return files
 
 
 def prior_digest(name: str, path: Path) -> str:
@@ -194,15 +194,15 @@ def can_be_moved_into(bins: Sequence[RareBin], rules: Plausibility) -> bool:
     ----------
     rules : over the bins on which the column is measured.
     """
-    column, rare = bins[0].column, [each.bin for each in bins]
+    column, rare = bins[0].column, [label.bin for label in bins]
     if any(column in rule.places.values() for rule in rules.records):
         return False
     for mask in rules.masks:
         if column not in mask.columns:
             continue
         allowed = np.moveaxis(~mask.forbidden, mask.columns.index(column), 0).reshape(rules.layout.sizes[column], -1)
-        others = np.delete(allowed, rare, axis=0).any(axis=0)
-        if not (allowed[rare] & others).any(axis=1).all():
+        reachable = np.delete(allowed, rare, axis=0).any(axis=0)
+        if not (allowed[rare] & reachable).any(axis=1).all():
             return False
     return True
 
@@ -218,11 +218,11 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
     layout = space.common.layout
     scored = {
         layout.index(factor.column): "sums"
-        for one in generator.scored_sums
-        for factor in one.factors
+        for scored_sum in generator.scored_sums
+        for factor in scored_sum.factors
         if isinstance(factor, ScoreFactor) and not factor.spread
     }
-    scored |= {each.column: "rare_bins" for each in generator.counted_apart(layout)}
+    scored |= {rare.column: "rare_bins" for rare in generator.counted_apart(layout)}
     for column, field in scored.items():
         if len({transformation.binnings[column].of_atom for transformation in space.transformations}) > 1:
             name = layout.columns[column]
@@ -233,7 +233,7 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
 
 def _apart_in_all(bins: Sequence[RareBin], space: ConfigurationSpace) -> bool:
     """Whether every bin of every alternative holds rare ones alone, or none."""
-    column, rare = bins[0].column, np.array([each.bin for each in bins])
+    column, rare = bins[0].column, np.array([label.bin for label in bins])
     common = space.common.binnings[column]
     for binning in {transformation.binnings[column] for transformation in space.transformations}:
         into = common.map_to(binning)
@@ -355,7 +355,7 @@ def _expand(
     key: str,
     table: Mapping[str, Any],
     known: Mapping[str, type[Any]],
-    found: dict[str, tuple[str, Any]],
+    combinations: dict[str, tuple[str, Any]],
     problems: Problems,
 ) -> None:
     """Add every combination of the listed hyperparameters, each validated by its class, with the place it comes from."""
@@ -367,7 +367,7 @@ def _expand(
     if empty:
         problems.add(f"{where}.{empty[0]}", "at least one value", "an empty list")
         return
-    if len(found) + math.prod(len(values) for values in listed.values()) > MAX_CONFIGURATIONS:
+    if len(combinations) + math.prod(len(values) for values in listed.values()) > MAX_CONFIGURATIONS:
         problems.add(where, f"at most {MAX_CONFIGURATIONS} combinations", "more")
         return
     seen: set[tuple[str, str]] = set()
@@ -380,7 +380,7 @@ def _expand(
             problems.found += fresh
         else:
             identity = f"{type(item).__name__} {item.model_dump_json()}"
-            repeated |= identity in found
-            found[identity] = (where, item)
+            repeated |= identity in combinations
+            combinations[identity] = (where, item)
     if repeated:
         problems.add(where, "different combinations", "the same one twice")

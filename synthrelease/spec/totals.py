@@ -30,16 +30,16 @@ MOST_BYTES = 10_000_000
 Totals = Mapping[tuple[str, ...], float]
 
 
-def stated_totals(stated: MarginTable, file: Path) -> Iterator[tuple[tuple[str, ...], float]]:
+def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, ...], float]]:
     """Each combination of labels with its total, as the file has them."""
-    if isinstance(stated.totals, str):
-        yield from _read(beside(file, stated.totals), stated.columns).items()
+    if isinstance(margin.totals, str):
+        yield from _read(beside(file, margin.totals), margin.columns).items()
         return
-    for label, inner in stated.totals.items():
-        if isinstance(inner, dict) != (len(stated.columns) == 2) or len(stated.columns) > 2:
+    for label, inner in margin.totals.items():
+        if isinstance(inner, dict) != (len(margin.columns) == 2) or len(margin.columns) > 2:
             expected = {1: "a number for each group of one column", 2: "a table of numbers for each group of the first column"}
             raise Unexpected(
-                expected.get(len(stated.columns), "the name of a CSV file, for three columns or more"),
+                expected.get(len(margin.columns), "the name of a CSV file, for three columns or more"),
                 f"{label!r} with something else",
             )
         if isinstance(inner, dict):
@@ -50,7 +50,7 @@ def stated_totals(stated: MarginTable, file: Path) -> Iterator[tuple[tuple[str, 
 
 def _read(path: Path, columns: Sequence[str]) -> Totals:
     """A CSV file of totals."""
-    wanted = [*columns, "total"]
+    expected_header = [*columns, "total"]
     if not path.is_file():
         raise Unexpected(f"a CSV file of totals of at most {MOST_BYTES // 10**6} MB", f"no file {path}")
     content = regular_file(path, ".csv", MOST_BYTES, readable="a CSV file of totals", named="a CSV file of totals")
@@ -59,9 +59,11 @@ def _read(path: Path, columns: Sequence[str]) -> Totals:
     except (UnicodeDecodeError, csv.Error):
         lines = []
     header = [name.strip() for name in lines[0]] if lines else []
-    if sorted(header) != sorted(wanted):
-        raise Unexpected(f"a CSV file in UTF-8 with the columns {listing(wanted)}", f"{path} with {listing(header) or 'none'}")
-    found: dict[tuple[str, ...], float] = {}
+    if sorted(header) != sorted(expected_header):
+        raise Unexpected(
+            f"a CSV file in UTF-8 with the columns {listing(expected_header)}", f"{path} with {listing(header) or 'none'}"
+        )
+    totals: dict[tuple[str, ...], float] = {}
     for number, line in enumerate(lines[1:], start=2):
         if not line:
             continue
@@ -72,12 +74,12 @@ def _read(path: Path, columns: Sequence[str]) -> Totals:
                 f"{len(header)} values in each line, with a total of at least 0", f"others in line {number} of {path}"
             )
         cell = tuple(values[name] for name in columns)
-        if cell in found:
+        if cell in totals:
             raise Unexpected("each combination of groups once", f"{' and '.join(cell)} again in line {number} of {path}")
-        found[cell] = total
-    if not found:
+        totals[cell] = total
+    if not totals:
         raise Unexpected("a total for each group", f"none in {path}")
-    return found
+    return totals
 
 
 def _number(text: str) -> float | None:
@@ -108,11 +110,12 @@ def build_calibration(
     if len(problems.found) > before:
         return None
     for pair in disagreements(margins, table.tolerance):
-        of = f" of {pair.cell}" if pair.cell else ""
+        cell = f" of {pair.cell}" if pair.cell else ""
         problems.add(
             "calibration.margins",
             f"totals that agree to {100 * table.tolerance:g}% (`tolerance`) in what margins share",
-            f"{pair.left_total:.9g}{of} in the margin {pair.left.name}, {pair.right_total:.9g} in the margin {pair.right.name}",
+            f"{pair.left_total:.9g}{cell} in the margin {pair.left.name}, {pair.right_total:.9g} in the margin "
+            f"{pair.right.name}",
         )
     return Calibration(
         source=table.source,
@@ -141,36 +144,36 @@ def _margins(
     table: CalibrationTable, file: Path, setting: Setting, released: Plausibility, problems: Problems
 ) -> Iterator[Margin]:
     """Those over atomic bins in which there is no mistake."""
-    for index, stated in enumerate(table.margins):
-        where, place, error = f"calibration.margins[{index}]", "", None
+    for index, margin_table in enumerate(table.margins):
+        where, field, error = f"calibration.margins[{index}]", "", None
         try:
-            place = "columns"
-            _check_columns(stated, setting.schema, table.margins[:index])
-            place = "totals"
-            margin = _margin(stated, setting.schema, setting.groups, file)
+            field = "columns"
+            _check_columns(margin_table, setting.schema, table.margins[:index])
+            field = "totals"
+            margin = _margin(margin_table, setting.schema, setting.groups, file)
             _check_margin(margin, setting.transformations, released)
             yield margin
         except Unexpected as found:
             error = found
         if error is not None:
-            problems.add_error(f"{where}.{place}", error)
+            problems.add_error(f"{where}.{field}", error)
 
 
-def _check_columns(stated: MarginTable, schema: Schema, earlier: Sequence[MarginTable]) -> None:
-    for name in stated.columns:
+def _check_columns(table: MarginTable, schema: Schema, earlier: Sequence[MarginTable]) -> None:
+    for name in table.columns:
         if name not in schema.by_name:
             raise Unexpected(f"columns ({listing(schema.names)})", repr(name), closest(name, schema.names))
-    if len(set(stated.columns)) != len(stated.columns):
-        raise Unexpected("each column once", listing(stated.columns))
-    if any(set(other.columns) == set(stated.columns) for other in earlier):
-        raise Unexpected("other columns than those of the margins before", listing(stated.columns))
+    if len(set(table.columns)) != len(table.columns):
+        raise Unexpected("each column once", listing(table.columns))
+    if any(set(margin.columns) == set(table.columns) for margin in earlier):
+        raise Unexpected("other columns than those of the margins before", listing(table.columns))
 
 
-def _margin(stated: MarginTable, schema: Schema, groups: Mapping[str, Binning], file: Path) -> Margin:
+def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], file: Path) -> Margin:
     """A margin over atomic bins. Raises Unexpected for the first mistake."""
-    totals = dict(stated_totals(stated, file))
-    labels = [list(dict.fromkeys(cell[axis] for cell in totals)) for axis in range(len(stated.columns))]
-    binnings = [_binning(schema[name], found, groups.get(name)) for name, found in zip(stated.columns, labels, strict=True)]
+    totals = dict(stated_totals(table, file))
+    labels = [list(dict.fromkeys(cell[axis] for cell in totals)) for axis in range(len(table.columns))]
+    binnings = [_binning(schema[name], label, groups.get(name)) for name, label in zip(table.columns, labels, strict=True)]
     shape = tuple(len(found) for found in labels)
     if math.prod(shape) > MOST_CELLS:
         raise Unexpected(f"at most {MOST_CELLS} combinations of groups", f"{math.prod(shape)}")
@@ -183,7 +186,7 @@ def _margin(stated: MarginTable, schema: Schema, groups: Mapping[str, Binning], 
     if not sum(totals.values()) > 0:
         raise Unexpected("totals of which at least one is above 0", "none")
     return Margin(
-        columns=stated.columns,
+        columns=table.columns,
         labels=tuple(tuple(found) for found in labels),
         into=tuple(binnings),
         totals=tuple(totals[cell] for cell in cells),
@@ -254,17 +257,17 @@ def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarra
     zeros = np.zeros(margin.shape, dtype=bool)
     for mask in merged.masks:  # what only several of them together exclude is found when a table is weighted
         names = [schema.names[column] for column in mask.columns]
-        kept = [name for name in margin.columns if name in names]
-        excluded = np.asarray(mask.forbidden.all(axis=tuple(axis for axis, name in enumerate(names) if name not in kept)))
-        order = [name for name in names if name in kept]
-        excluded = excluded.transpose([order.index(name) for name in kept])
+        shared = [name for name in margin.columns if name in names]
+        excluded = np.asarray(mask.forbidden.all(axis=tuple(axis for axis, name in enumerate(names) if name not in shared)))
+        order = [name for name in names if name in shared]
+        excluded = excluded.transpose([order.index(name) for name in shared])
         zeros |= excluded.reshape(
-            [len(labels) if name in kept else 1 for name, labels in zip(margin.columns, margin.labels, strict=True)]
+            [len(labels) if name in shared else 1 for name, labels in zip(margin.columns, margin.labels, strict=True)]
         )
     return zeros
 
 
 def _binnings(column: str, transformations: Sequence[Transformation]) -> Iterator[Binning]:
     """The bins that a released table may have in a column, each once."""
-    found = {binning.name: binning for binning in (one.binning(column) for one in transformations)}
-    yield from found.values()
+    binnings = {binning.name: binning for binning in (transformation.binning(column) for transformation in transformations)}
+    yield from binnings.values()

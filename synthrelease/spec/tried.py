@@ -97,10 +97,10 @@ def leave(spec: ReleaseSpec, by: By, rows: int | None = None) -> None:
     path = beside(spec.path)
     if is_shipped(path):
         return
-    told: dict[str, Any] = {"format": FORMAT, "by": by} | ({} if rows is None else {"rows": rows})
+    digest: dict[str, Any] = {"format": FORMAT, "by": by} | ({} if rows is None else {"rows": rows})
     with suppress(SpecError, ValueError):  # a file that is gone meanwhile, or is on another drive
-        told["acceptance"] = Path(os.path.relpath(_other_files(spec)[1], path.parent)).as_posix()
-    text = json.dumps(told | {"digests": digests(spec)}, indent=1, ensure_ascii=False)
+        digest["acceptance"] = Path(os.path.relpath(_other_files(spec)[1], path.parent)).as_posix()
+    text = json.dumps(digest | {"digests": digests(spec)}, indent=1, ensure_ascii=False)
     with suppress(OSError):
         temporary = path.with_name(f".{path.name}.new")
         temporary.write_text(f"{text}\n", encoding="utf-8", newline="\n")
@@ -114,11 +114,11 @@ def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
     ------
     SpecError : when they were changed since they were tried, or a digest cannot be read.
     """
-    found = standing(spec, shortlist)
-    if isinstance(found, Changed):
-        expected = f"the two files as {found.by} on public data"
-        raise SpecError.at(spec.path, "", expected, f"changes in {found.parts}. {INSTEAD}")
-    return found
+    state = standing(spec, shortlist)
+    if isinstance(state, Changed):
+        expected = f"the two files as {state.by} on public data"
+        raise SpecError.at(spec.path, "", expected, f"changes in {state.parts}. {INSTEAD}")
+    return state
 
 
 def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed:
@@ -132,13 +132,13 @@ def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed
     if _digest(now) in shipped() or (shortlist is not None and known_chances(spec, shortlist) is not None):
         return True
     known = list(_known(spec))
-    if any(not each.changes(now) for each in known):
+    if any(not attempt.changes(now) for attempt in known):
         return True
     own = beside(spec.path)
-    refusing = [each for each in known if each.by != "answer"]
+    refusing = [attempt for attempt in known if attempt.by != "answer"]
     if not refusing:
         return False
-    nearest = min(refusing, key=lambda each: (each.path != own, len(each.changes(now))))
+    nearest = min(refusing, key=lambda attempt: (attempt.path != own, len(attempt.changes(now))))
     name = "them" if nearest.path == own else nearest.path.name.removesuffix(".tried.json")
     return Changed(by=f"a {nearest.by} tried {name}", parts=_named(nearest.changes(now)))
 
@@ -147,14 +147,14 @@ def rows_tried(spec: ReleaseSpec) -> int | None:
     """How many rows the public table had that these files were tried on, as they are or before an edit; None where nothing
     tells."""
     with suppress(SpecError):  # whoever needs to know that a digest is damaged asks `tried`
-        return next((each.rows for each in _known(spec) if each.rows is not None), None)
+        return next((attempt.rows for attempt in _known(spec) if attempt.rows is not None), None)
     return None
 
 
 def shipped() -> Mapping[str, str]:
     """The names of the configurations that come with synthrelease, by the digest of all their parts."""
-    found: dict[str, str] = json.loads(resource(SHIPPED).read_bytes())
-    return found
+    names: dict[str, str] = json.loads(resource(SHIPPED).read_bytes())
+    return names
 
 
 def whole_digest(spec: ReleaseSpec) -> str:
@@ -164,18 +164,18 @@ def whole_digest(spec: ReleaseSpec) -> str:
 
 def digests(spec: ReleaseSpec) -> dict[str, str]:
     """A digest of each part of the two files that an attempt depends on, by its name."""
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for name, value in judged_tables(spec.tables, whatever_it_costs=False).items():
         if name == "columns":
-            found |= {f"column {column!r}": _without(table, _OF_THE_FILE[name]) for column, table in value.items()}
+            parts |= {f"column {column!r}": _without(table, _OF_THE_FILE[name]) for column, table in value.items()}
         elif name == "acceptance":
-            found |= {f"{CRITERION}{table['name']!r}": _without(table, ("name",)) for table in value["criteria"]}
-            found[name] = {key: inner for key, inner in value.items() if key != "criteria"}
+            parts |= {f"{CRITERION}{table['name']!r}": _without(table, ("name",)) for table in value["criteria"]}
+            parts[name] = {key: inner for key, inner in value.items() if key != "criteria"}
         elif name == "unit":  # that each row is another person changes nothing; a key decides which rows are counted
-            found[name] = value if value.get("key") else {}
+            parts[name] = value if value.get("key") else {}
         else:
-            found[name] = _without(value, _OF_THE_FILE[name]) if name in _OF_THE_FILE else value
-    return {name: _digest(value) for name, value in found.items() if value not in ({}, [])}
+            parts[name] = _without(value, _OF_THE_FILE[name]) if name in _OF_THE_FILE else value
+    return {name: _digest(value) for name, value in parts.items() if value not in ({}, [])}
 
 
 def _named(changed: list[str]) -> str:
@@ -212,26 +212,26 @@ def _known(spec: ReleaseSpec) -> Iterator[Tried]:
     for folder in dict.fromkeys(config.parent.resolve() for config in named):
         for path in sorted(folder.glob("*.tried.json")):
             with suppress(SpecError):  # of another configuration
-                found = _read(path)
-                if found.acceptance and (folder / found.acceptance).resolve() == acceptance.resolve():
-                    yield found
+                digest = _read(path)
+                if digest.acceptance and (folder / digest.acceptance).resolve() == acceptance.resolve():
+                    yield digest
 
 
 def _read(path: Path) -> Tried:
     """Raises SpecError for a digest that cannot be read: it cannot be told what was tried."""
     expected = "what a draft or a rehearsal wrote there about the two files that it tried"
     try:
-        told = json.loads(path.read_bytes())
-        if told["format"] == FORMAT:
-            rows = told.get("rows")
+        content = json.loads(path.read_bytes())
+        if content["format"] == FORMAT:
+            rows = content.get("rows")
             return Tried(
                 path=path,
-                by=str(told["by"]),
-                digests={str(name): str(digest) for name, digest in told["digests"].items()},
+                by=str(content["by"]),
+                digests={str(name): str(digest) for name, digest in content["digests"].items()},
                 rows=rows if type(rows) is int and rows > 0 else None,
-                acceptance=str(told.get("acceptance", "")),
+                acceptance=str(content.get("acceptance", "")),
             )
-        found = f"format {told['format']!r}, which this version does not read"
+        found = f"format {content['format']!r}, which this version does not read"
     except OSError as error:
         found = f"a file that cannot be read ({error.strerror})"
     except (ValueError, LookupError, TypeError, AttributeError):

@@ -74,7 +74,7 @@ OF_MARKS = (
         name="numbers of marks: a family whose models hold no numbers is drawn",
         breaks="releases of which next to no row is left",
         place="spec.geography:build_marks",
-        old='not GENERATORS[str(stated["family"])].counts',
+        old='not GENERATORS[str(generator["family"])].counts',
         new="False",
         tests=REFUSED,
     ),

@@ -201,8 +201,9 @@ OF_THE_ROWS = (
         name="domain: the digest forgets what is done with missing values",
         breaks="two exact releases give away how many values are missing",
         place="spec.record:domain_digest",
-        old="[each.name, each.source, each.part, each.kind, each.bounds, _texts_of(each), each.missing, each.outside]",
-        new="[each.name, each.source, each.part, each.kind, each.bounds, _texts_of(each), each.outside]",
+        old="[column.name, column.source, column.part, column.kind, column.bounds, _texts_of(column), "
+        "column.missing, column.outside]",
+        new="[column.name, column.source, column.part, column.kind, column.bounds, _texts_of(column), column.outside]",
         tests=(f"{ROWS}::test_the_domain_of_an_exact_release_is_what_decides_which_rows_are_kept",),
     ),
     Mutation(

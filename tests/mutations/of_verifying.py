@@ -31,7 +31,8 @@ OF_VERIFYING = (
         name="specification: the shortlist is left out",
         breaks="what configurations were drawn from can be said afterwards",
         place="spec.canonical:canonical_text",
-        old="dict(tables) if shortlist is None else {**tables, 'shortlist': [_plain(each) for each in shortlist]}",
+        old="dict(tables) if shortlist is None else "
+        "{**tables, 'shortlist': [_plain(configuration) for configuration in shortlist]}",
         new="dict(tables)",
         tests=(f"{CANONICAL}::test_the_shortlist_is_part_of_it_and_a_release_from_one_is_verified_and_written_anew",),
     ),
