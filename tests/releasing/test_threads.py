@@ -33,11 +33,15 @@ def code_that_sees_counts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     monkeypatch.setattr(room, "generate", stop)
     asked = SimpleNamespace(name="", score=stop, prepare=stop)
     spec: Any = SimpleNamespace(
-        shared_measurements=False, setting=None, criteria=[asked], joint_test=1, plan=SimpleNamespace(after=())
+        shared_measurements=False,
+        setting=None,
+        criteria=[asked],
+        joint_test=1,
+        plan=SimpleNamespace(after=()),
+        with_budget=stop,
     )
     private: Any = SimpleNamespace(with_plan=stop, score=None)
     accepted: Any = SimpleNamespace(candidate=SimpleNamespace(transformation=None))
-    monkeypatch.setattr(attempts, "replace", stop)
     return [
         lambda: room.prepare(spec, private),
         lambda: room.attempt(spec, None, private, None),  # type: ignore[arg-type]
