@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, groupby
 
 import numpy as np
 
@@ -557,12 +557,14 @@ def _found(
         first, second = schema[names[0]], schema[names[1]]
         if ((~empty).sum(axis=1) <= 1).all() or ((~empty).sum(axis=0) <= 1).all():
             continue  # one column follows from the other: a codelist, and no rule of plausibility
-        for row in range(len(empty)):  # each bin of the first column, with the bins of the second that it never meets
+        never_met = defaultdict[str, dict[int, float]](dict)  # bins of the second column, by the bins of the first without them
+        for row in range(len(empty)):
             for never, cells in _conditions(second, binnings[b], empty[row]):
-                rows = float(expected[row, cells].sum())
-                here = _one(first, binnings[a], row)
-                if rows >= LEAST_EXPECTED and here:
-                    yield f"{here} and {never}", names, rows
+                if (rows := float(expected[row, cells].sum())) >= LEAST_EXPECTED:
+                    never_met[never][row] = rows
+        for never, rows_of in never_met.items():
+            for here, places in _any_of(first, binnings[a], sorted(rows_of)):
+                yield f"{here} and {never}", names, sum(rows_of[place] for place in places)
 
 
 def _about_gaps(
@@ -596,14 +598,15 @@ def _of_gaps(
     """
     rows, gaps = counts.sum(axis=1), counts[:, of_answered.missing]
     share = float(gaps.sum() / max(1, rows.sum()))
-    for row in range(len(rows)):
-        here = f"{asked.name} is missing" if row == of_asked.missing else _one(asked, of_asked, row)
-        for none, expected, state in (
-            (gaps[row] == rows[row], rows[row] * (1 - share), "is not missing"),
-            (gaps[row] == 0, rows[row] * share, "is missing"),
-        ):
-            if here and none and expected >= LEAST_EXPECTED:
-                yield f"{here} and {answered.name} {state}", (asked.name, answered.name), float(expected)
+    for certain, rate, state in (
+        (gaps == rows, 1 - share, "is not missing"),
+        (gaps == 0, share, "is missing"),
+    ):
+        bins = np.flatnonzero(certain & (rows * rate >= LEAST_EXPECTED)).tolist()
+        found = list(_any_of(asked, of_asked, [place for place in bins if place != of_asked.missing]))
+        found += [(f"{asked.name} is missing", [place]) for place in bins if place == of_asked.missing]
+        for here, places in found:
+            yield f"{here} and {answered.name} {state}", (asked.name, answered.name), float(rows[places].sum() * rate)
 
 
 def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:
@@ -618,11 +621,27 @@ def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable
         if met[-1] < len(empty) - 1:
             yield f"{column.name} >= {_number(binning.upper[met[-1]])}", places > met[-1]
         return
-    texts = {int(place): text for place in np.flatnonzero(empty) if (text := _quoted(binning.labels[place])) is not None}
-    if len(texts) == np.count_nonzero(empty) and _by_itself(column, binning):
-        for listed in _short_lists(texts):
-            shown = f"== {texts[listed[0]]}" if len(listed) == 1 else f"in [{', '.join(texts[place] for place in listed)}]"
-            yield f"{column.name} {shown}", np.isin(places, listed)
+    for condition, listed in _any_of(column, binning, np.flatnonzero(empty).tolist()):
+        yield condition, np.isin(places, listed)
+
+
+def _any_of(column: Column, binning: Binning, places: Sequence[int]) -> Iterable[tuple[str, list[int]]]:
+    """Yield conditions for these bins, with the bins of each: of numbers one for each run of neighbours; none where no text can
+    be quoted, or the bins are groups of categories, of which rules do not speak."""
+    if binning.lower:
+        for _, run in groupby(places, key=lambda place: place - places.index(place)):
+            bins = list(run)
+            parts = [f"{column.name} >= {_number(binning.lower[bins[0]])}"] if bins[0] > 0 else []
+            parts += [f"{column.name} < {_number(binning.upper[bins[-1]])}"] if bins[-1] < binning.present - 1 else []
+            if parts:
+                yield " and ".join(parts), bins
+        return
+    texts = {place: _quoted(binning.labels[place]) for place in places}
+    known = {place: text for place, text in texts.items() if text is not None}
+    if len(known) == len(texts) and binning.labels == column.atoms.labels:
+        for listed in _short_lists(known):
+            shown = f"== {known[listed[0]]}" if len(listed) == 1 else f"in [{', '.join(known[place] for place in listed)}]"
+            yield f"{column.name} {shown}", listed
 
 
 def _short_lists(texts: Mapping[int, str]) -> list[list[int]]:
@@ -642,22 +661,6 @@ def _number(value: float) -> str:
     """A number as rules write it: without an exponent."""
     text = f"{value:.15g}"
     return text if "e" not in text else np.format_float_positional(float(text), trim="-")
-
-
-def _one(column: Column, binning: Binning, place: int) -> str:
-    """A condition for one bin; empty where none can be written."""
-    if not binning.lower:
-        text = _quoted(binning.labels[place])
-        return f"{column.name} == {text}" if text and _by_itself(column, binning) else ""
-    low, high = column.bounds or (0.0, 0.0)
-    parts = [f"{column.name} >= {_number(binning.lower[place])}"] if binning.lower[place] > low else []
-    parts += [f"{column.name} < {_number(binning.upper[place])}"] if binning.upper[place] <= high else []
-    return " and ".join(parts)
-
-
-def _by_itself(column: Column, binning: Binning) -> bool:
-    """Whether the bins are categories, of which rules speak, and not groups of them."""
-    return binning.labels == column.atoms.labels
 
 
 def _quoted(label: str) -> str | None:
