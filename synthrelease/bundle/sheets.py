@@ -178,6 +178,12 @@ def by_hand(criterion: CriterionPart) -> str:
     """The standard deviation of Laplace noise, from sensitivity and epsilon; or why the noise is another one."""
     if criterion.one_noise is not None:
         return f"{criterion.one_noise.figures} figures share one noise"
-    if criterion.sensitivity is None:
-        return "redrawn on the noisy line"
-    return numbers.figure(math.sqrt(2) * float(criterion.sensitivity) / float(Fraction(criterion.epsilon_exact)), 3)
+    noise = laplace_noise(criterion)
+    return "redrawn on the noisy line" if noise is None else numbers.figure(noise, 3)
+
+
+def laplace_noise(criterion: CriterionPart) -> float | None:
+    """Return the standard deviation of Laplace noise that sensitivity and epsilon ask for; None for another noise."""
+    if criterion.one_noise is not None or criterion.sensitivity is None:
+        return None
+    return math.sqrt(2) * float(criterion.sensitivity) / float(Fraction(criterion.epsilon_exact))

@@ -6,6 +6,7 @@ audit: the guarantee put to the test.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
@@ -15,13 +16,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from synthrelease.cli.terminal import err, progress_bars, screen
-from synthrelease.errors import InputError, VerificationFailed
+from synthrelease.errors import InputError, VerificationFailed, listing
 from synthrelease.requests import Config, File, Folder, Json, Key, Number, Option, ReleasedFolder, Text
 
 if TYPE_CHECKING:
     from synthrelease.answers.bounds import Bound
     from synthrelease.answers.words import Estimate
     from synthrelease.published import PublishedRelease
+    from synthrelease.published.document import ReleaseDocument
     from synthrelease.published.verify.checks import Report
     from synthrelease.settings.questions import QuestionTable
     from synthrelease.studio.audit.audit import AuditResult, Part
@@ -90,7 +92,8 @@ def audit(
     if release is not None and (only or hours is not None or draws is not None or set(wanted) - set(OF_A_RELEASE)):
         expected = f"it with --part {' or '.join(OF_A_RELEASE)}, --records, --jobs, --out or nothing else"
         raise InputError(f"--release: expected {expected}, found --only, --hours, --draws or another part.")
-    scope = Scope(text=only or "") if release is None else Scope.of(document_of(release / "release.json"))
+    document = None if release is None else document_of(release / "release.json")
+    scope = Scope(text=only or "") if document is None else Scope.of(document)
     with progress_bars() as progress:
         result = run_audit(
             parts=wanted or (USUAL if release is None else OF_A_RELEASE),
@@ -103,6 +106,8 @@ def audit(
     if out is not None:
         _write_figures(out, result.document())
     _print_result(result)
+    if document is not None and result.sensitivities:
+        _print_noise(document, sound=not result.violations)
     if not result.passed:
         for name in result.violations:
             err.print(f"Above its claim: {name}.", style="red")
@@ -181,6 +186,28 @@ def _print_sensitivities(result: AuditResult) -> None:
         sum(getattr(part, name) for part in result.sensitivities) for name in ("triples", "files", "violations")
     )
     screen.print(f"{triples:,} triples of tables and {files:,} of files with rows left out, {violations} violations.")
+
+
+def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
+    """Say of a release whether its bounds hold, and compare the noise of its figures with what they and epsilon ask for."""
+    from synthrelease.bundle.sheets import laplace_noise
+
+    charged = [part for part in document.criteria if part.epsilon_exact != "0"]
+    by_hand = {part.name: laplace_noise(part) for part in charged}
+    known = [part for part in charged if by_hand[part.name] is not None and part.noise_sd is not None]
+    small = [part.name for part in known if not float(part.noise_sd or 0) >= 0.99 * (by_hand[part.name] or math.inf)]
+    others = (
+        f" The noise of {len(charged) - len(known)} others follows from a noise that they share." if known != charged else ""
+    )
+    screen.print(
+        "Sensitivities of this release: "
+        + ("no two neighbours move a figure by more than its bound" if sound else "A BOUND IS EXCEEDED")
+        + f", and the noise of {len(known) - len(small)} of {len(known)} figures is as large as bound and epsilon ask for."
+        + others
+    )
+    if small:
+        err.print(f"Noise that is smaller than sensitivity and epsilon ask for: {listing(small)}.", style="red")
+        raise typer.Exit(CONTRADICTED)
 
 
 def _print_losses(losses: Sequence[LossFinding]) -> None:

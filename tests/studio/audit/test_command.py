@@ -164,6 +164,16 @@ def test_a_release_is_audited_by_what_it_used(tmp_path: Path) -> None:
     assert {each["generator"] for each in document["losses"]} == {"privbayes"}
     asked = {criterion.kind for criterion in load_spec(tmp_path / "coins.toml").criteria} - {"face_privacy"}
     assert {each["kind"] for each in document["sensitivities"]} == asked | {"PrivBayes", "number of rows"}
+    said = " ".join(done.stdout.split())
+    assert "no two neighbours move a figure by more than its bound, and the noise of 1 of 1 figures is as large as" in said
+    stated = json.loads((folder / "release.json").read_text())
+    for criterion in stated["criteria"]:
+        if criterion["noise_sd"] is not None:
+            criterion["noise_sd"] *= 0.5
+    (folder / "release.json").write_text(json.dumps(stated))
+    done = run("audit", "--release", folder, "--records", "1", "--part", "sensitivity")
+    assert done.returncode == 5
+    assert "Noise that is smaller than sensitivity and epsilon ask for: 'marginals'" in " ".join(done.stderr.split())
 
 
 def test_nothing_to_audit_is_a_mistake() -> None:
