@@ -189,7 +189,7 @@ def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -
 def _compared(
     tables: NoisyTables, question: Question, found_groups: list[tuple[str, list[Average]]], level: float
 ) -> list[Term]:
-    """Return two groups against each other."""
+    """Return the contrasts of two groups."""
     (_, first), (_, second) = found_groups
     if not question.column:
         return of_shares(first[0], second[0], level)

@@ -140,7 +140,7 @@ class KeptRows:
         return (0 if self.few else max(0, self.number - reach)), min(self.most, self.number + reach)
 
     def more(self, risk: float) -> int:
-        """Return so many kept rows are not among the drawn ones, at most; wrong with probability `risk`, beside
+        """Return how many kept rows are not among the drawn ones, at most; wrong with probability `risk`, beside
         the shortfall."""
         if self.scale is None:
             return self.most - self.drawn

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from synthrelease.data.rules import (
     comparisons,
     edges,
     parse_rule,
+    plain_rule,
     said,
 )
 from synthrelease.data.schema import PublishedColumn
@@ -217,10 +218,7 @@ def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:
 def _read(rule_text: str, columns: Columns) -> Rule | None:
     """Return a plausibility rule; None when it names other columns, compares columns or counts."""
     domains = {column.name: Domain(kind=column.kind, missing=column.missing is not None) for column in columns}
-    try:
-        return parse_rule(rule_text, domains)
-    except RuleError:
-        return None
+    return plain_rule(rule_text, domains)
 
 
 def _surely_true(rule: Rule, columns: Columns, read: Reading) -> np.ndarray:
@@ -402,15 +400,8 @@ def _in_slot(words: QuestionWords, names: set[str], slot: int) -> QuestionWords:
     def renamed(text: str) -> str:
         return in_slot(text, names, slot)
 
-    return replace(
-        words,
-        text=renamed(words.text),
-        head=renamed(words.head),
-        where=renamed(words.where),
-        by=renamed(words.by),
-        on=renamed(words.on),
-        groups=tuple(map(renamed, words.groups)),
-    )
+    texts: dict[str, Any] = {name: renamed(getattr(words, name)) for name in ("text", "head", "where", "by", "on")}
+    return replace(words, **texts, groups=tuple(map(renamed, words.groups)))
 
 
 def _columns(text: str) -> tuple[str, ...]:

@@ -16,10 +16,9 @@ from synthrelease.data.rules import (
     Domain,
     Gap,
     Rule,
-    RuleError,
     Said,
     columns_of,
-    parse_rule,
+    plain_rule,
     said,
 )
 from synthrelease.data.schema import PublishedColumn
@@ -53,7 +52,7 @@ def functions_of(rules: Iterable[StatedRule], columns: Sequence[Sequence[Publish
     place_of = {alternatives[0].name: index for index, alternatives in enumerate(columns)}
     of_columns = dict[frozenset[int], list[Rule]]()
     for rule in rules:
-        if _EVERY_ROW.issubset(rule.applies_to) and (read := _read(rule.never, domains)) is not None:
+        if _EVERY_ROW.issubset(rule.applies_to) and (read := plain_rule(rule.never, domains)) is not None:
             columns_named = frozenset(place_of[name] for name in columns_of(read))
             of_columns.setdefault(columns_named, []).append(read)
     for pair in (columns_named for columns_named in of_columns if len(columns_named) == 2):
@@ -63,13 +62,6 @@ def functions_of(rules: Iterable[StatedRule], columns: Sequence[Sequence[Publish
                 _follows(held, upper_bins, lower_bins) for upper_bins, lower_bins in product(columns[upper], columns[lower])
             ):
                 yield upper, (lower,)
-
-
-def _read(never: str, domains: dict[str, Domain]) -> Rule | None:
-    try:
-        return parse_rule(never, domains)
-    except RuleError:  # it counts, or compares columns
-        return None
 
 
 def _domain(column: PublishedColumn) -> Domain:

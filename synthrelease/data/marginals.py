@@ -36,8 +36,8 @@ def added_up(table: np.ndarray, columns: Sequence[Hashable], names: Sequence[Has
     names : some of them, in the order that the result has.
     """
     ordered = [name for name in columns if name in names]
-    others = tuple(axis for axis, name in enumerate(columns) if name not in names)
-    return np.asarray(table.sum(axis=others).transpose([ordered.index(name) for name in names]))
+    summed = tuple(axis for axis, name in enumerate(columns) if name not in names)
+    return np.asarray(table.sum(axis=summed).transpose([ordered.index(name) for name in names]))
 
 
 def with_merged_bins(table: np.ndarray, axis: int, into: Sequence[int] | np.ndarray, size: int) -> np.ndarray:
@@ -78,10 +78,10 @@ Groups = set[int]
 _Step = tuple[int, Columns]
 
 
-def column_groups(layout: Layout, together: int, wanted: Room) -> tuple[Columns, ...]:
+def column_groups(layout: Layout, together: int, cells: Room) -> tuple[Columns, ...]:
     """Neighbouring columns put together so that `together` groups have about as many cells as wanted, within limits; at least
     one column each."""
-    most = min(GROUP_CELLS, max(_FEWEST_CELLS, wanted))
+    most = min(GROUP_CELLS, max(_FEWEST_CELLS, cells))
     return layout.words_within(max(2.0, most ** (1 / together)), most=max(1, MOST_AXES // together))
 
 

@@ -142,6 +142,14 @@ def parse_rule(text: str, columns: Mapping[str, Domain], *, of_records: bool = F
     return _Parser(text, columns, of_records).parse()
 
 
+def plain_rule(text: str, columns: Mapping[str, Domain]) -> Rule | None:
+    """Return a rule; None when it names other columns, compares columns or counts."""
+    try:
+        return parse_rule(text, columns)
+    except RuleError:
+        return None
+
+
 class _Parser:
     def __init__(self, text: str, columns: Mapping[str, Domain], of_records: bool = False):
         self.columns, self.of_records = columns, of_records
@@ -453,8 +461,8 @@ def compared(low: np.ndarray, high: np.ndarray, operator: str) -> Said:
     """Return what `difference operator 0` says of differences between a lowest and a highest one; NaN is neither true nor
     false."""
     if operator in ("==", "!="):
-        same, other = (low == 0) & (high == 0), (low > 0) | (high < 0)
-        return (same, other) if operator == "==" else (other, same)
+        same, different = (low == 0) & (high == 0), (low > 0) | (high < 0)
+        return (same, different) if operator == "==" else (different, same)
     strict, weak = (high, low) if operator in ("<", "<=") else (low, high)
     against = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}[operator]
     return HOLDS[operator](strict, 0), HOLDS[against](weak, 0)
@@ -492,9 +500,9 @@ class RecordRule:
         """Return the rule on the bins of a transformation."""
 
         def every(met: np.ndarray, column: int) -> np.ndarray:
-            found = np.ones(transformation.layout.sizes[column], dtype=bool)
-            np.logical_and.at(found, transformation.maps[column], met)
-            return found
+            met_by_all = np.ones(transformation.layout.sizes[column], dtype=bool)
+            np.logical_and.at(met_by_all, transformation.maps[column], met)
+            return met_by_all
 
         def ends(numbers: Range, column: int) -> Range:
             size, into = transformation.layout.sizes[column], transformation.maps[column]
@@ -504,15 +512,15 @@ class RecordRule:
             none = low > high  # a bin of missing values holds nothing else
             return np.where(none, np.nan, low), np.where(none, np.nan, high)
 
-        places = self.places
+        place_of = self.places
         return RecordRule(
             rule=self.rule,
-            places=places,
+            places=place_of,
             of_bins={
-                part: (every(true, places[part.column]), every(false, places[part.column]))
+                part: (every(true, place_of[part.column]), every(false, place_of[part.column]))
                 for part, (true, false) in self.of_bins.items()
             },
-            ranges={name: ends(numbers, places[name]) for name, numbers in self.ranges.items()},
+            ranges={name: ends(numbers, place_of[name]) for name, numbers in self.ranges.items()},
         )
 
     def forbidden(self, digits: Sequence[np.ndarray]) -> np.ndarray:

@@ -143,17 +143,17 @@ def entries(docstring: str, section: str) -> dict[str, str]:
     >>> entries("Spend.\n\nAttributes\n----------\nlow, high : ends\n    of a range.", "Attributes")
     {'low': 'ends of a range.', 'high': 'ends of a range.'}
     """
-    found, names, lines = dict[str, str](), list[str](), inspect.cleandoc(docstring).splitlines()
+    entries_found, names, lines = dict[str, str](), list[str](), inspect.cleandoc(docstring).splitlines()
     start = next((at for at, line in enumerate(lines) if line == section and _underlined(lines, at)), len(lines))
     for at in range(start + 2, len(lines)):
         if _underlined(lines, at):
             break
         if entry := _ENTRY.fullmatch(lines[at]):
             names = entry[1].split(", ")
-            found |= dict.fromkeys(names, entry[2])
+            entries_found |= dict.fromkeys(names, entry[2])
         elif lines[at].startswith(" "):
-            found |= {name: f"{found[name]} {lines[at].strip()}" for name in names}
-    return found
+            entries_found |= {name: f"{entries_found[name]} {lines[at].strip()}" for name in names}
+    return entries_found
 
 
 def _underlined(lines: list[str], at: int) -> bool:

@@ -280,9 +280,9 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
         deviation=float(max(_deviations(rows, weights, cells, fitted))),
         joined=tuple(
             Joined(margin=number, column=column, labels=labels)
-            for number, (stated, fitted_margin) in enumerate(zip(calibration.margins, fitted, strict=True))
-            for axis, column in enumerate(stated.columns)
-            for labels in _joined_labels(stated, fitted_margin, axis)
+            for number, (given_margin, fitted_margin) in enumerate(zip(calibration.margins, fitted, strict=True))
+            for axis, column in enumerate(given_margin.columns)
+            for labels in _joined_labels(given_margin, fitted_margin, axis)
         ),
     )
 
@@ -325,7 +325,7 @@ def _rake(
 
 
 def _deviations(rows: np.ndarray, weights: np.ndarray, cells: Sequence[np.ndarray], margins: Sequence[Margin]) -> list[float]:
-    """Return per margin, the largest difference between a weighted count and its total, as a share of it."""
+    """Return, for each margin, the largest difference between a weighted count and its total, as a share of it."""
     deviations = []
     for cell, margin in zip(cells, margins, strict=True):
         totals = margin.table.ravel()

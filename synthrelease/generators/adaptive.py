@@ -102,13 +102,12 @@ class Learned:
     ----------
     maps : per column, (n_bins,) the group of every bin.
     columns : per column, (n_bins,) noisy counts.
-    layout, rules : on groups, with the columns of what rules count behind them.
+    layout : of the groups, with the columns of what rules count behind them.
     """
 
     maps: tuple[np.ndarray, ...]
     columns: tuple[np.ndarray, ...]
     layout: Layout
-    rules: Plausibility
     fit: ProportionalFit
 
 
@@ -187,7 +186,7 @@ def learn(private: PrivateTables, layout: Layout, n: int, background: Background
         columns = tuple(counts for counts, _ in again)
         model.targets[: len(again)] = [_on_groups(column, *each, maps[column]) for column, each in enumerate(again)]
         fit = model.fit(_LAST_SWEEPS)
-    return Learned(maps=maps, columns=columns, layout=wide, rules=rules, fit=fit)
+    return Learned(maps=maps, columns=columns, layout=wide, fit=fit)
 
 
 def column_shares(sizes: Sequence[int]) -> list[Fraction]:
@@ -468,7 +467,8 @@ class AdaptiveGenerator(Generator):
                 yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
 
     def ties(self, layout: Layout) -> Ties:
-        """Tables that may be measured: of any columns, or of those that are named. A public table may tie any two."""
+        """Return the tables that may be measured: of any columns, or of those that are named. A public table may tie
+        any two."""
         every = self.prior is not None or any(term.ways > 1 for term in self.terms)
         return super().ties(layout) if every else Ties(chosen=tuple(self.weights(layout)))
 
@@ -496,20 +496,20 @@ class AdaptiveGenerator(Generator):
         tables = private.spend(charge, partial(opened, kind=kind, budget=budget, entropy=private.entropy))
         learned = learn(tables, private.layout, private.n, background, self.plan(private.layout))
         families = tuple(families_of(learned.fit.tree, learned.fit.shares))
-        network = BayesianNetwork(
-            layout=learned.layout, families=families, plausibility=learned.rules, evenly=self.draw is not None
-        )
+        network = BayesianNetwork(layout=learned.layout, families=families, evenly=self.draw is not None)
         return AdaptiveModel(layout=private.layout, network=network, learned=learned)
 
     def effort(self, layout: Layout) -> float:
         return float(self.clique_cells * len(layout.sizes))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Rounds grow with the columns, and so do a round's cliques (measured: docs/appendix/benchmarks.md)."""
+        """Return an estimate: rounds grow with the columns, and so do a round's cliques (measured:
+        docs/appendix/benchmarks.md)."""
         return 3e-7 * min(self.clique_cells, layout.n_cells) * len(layout.sizes) ** 2
 
     def peak_cells(self, layout: Layout) -> int:
-        """Sampling, or the cliques: every round may add one, with a few copies of each, and the tables that compete."""
+        """Return the larger of two peaks, sampling or the cliques: every round may add one, with a few copies of each, and the
+        tables that compete."""
         cliques = 4 * len(layout.sizes) * min(self.clique_cells, layout.n_cells)
         competing = 3 * sum(layout.subset(columns).n_cells for columns in self.weights(layout) if len(columns) == 2)
         return max(6 * min(layout.n_cells, BayesianNetwork.frontier_limit), cliques + competing)

@@ -45,10 +45,10 @@ class NoisyGradients(Budgeted):
         self._take(part)
         return opaque(lambda: noisy_frequencies(self._counts, part, self._entropy))
 
-    def gradient(self, critic: Network, clip: float, part: Fraction, wanted: Wanted | None = None) -> Weights:
+    def gradient(self, critic: Network, clip: float, part: Fraction, row_weights: Wanted | None = None) -> Weights:
         """Return a noisy gradient over all rows, each weighted as is wanted, for this part of the budget."""
         self._take(part)
-        return opaque(lambda: noisy_gradient(critic, self._counts, clip, part, self._entropy, wanted))
+        return opaque(lambda: noisy_gradient(critic, self._counts, clip, part, self._entropy, row_weights))
 
 
 def closed_rows(counts: Counts, budget: Fraction, entropy: SystemEntropy) -> NoisyGradients:
@@ -64,8 +64,8 @@ def noisy_frequencies(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> 
     rho-zero-concentrated, neighbours replace one record: each of d columns gets rho / d, and is a table of which two counts
     move by 1 (`adaptive.mechanism.Gaussian`).
     """
-    asked, part = Gaussian(counts, rho, entropy), rho / len(counts.layout.sizes)
-    tables = [np.maximum(asked.table((column,), part), 1) for column in range(len(counts.layout.sizes))]
+    tables_, part = Gaussian(counts, rho, entropy), rho / len(counts.layout.sizes)
+    tables = [np.maximum(tables_.table((column,), part), 1) for column in range(len(counts.layout.sizes))]
     return Frequencies(columns=tuple(table / table.sum() for table in tables))
 
 
@@ -75,13 +75,13 @@ def noisy_gradient(
     clip: float,
     rho: Fraction,
     entropy: SystemEntropy,
-    wanted: Wanted | None = None,
+    row_weights: Wanted | None = None,
 ) -> Weights:
     """Return the gradient of the critic's score, summed over all rows of a table, each weighted, then clipped, with noise.
 
     Parameters
     ----------
-    wanted : how much a row's gradient counts, by its bin in one column; all alike when omitted. Public.
+    row_weights : how much a row's gradient counts, by its bin in one column; all alike when omitted. Public.
 
     Privacy
     -------
@@ -95,7 +95,7 @@ def noisy_gradient(
     step, exact = noise_grid(clip).step, np.zeros(sum(layer.size for layer in critic.weights))
     for start in range(0, len(counts), CHUNK):
         chunk = slice(start, start + CHUNK)
-        weights = None if wanted is None else wanted.weights[counts.bins[wanted.column][chunk]]
+        weights = None if row_weights is None else row_weights.weights[counts.bins[row_weights.column][chunk]]
         sums = clipped_sum_of_cells(critic, places(counts, chunk), counts.counts[chunk], clip, weights)
         exact += np.concatenate([layer_sum.ravel() for layer_sum in sums])
     slack = (step + 2.0**-37 * counts.total * clip) * math.sqrt(len(exact))

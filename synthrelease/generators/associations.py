@@ -292,7 +292,7 @@ class Associations:
         closed, previous = set(columns), set[int]()
         while closed != previous:
             previous = set(closed)
-            closed |= {column for column, others in self.functions if closed.issuperset(others)}
+            closed |= {column for column, sources in self.functions if closed.issuperset(sources)}
         return tuple(sorted(closed))
 
     def _cells(self, columns: Iterable[int]) -> int:
@@ -351,20 +351,20 @@ class Associations:
     def _graph(self, first: int, second: int) -> TiedColumns:
         """Return what ties columns when the two are looked at alone: of the columns that are drawn after all others, those on
         which one of the two depends, with all that they are drawn from tied together (the moral graph of the ancestors)."""
-        after = dict(self.ties.drawn_after)
-        if not after and frozenset() in self._graphs:
+        drawn_from = dict(self.ties.drawn_after)
+        if not drawn_from and frozenset() in self._graphs:
             return self._graphs[frozenset()]
         ruled = [factor for factor in self.ruled if not self._within_a_draw(factor)]
-        needed = {first, second}.union(*(factor for factor in ruled if not after.keys().isdisjoint(factor)))
-        for column, others in reversed(self.ties.drawn_after):
-            needed |= set(others) if column in needed else set()
-        drawn = frozenset(needed & after.keys())
-        if drawn not in self._graphs:
+        needed = {first, second}.union(*(factor for factor in ruled if not drawn_from.keys().isdisjoint(factor)))
+        for column, sources in reversed(self.ties.drawn_after):
+            needed |= set(sources) if column in needed else set()
+        drawn_columns = frozenset(needed & drawn_from.keys())
+        if drawn_columns not in self._graphs:
             sets = [*self.ties.measured, *self.ties.sums, *self.ties.chosen, *self._public]
-            factors = [tuple(column for column in factor if column not in after) for factor in sets] + ruled
-            factors += [(column, *others) for column, others in self.ties.drawn_after if column in drawn]
-            self._graphs[drawn] = TiedColumns.of(len(self.layout.sizes), factors)
-        return self._graphs[drawn]
+            factors = [tuple(column for column in factor if column not in drawn_from) for factor in sets] + ruled
+            factors += [(column, *sources) for column, sources in self.ties.drawn_after if column in drawn_columns]
+            self._graphs[drawn_columns] = TiedColumns.of(len(self.layout.sizes), factors)
+        return self._graphs[drawn_columns]
 
     @cached_property
     def _public(self) -> tuple[Columns, ...]:
@@ -378,7 +378,7 @@ class Associations:
 
     def _within_a_draw(self, columns: Columns) -> bool:
         """Return whether a rule is about what a column is drawn from, as the rule that puts areas into larger ones."""
-        return any(column in columns and {column, *others}.issuperset(columns) for column, others in self.ties.drawn_after)
+        return any(column in columns and {column, *sources}.issuperset(columns) for column, sources in self.ties.drawn_after)
 
 
 def _small_sets(tables: Iterable[Columns]) -> frozenset[frozenset[int]]:
@@ -399,7 +399,7 @@ class TiedColumns:
         for columns in sets:
             for column in columns:
                 near[column].update(columns)
-        return cls({column: frozenset(others - {column}) for column, others in near.items()})
+        return cls({column: frozenset(neighbours - {column}) for column, neighbours in near.items()})
 
     def without(self, first: int, second: int) -> TiedColumns:
         """Return the graph in which these two are no neighbours."""

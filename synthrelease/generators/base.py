@@ -39,15 +39,6 @@ class Model(Protocol):
         ...
 
 
-class KeptModel(Model, Protocol):
-    """A model that rounds on one measurement can share."""
-
-    @property
-    def numbers(self) -> int:
-        """How many it holds."""
-        ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class Background:
     """What is public about a table on the bins of an attempt.
@@ -206,7 +197,7 @@ class Generator(SpecTable):
         return self.library_megabytes + self.peak_cells(layout) * _BYTES_OF_A_NUMBER // 2**20
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return largest number of cells that the fit or the sample holds at once, for the memory estimate."""
+        """Return the largest number of cells that the fit or the sample holds at once, for the memory estimate."""
         raise NotImplementedError
 
 
@@ -247,7 +238,7 @@ class MeasuringGenerator(Generator):
         """Return every sum that is measured with this `part`, with value 0 in place of what it comes to."""
         return ()
 
-    def model(self, measured: NoisyMarginals, background: Background) -> KeptModel:
+    def model(self, measured: NoisyMarginals, background: Background) -> Model:
         """Return the model of measurements over the background's layout: a function of these, without any randomness.
 
         Raises

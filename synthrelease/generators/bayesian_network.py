@@ -58,12 +58,13 @@ class BayesianNetwork:
     Attributes
     ----------
     evenly : whether whole rows get the bins of further columns evenly, and not each by a draw of its own.
+    shown : the layout of the first columns, which rows keep, where those behind them count what rules are about; None for all.
     """
 
     layout: Layout
     families: tuple[Family, ...]
-    plausibility: Plausibility
     evenly: bool = False
+    shown: Layout | None = None
     frontier_limit: ClassVar[int] = DENSE_LIMIT
     """Cells that sampling holds at once, up to `frontier_columns` columns; fewer in proportion where there are more."""
     frontier_columns: ClassVar[int] = 6
@@ -84,18 +85,14 @@ class BayesianNetwork:
         bin."""
         return 6 * min(layout.n_cells, max(_CELLS_AT_ONCE, *layout.sizes))
 
-    @property
-    def numbers(self) -> int:
-        """How many it holds."""
-        return sum(family.conditional.size for family in self.families)
-
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
         """Return n rows by ancestral sampling on expected counts."""
         frontier = self.rows(n, generator)
         words = words_of(self.layout, [frontier.digits[column] for column in range(len(self.layout.sizes))])
         counts = frontier.expected.astype(np.int64)
         del frontier  # its bins take more room than the words that are sorted
-        return Counts.of_words(self.layout, words, counts)
+        rows = Counts.of_words(self.layout, words, counts)
+        return rows if self.shown is None else Counts.of(self.shown, rows.bins[: len(self.shown.sizes)], rows.counts)
 
     def rows(self, n: int, generator: np.random.Generator) -> Frontier:
         """Return n whole rows as distinct cells, for any number of columns, also where no code would fit into 64 bits."""
@@ -144,14 +141,14 @@ class Frontier:
             self.digits[family.column] = draw_bins(family.conditional, parents, len(alone), self._generator)
             return
         single, several = np.flatnonzero(alone), np.flatnonzero(~alone)
-        drawn = draw_bins(
+        bins = draw_bins(
             family.conditional, [self.digits[parent][single] for parent in family.parents], len(single), self._generator
         )
         cells, values, counts = self._split(family, several)
         self._take(
             np.concatenate([cells, single]),
             family.column,
-            np.concatenate([values, drawn]),
+            np.concatenate([values, bins]),
             np.concatenate([counts, np.ones(len(single))]),
         )
 
@@ -263,7 +260,7 @@ def build_network(
         projected = nearest_with_margins(rows, row_totals, column_totals, allowed_rows)
         conditional = _conditional(projected, column_totals, allowed_rows)
         families.append(Family(column=column, parents=parents, conditional=conditional.reshape(table.values.shape)))
-    return BayesianNetwork(layout=layout, families=tuple(families), plausibility=plausibility)
+    return BayesianNetwork(layout=layout, families=tuple(families))
 
 
 def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> list[NoisyTable]:
@@ -377,14 +374,14 @@ def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, ge
     parents : for every parent, (n,) its bins.
     """
     drawing = _Drawing(conditional.reshape(-1, conditional.shape[-1]), n)
-    drawn, bins = generator.random(n), np.empty(n, dtype=drawing.kind)
+    uniform, bins = generator.random(n), np.empty(n, dtype=drawing.kind)
     for start in range(0, n, _DRAWN_TOGETHER):
         some = slice(start, start + _DRAWN_TOGETHER)
         rows = np.zeros(len(bins[some]), dtype=np.int64)
         for parent, size in zip(parents, conditional.shape, strict=False):
             rows *= size
             rows += parent[some]
-        bins[some] = drawing.bins(rows, drawn[some])
+        bins[some] = drawing.bins(rows, uniform[some])
     return bins
 
 
@@ -412,15 +409,15 @@ class _Drawing:
         last = self._searched(rows, np.tile(np.nextafter(starts + 1 / self._parts, 0), n_rows))
         self._guide = np.where(first == last, first, self._unknown).astype(self.kind)
 
-    def bins(self, rows: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    def bins(self, rows: np.ndarray, uniform: np.ndarray) -> np.ndarray:
         """Return the (n,) bins of these laws for these numbers."""
-        bins: np.ndarray = self._guide.take(rows * self._parts + (drawn * self._parts).astype(np.int64))
+        bins: np.ndarray = self._guide.take(rows * self._parts + (uniform * self._parts).astype(np.int64))
         left = np.flatnonzero(bins == self._unknown)
-        bins[left] = self._searched(rows.take(left), drawn.take(left))
+        bins[left] = self._searched(rows.take(left), uniform.take(left))
         return bins
 
-    def _searched(self, rows: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-        aims, first = drawn * self._totals.take(rows), rows << self._halvings
+    def _searched(self, rows: np.ndarray, uniform: np.ndarray) -> np.ndarray:
+        aims, first = uniform * self._totals.take(rows), rows << self._halvings
         ends = first.copy()
         for step in (1 << halving for halving in reversed(range(self._halvings))):
             # how many ends lie at or below the aim, by halves
@@ -456,14 +453,14 @@ def even_bins(
     shares = conditional.reshape(-1, conditional.shape[-1])
     upto = np.cumsum(shares, axis=1)
     # the chance of a bin where no later one is given; the first possible bin takes what is left, as x / x is 1
-    given = np.divide(shares, upto, out=np.ones_like(shares), where=upto > 0)
+    chance_of = np.divide(shares, upto, out=np.ones_like(shares), where=upto > 0)
     groups = np.ravel_multi_index(tuple(parents), conditional.shape[:-1]) if parents else np.zeros(len(totals), dtype=np.int64)
     line = generator.permutation(len(totals))
     line = line[np.argsort(generator.permutation(len(shares))[groups[line]], kind="stable")]
     cells, bins, counts = [], [], []
     waiting = totals[line]
     for bin_ in range(shares.shape[1] - 1, -1, -1):
-        chances = given[groups[line], bin_]
+        chances = chance_of[groups[line], bin_]
         teeth = np.floor(np.cumsum(chances * waiting) + generator.random()).astype(np.int64)
         rows = np.where(chances < 1, np.minimum(np.diff(teeth, prepend=0), waiting), waiting)  # sums are rounded
         given_out = rows > 0

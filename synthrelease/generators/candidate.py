@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache, partial
 
 import numpy as np
@@ -14,7 +14,7 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.generators.base import Background, KeptModel, MeasuringGenerator, Model
+from synthrelease.generators.base import Background, MeasuringGenerator, Model
 from synthrelease.generators.measurements import NoisyMarginals
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Charge
@@ -30,14 +30,23 @@ _MOST_NUMBERS = 2**22
 """Of all kept models together: 32 MB. What does not fit is fitted again in every round."""
 
 
+def _numbers_in(value: object) -> int:
+    """Return how many numbers a model holds: in all arrays of its fields, but in its rules, which all models share."""
+    if isinstance(value, np.ndarray | tuple):
+        return value.size if isinstance(value, np.ndarray) else sum(map(_numbers_in, value))
+    if not is_dataclass(value) or isinstance(value, Plausibility):
+        return 0
+    return sum(_numbers_in(getattr(value, part.name)) for part in fields(value))
+
+
 @dataclass(kw_only=True)
 class KeptModels:
     """The models that were fitted in one process to the same measurements, by what else they are a function of."""
 
     numbers: int = 0
-    _models: dict[str, KeptModel | str] = field(default_factory=dict)
+    _models: dict[str, Model | str] = field(default_factory=dict)
 
-    def get(self, key: str, fit: Callable[[], KeptModel]) -> KeptModel:
+    def get(self, key: str, fit: Callable[[], Model]) -> Model:
         """Return the model of this key, fitted if it was not.
 
         Raises
@@ -50,9 +59,10 @@ class KeptModels:
             except RejectedRound as rejected:
                 self._models[key] = str(rejected)
                 raise
-            if self.numbers + model.numbers > _MOST_NUMBERS:
+            numbers = _numbers_in(model)
+            if self.numbers + numbers > _MOST_NUMBERS:
                 return model
-            self.numbers += model.numbers
+            self.numbers += numbers
             self._models[key] = model
         kept_model = self._models[key]
         if isinstance(kept_model, str):

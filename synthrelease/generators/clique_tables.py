@@ -117,13 +117,13 @@ class _Walk:
             carried[edge.start, edge.stop] = arrived = self._carry(edge, first, came)
             if not len(arrived.columns):
                 continue
-            given = self._given(edge.stop, edge.separator, arrived.table)
+            conditional = self._given(edge.stop, edge.separator, arrived.table)
             for other in self._tree.cliques[edge.stop]:
                 rows = arrived.columns < other
                 if other in edge.separator or not rows.any():
                     continue
                 beside = self.margin(edge.stop, (*edge.separator, other)).reshape(-1, self._tree.sizes[other])
-                tables = given[rows] @ beside
+                tables = conditional[rows] @ beside
                 names, starts = np.unique(arrived.columns[rows], return_index=True)
                 for name, start in zip(names.tolist(), starts.tolist(), strict=True):
                     tables_of_pairs[name, other] = tables[start : start + self._tree.sizes[name]]
@@ -158,9 +158,9 @@ class _Walk:
         old_only, new_only = (tuple(column for column in columns if column not in shared) for columns in (entered, separator))
         shape = [math.prod(sizes[column] for column in columns) for columns in (shared, old_only, new_only)]
         inside = self.margin(edge.start, (*shared, *old_only, *new_only)).reshape(shape)
-        given = self._given(edge.start, entered, table).reshape(len(table), *(sizes[column] for column in entered))
+        conditional = self._given(edge.start, entered, table).reshape(len(table), *(sizes[column] for column in entered))
         order = [1 + entered.index(column) for column in (*shared, *old_only)]
-        rows = given.transpose([*order[: len(shared)], 0, *order[len(shared) :]]).reshape(shape[0], len(table), shape[1])
+        rows = conditional.transpose([*order[: len(shared)], 0, *order[len(shared) :]]).reshape(shape[0], len(table), shape[1])
         out = (rows @ inside).reshape(
             *(sizes[column] for column in shared), len(table), *(sizes[column] for column in new_only)
         )
@@ -218,6 +218,6 @@ def joinings(tree: JunctionTree) -> dict[Columns, Joining]:
     return ways | dict.fromkeys(inside, Joining(sets=(), cells=1))
 
 
-def _joining(tree: JunctionTree, before: Joining, columns: set[int]) -> Joining:
+def _joining(tree: JunctionTree, so_far: Joining, columns: set[int]) -> Joining:
     cells = math.prod(tree.sizes[column] for column in columns)
-    return Joining(sets=(*before.sets, tuple(sorted(columns))), cells=max(before.cells, cells))
+    return Joining(sets=(*so_far.sets, tuple(sorted(columns))), cells=max(so_far.cells, cells))

@@ -20,7 +20,6 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.data.rules import Any, Comparison, Count, Gap, Not, RecordRule, Rule, Said, columns_of, said, walk
-from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.junction_tree import largest_clique
 
 _UPWARDS, _DOWNWARDS = (">", ">="), ("<", "<=")
@@ -118,29 +117,6 @@ class Counters:
         return Counts.of(self.wide, [column_bins[follows] for column_bins in bins], table.counts[follows])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Counting:
-    """A network over rows with their counts, whose rows are drawn without them.
-
-    Attributes
-    ----------
-    layout : of the rows.
-    """
-
-    layout: Layout
-    network: BayesianNetwork
-
-    @property
-    def numbers(self) -> int:
-        """How many it holds."""
-        return self.network.numbers
-
-    def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """Return n rows, none of which breaks a rule that is counted."""
-        drawn = self.network.sample(n, generator)
-        return Counts.of(self.layout, list(drawn.bins[: len(self.layout.sizes)]), drawn.counts)
-
-
 def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
     """Rules that count the same as one rule, which needs one count."""
     by_count: dict[frozenset[tuple[Rule, ...]], RecordRule] = {}
@@ -161,7 +137,8 @@ def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
 
 
 def _with(counters: Counters, rule: RecordRule, plausibility: Plausibility, cells: int) -> Counters | None:
-    """Return one rule more; None where it counts nothing, or what it counts depends on too many columns at once."""
+    """Return the counters with one rule more; None where it counts nothing, or what it counts depends on too many columns at
+    once."""
     counts = list(_counts_of(rule.rule))
     parts = list(dict.fromkeys(count.parts for count in counts))
     if not parts:

@@ -87,7 +87,7 @@ class Drawing:
 
 
 def _sum_of_products(sizes: Sequence[int], number: int) -> int:
-    """Return over all sets of so many columns, the sum of the products of their sizes."""
+    """Return the sum, over all sets of so many columns, of the products of their sizes."""
     sums = [1] + [0] * number
     for size in sizes:
         for taken in range(number, 0, -1):

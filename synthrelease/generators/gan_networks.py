@@ -83,7 +83,7 @@ class Network:
         return deltas[0] @ self.weights[0][:-1].T
 
     def sum_of_rows(self, rows: np.ndarray, share: Callable[[np.ndarray], np.ndarray]) -> Weights:
-        """Return per layer, the sum over the rows of the gradient of each row's output, times the share that its norm
+        """Return, for each layer, the sum over the rows of the gradient of each row's output, times the share that its norm
         gives it."""
         passed = self.forward(rows)
         deltas = self.deltas(passed, np.ones_like(passed.output))
@@ -92,7 +92,7 @@ class Network:
 
     @staticmethod
     def gradient(passed: Passed, deltas: Sequence[np.ndarray]) -> Weights:
-        """Return per layer (in + 1, out), summed over the rows."""
+        """Return, for each layer (in + 1, out), the gradient summed over the rows."""
         return [np.vstack([inputs.T @ delta, delta.sum(axis=0)]) for inputs, delta in zip(passed.inputs, deltas, strict=True)]
 
     @staticmethod
@@ -303,16 +303,16 @@ class Game:
         noise = self.public.normal(size=(rows, self.settings.latent))
         if conditions is None:
             return self.rows.forward(noise)
-        wanted = np.zeros((rows, self._ends[-1]))
-        wanted[np.arange(rows), self._ends[conditions.columns] + conditions.bins] = 1
-        return self.rows.forward(np.hstack([noise, wanted]))
+        one_hot = np.zeros((rows, self._ends[-1]))
+        one_hot[np.arange(rows), self._ends[conditions.columns] + conditions.bins] = 1
+        return self.rows.forward(np.hstack([noise, one_hot]))
 
     def _given(self, rows: np.ndarray, conditions: Conditions) -> np.ndarray:
         """Return the same rows, each with exactly the bin that it was given."""
         for number, column in enumerate(self.columns()):
-            given = np.flatnonzero(conditions.columns == number)
-            rows[given, column] = 0
-            rows[given, self._ends[number] + conditions.bins[given]] = 1
+            rows_given = np.flatnonzero(conditions.columns == number)
+            rows[rows_given, column] = 0
+            rows[rows_given, self._ends[number] + conditions.bins[rows_given]] = 1
         return rows
 
 

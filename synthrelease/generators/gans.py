@@ -65,12 +65,12 @@ class GradientGenerator(AdversarialGenerator):
         part: Fraction,
         n: int,
         conditions: Conditions | None = None,
-        wanted: Wanted | None = None,
+        row_weights: Wanted | None = None,
     ) -> None:
         """Train both networks once, for this part of rho; `wanted` weights the n rows of the table."""
         from synthrelease.generators.adversarial_mechanism import clipped_shares
 
-        towards = rows.gradient(game.critic, self.clip, part, wanted)
+        towards = rows.gradient(game.critic, self.clip, part, row_weights)
         generated = game.generated(conditions).rows
         away = game.critic.sum_of_rows(generated, partial(clipped_shares, clip=self.clip))
         game.step([b / len(generated) - a / n for a, b in zip(towards, away, strict=True)], conditions)
@@ -211,7 +211,8 @@ class PATECTGAN(AdversarialGenerator):
         return float(self.steps * (self.batch + _DRAWS + self.critic_width + self.generator_width + votes))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return the rows of all teachers are dealt out once, those of the teachers of generated rows in every step."""
+        """Return an estimate: the rows of all teachers are dealt out once, those of the teachers of generated rows in every
+        step."""
         from synthrelease.generators.patectgan_mechanism import Pairs
 
         dealt = rows + self.steps * rows / self.teachers * _MIRRORS
@@ -251,7 +252,7 @@ class Mirrors:
             bins.append(np.minimum((tried >= limits[chosen]).sum(axis=1), limits.shape[1] - 1))
         return bins
 
-    def votes(self, asked: list[np.ndarray]) -> np.ndarray:
+    def votes(self, rows: list[np.ndarray]) -> np.ndarray:
         """Return the (rows,) share of teachers of generated rows who hold each row for real."""
         from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Teachers
 
@@ -259,7 +260,7 @@ class Mirrors:
         for start in range(0, taken, TEACHER_CHUNK):
             bins = self.drawn(min(TEACHER_CHUNK, taken - start))
             mirrors.teach(self._public.integers(_MIRRORS, size=len(bins[0])), bins)
-        return mirrors.votes(asked, self.expected) / _MIRRORS
+        return mirrors.votes(rows, self.expected) / _MIRRORS
 
 
 def shares_of(pairs: Pairs, chances: list[np.ndarray]) -> np.ndarray:

@@ -23,9 +23,9 @@ from synthrelease.data.schema import STEPS
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound, Unexpected
 from synthrelease.generators.associations import TableNoise, Ties
-from synthrelease.generators.base import Background, Generator, Guaranteed, KeptModel, MeasuringGenerator
+from synthrelease.generators.base import Background, Generator, Guaranteed, MeasuringGenerator, Model
 from synthrelease.generators.bayesian_network import BayesianNetwork
-from synthrelease.generators.counters import Counters, Counting
+from synthrelease.generators.counters import Counters
 from synthrelease.generators.junction_tree import JunctionTree
 from synthrelease.generators.maximum_entropy import maximum_entropy
 from synthrelease.generators.measured_noise import CountNoise, RoundedGaussian
@@ -67,16 +67,11 @@ class WithRareBins:
     ordered : per column, how many of its first bins are in order; empty where none are.
     """
 
-    rest: KeptModel
+    rest: Model
     n: int
     bins: tuple[NoisyBin, ...]
     plausibility: Plausibility
     ordered: tuple[int, ...]
-
-    @property
-    def numbers(self) -> int:
-        """How many it holds."""
-        return self.rest.numbers + len(self.bins)
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
         """Return n rows: of each rare bin its share, exactly its noisy count among as many rows as were measured.
@@ -88,24 +83,24 @@ class WithRareBins:
         whole = self.n + sum(rare.value for rare in self.bins)
         numbers = [(rare.value * n + int(generator.integers(whole))) // whole for rare in self.bins]
         left = max(n - sum(numbers), 0)
-        others = self.rest.sample(max(left, min(n, _DONORS)), generator)
-        rows = others if others.total == left else self.rest.sample(left, generator) if left else Counts.empty(others.layout)
+        sample = self.rest.sample(max(left, min(n, _DONORS)), generator)
+        rows = sample if sample.total == left else self.rest.sample(left, generator) if left else Counts.empty(sample.layout)
         for rare_bin, number in zip(self.bins, numbers, strict=True):
-            rows = rows + self._like_neighbours(others, rare_bin.of, min(number, n - rows.total), generator)
+            rows = rows + self._like_neighbours(sample, rare_bin.of, min(number, n - rows.total), generator)
         return rows if rows.total == n else rows + self.rest.sample(n - rows.total, generator)
 
-    def _like_neighbours(self, others: Counts, bin_: RareBin, number: int, generator: np.random.Generator) -> Counts:
+    def _like_neighbours(self, sample: Counts, bin_: RareBin, number: int, generator: np.random.Generator) -> Counts:
         """Return so many rows of a bin, each a drawn row but for this column."""
-        moved = list(others.bins)
-        moved[bin_.column] = np.full(len(others), bin_.bin, dtype=moved[bin_.column].dtype)
+        moved = list(sample.bins)
+        moved[bin_.column] = np.full(len(sample), bin_.bin, dtype=moved[bin_.column].dtype)
         possible = ~self.plausibility.forbidden(moved)
-        for near in self._nearest(others.digits(bin_.column), bin_):
-            weights = np.where(near & possible, others.counts, 0)
+        for near in self._nearest(sample.digits(bin_.column), bin_):
+            weights = np.where(near & possible, sample.counts, 0)
             if weights.any():
-                return Counts.of(others.layout, moved, generator.multinomial(number, weights / weights.sum()))
+                return Counts.of(sample.layout, moved, generator.multinomial(number, weights / weights.sum()))
         if number:
             raise RejectedRound("no row that was drawn may be in a rare bin")
-        return Counts.empty(others.layout)
+        return Counts.empty(sample.layout)
 
     def _nearest(self, bins: np.ndarray, bin_: RareBin) -> Iterator[np.ndarray]:
         """Yield (n_cells,) which rows are in the bins next to this one, nearest first; at last all of them."""
@@ -261,14 +256,14 @@ class MarginalsGenerator(MeasuringGenerator):
         from synthrelease.generators.marginals_mechanism import measured
 
         part, layout = self.part(charge), private.layout
-        tables, asked = list(self.measured_tables(layout, part).items()), self.measured_sums(layout, part)
+        tables, sums_ = list(self.measured_tables(layout, part).items()), self.measured_sums(layout, part)
         bins, entropy = self.counted_apart(layout), private.entropy
-        measure = partial(measured, tables=tables, kind=self.noise, sums=asked, bins=bins, budget=part, entropy=entropy)
+        measure = partial(measured, tables=tables, kind=self.noise, sums=sums_, bins=bins, budget=part, entropy=entropy)
         noisy, sums, apart = private.spend(charge, measure)
         left = max(1, private.n - sum(rare_bin.value for rare_bin in apart))
         return NoisyMarginals(layout=layout, n=left, tables=noisy, sums=sums, rare_bins=apart)
 
-    def model(self, measured: NoisyMarginals, background: Background) -> KeptModel:
+    def model(self, measured: NoisyMarginals, background: Background) -> Model:
         if not measured.rare_bins:
             return self._of_all(measured, background)
         rules = background.plausibility
@@ -277,7 +272,7 @@ class MarginalsGenerator(MeasuringGenerator):
         bins, ordered = measured.rare_bins, background.ordered
         return WithRareBins(rest=rest, n=measured.n, bins=bins, plausibility=rules, ordered=ordered)
 
-    def _of_all(self, measured: NoisyMarginals, background: Background) -> KeptModel:
+    def _of_all(self, measured: NoisyMarginals, background: Background) -> Model:
         """Return the model of the rows that the tables and sums have."""
         structure = self.structure(measured.layout)
         tables = tuple(table for table in measured.tables if table.columns in set(structure))
@@ -285,13 +280,13 @@ class MarginalsGenerator(MeasuringGenerator):
         rules, prior, evenly = background.plausibility, background.prior, self.draw is not None
         tied = [*structure, *(mask.columns for mask in rules.masks)]
         counters = Counters.of(rules, max(_COUNTED, JunctionTree.of(rules.layout.sizes, tied).largest), structure)
-        if not counters.steps:
-            return maximum_entropy(measured, structure, rules, prior, self.prior_weight, evenly=evenly)
-        wide = Plausibility(layout=counters.wide, masks=(*rules.masks, *counters.masks))
-        prior = None if prior is None else counters.added(prior)
-        measured = replace(measured, layout=wide.layout)
-        network = maximum_entropy(measured, structure, wide, prior, self.prior_weight, evenly=evenly)
-        return Counting(layout=rules.layout, network=network)
+        shown = rules.layout if counters.steps else None
+        if counters.steps:  # what rules count is a column of its own, behind those of the rows
+            rules = Plausibility(layout=counters.wide, masks=(*rules.masks, *counters.masks))
+            prior = None if prior is None else counters.added(prior)
+            measured = replace(measured, layout=rules.layout)
+        network = maximum_entropy(measured, structure, rules, prior, self.prior_weight, evenly=evenly)
+        return replace(network, shown=shown)
 
     def measured_tables(self, layout: Layout, part: Fraction) -> dict[tuple[int, ...], Fraction]:
         return {columns: share * part for columns, share in self.shares(layout).items() if share}
@@ -317,14 +312,15 @@ class MarginalsGenerator(MeasuringGenerator):
         return float(JunctionTree.of(layout.sizes, self.structure(layout)).largest)
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Steps of the optimiser, each through all cliques: more steps the smaller the noise is beside the counts."""
+        """Return an estimate: steps of the optimiser, each through all cliques: more steps the smaller the noise is beside the
+        counts."""
         tree = JunctionTree.of(layout.sizes, self.structure(layout))
         cells = sum(layout.subset(clique).n_cells for clique in tree.cliques)
         return (5e-7 * cells + 4e-5 * len(tree.cliques)) * min(max(rows / 350, 100), 10_000)
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return rows are drawn, or the optimiser remembers thirty steps of the measured cells and has a few copies of the
-        cliques."""
+        """Return the larger of two peaks: rows are drawn, or the optimiser remembers thirty steps of the measured cells and has
+        a few copies of the cliques."""
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         return max(BayesianNetwork.peak_cells(layout), 80 * measured)
 

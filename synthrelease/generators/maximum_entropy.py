@@ -150,8 +150,8 @@ class _LeastSquares:
         one."""
         free = np.append(free, np.ones(len(self._placed), dtype=bool))
         weights = np.where(free, 1.0, _CERTAIN) * self._precision
-        wanted = np.where(free, self._values, 0.0)
-        residual = self._components(weights * (wanted - self._tables()))
+        aims = np.where(free, self._values, 0.0)
+        residual = self._components(weights * (aims - self._tables()))
         step = residual / self._scale
         energy = float(residual @ step)
         for _ in range(_MOST_TABLE_STEPS):
@@ -162,8 +162,8 @@ class _LeastSquares:
             self._found = self._found + length * step
             residual = residual - length * curved
             scaled = residual / self._scale
-            before, energy = energy, float(residual @ scaled)
-            step = scaled + energy / before * step
+            earlier, energy = energy, float(residual @ scaled)
+            step = scaled + energy / earlier * step
         return self._tables()[: self._n_cells]
 
     def sums(self) -> list[float]:
@@ -290,14 +290,14 @@ class Tilt:
         def short(parameter: float) -> float:
             return tilted(parameter) + self.ridge * parameter - self.aim
 
-        before, old = tilted(self.parameter), self.parameter
+        start, old = tilted(self.parameter), self.parameter
         if short(-_FARTHEST) >= 0:
             new = -_FARTHEST
         elif short(_FARTHEST) <= 0:
             new = _FARTHEST
         else:
             new = float(brentq(short, -_FARTHEST, _FARTHEST, xtol=1e-12, rtol=1e-12))
-        moved = (tilted(new) - before) / (_TOLERANCE * max(np.sqrt(self.variance), 0.25))
+        moved = (tilted(new) - start) / (_TOLERANCE * max(np.sqrt(self.variance), 0.25))
         self.parameter = new
         powers = (new - old) * self.scores
         return np.exp(powers - powers.max()), float(moved)
@@ -417,7 +417,8 @@ class ProportionalFit:
         return False
 
     def sweep(self, tolerances: Sequence[np.ndarray]) -> float:
-        """Return one step for every target; the root mean square over all cells of how far each was moved, in its tolerance."""
+        """Take one step for every target; return the root mean square over all cells of how far each was moved, in its
+        tolerance."""
         squares = self._visit(0, tolerances)
         self._tell_below(0)
         return math.sqrt(squares / (sum(target.values.size for target in self.targets) + len(self._sums)))
@@ -585,7 +586,7 @@ def maximum_entropy(
     near = fit.solve(tolerances_of(fit.targets, _PRECISION, _FINEST), _SWEEPS, agreed=exact)
     shares = fit.shares if near else _Dual(tree, base, measured, weight).solved(fit.original_parameters(), fit.sum_parameters())
     families = tuple(families_of(tree, shares))
-    return BayesianNetwork(layout=measured.layout, families=families, plausibility=plausibility, evenly=evenly)
+    return BayesianNetwork(layout=measured.layout, families=families, evenly=evenly)
 
 
 def target_of(table: NoisyMarginal) -> Target:
@@ -606,9 +607,9 @@ def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Count
     for index, clique in enumerate(tree.cliques):
         counts = np.where(np.isfinite(uniform[index]), public.get(clique), 0)
         shares = (1 - _UNIFORM_SHARE) * counts / max(1, counts.sum()) + _UNIFORM_SHARE * np.exp(beliefs[index])
-        given = added_up(shares, clique, tree.separator(index))
+        of_separator = added_up(shares, clique, tree.separator(index))
         with np.errstate(divide="ignore", invalid="ignore"):
-            table = np.log(shares) - np.log(spread(given, tree.separator(index), clique))
+            table = np.log(shares) - np.log(spread(of_separator, tree.separator(index), clique))
         potentials.append(np.where(shares > 0, table, -np.inf))
     return potentials
 

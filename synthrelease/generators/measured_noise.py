@@ -391,16 +391,16 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
     return _least(parts, angles, confidence + _ALLOWANCE) * whole + largest / 2
 
 
-def _least(parts: np.ndarray, angles: np.ndarray, wanted: float) -> float:
+def _least(parts: np.ndarray, angles: np.ndarray, probability: float) -> float:
     """Return the t up to half of the period, to `_EXACT`, from which on the sum of parts * sin(angles * t) is at least
     `wanted`.
 
     The sum is a distribution function, and rises: secants through the last two values, each a little beyond where they meet
     `wanted`, so that both sides close in. Where one leads nowhere, the stretch that is left is halved.
     """
-    low, high, at, before, was, steps = 0.0, _PERIOD / 2, 1.5, 0.0, wanted, 0
+    low, high, at, before, was, steps = 0.0, _PERIOD / 2, 1.5, 0.0, probability, 0
     while high - low > _EXACT:
-        missing, steps = wanted - float(parts @ np.sin(angles * at)), steps + 1
+        missing, steps = probability - float(parts @ np.sin(angles * at)), steps + 1
         low, high = (low, at) if missing <= 0 else (at, high)
         rate = (was - missing) / (at - before)
         further = at + missing / rate + math.copysign(_EXACT / 4, missing) if rate > 0 and steps <= _MOST_STEPS else low

@@ -82,10 +82,13 @@ class CountingQueries(Generator):
         """Choose and measure the worst query, and correct the model, again and again, each at an equal part of the budget."""
         from synthrelease.generators.counting_queries_mechanism import answered
 
+        # Compile: which queries may be asked, and the model before any is answered. Both are public.
         layout, part = private.layout, budget / (2 * self.iterations)
         pool = QueryPool(layout, self.queries, self.marginal, private.entropy.generator())
         model, noisy = Shares(plausible_cells(background.plausibility)), NoisyAnswers()
         answers = private.spend(charge, partial(answered, budget=budget, entropy=private.entropy, pool=pool, kind=kind))
+
+        # Select the query that the model answers worst, measure it, and estimate anew.
         for _ in range(self.iterations):
             number = answers.worst(np.rint(private.n * pool.shares(model)).astype(np.int64), part)
             noisy.add(number, answers.count(number, part) / private.n)
@@ -96,7 +99,8 @@ class CountingQueries(Generator):
         return float(self.iterations * (self.queries + self.inner_updates))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """500 iterations of 4,096 queries took 11 s on 207,000 cells; the updates of all cells are most of it."""
+        """Return an estimate: 500 iterations of 4,096 queries took 11 s on 207,000 cells; the updates of all cells are most of
+        it."""
         return self.effort(layout) * layout.n_cells * 2.6e-11
 
     def peak_cells(self, layout: Layout) -> int:

@@ -132,9 +132,9 @@ class NestedGenerator(MarginalsGenerator):
                     f"tables of {name!r} and what lies in it of at most {DENSE_LIMIT} cells in an area of the level above"
                 )
                 yield Mistake(field="tables", expected=expected, found=str(cells))
-        others, sets = self._apart(layout), self._structure_of_whole(layout)
-        sets += [tuple(others.index(column) for column in columns) for columns in tied if set(columns) <= set(others)]
-        if others and (cells := JunctionTree.of(layout.subset(others).sizes, sets).largest) > DENSE_LIMIT:
+        plain, sets = self._apart(layout), self._structure_of_whole(layout)
+        sets += [tuple(plain.index(column) for column in columns) for columns in tied if set(columns) <= set(plain)]
+        if plain and (cells := JunctionTree.of(layout.subset(plain).sizes, sets).largest) > DENSE_LIMIT:
             expected = f"tables and rules whose model has cliques of at most {DENSE_LIMIT} cells"
             yield Mistake(field="tables", expected=expected, found=f"{cells} cells in one clique of the model")
 
@@ -154,10 +154,8 @@ class NestedGenerator(MarginalsGenerator):
 
     def _structure_of_whole(self, layout: Layout) -> list[Columns]:
         """Return what the model of these columns ties together, by their places among themselves."""
-        others = self._apart(layout)
-        projected = (
-            tuple(others.index(column) for column in columns if column in others) for columns in self.structure(layout)
-        )
+        plain = self._apart(layout)
+        projected = (tuple(plain.index(column) for column in columns if column in plain) for columns in self.structure(layout))
         return [columns for columns in dict.fromkeys(projected) if columns]
 
     def model(self, measured: NoisyMarginals, background: Background) -> NestedModel:
@@ -188,8 +186,8 @@ class NestedGenerator(MarginalsGenerator):
         return NestedModel(layout=layout, others=others, whole=whole, levels=levels, n=measured.n)
 
     def ties(self, layout: Layout) -> Ties:
-        """Return rows of the whole come first; the area of a row depends on the area above, and on the columns of the tables of
-        this level and of those below."""
+        """Return its tables, and how areas are drawn: rows of the whole come first; the area of a row depends on the area
+        above, and on the columns of the tables of this level and of those below."""
         ties, others, drawn_after, below = (
             super().ties(layout),
             set(self._apart(layout)),
@@ -217,7 +215,8 @@ class NestedGenerator(MarginalsGenerator):
         return float(sum(self._cells_within(layout).values()))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Sweeps over what the rows of each area are divided into, and rows that are dealt out, level by level."""
+        """Return an estimate: sweeps over what the rows of each area are divided into, and rows that are dealt out, level by
+        level."""
         seconds, above = 0.2, 1
         for area, cells in zip(map(layout.index, self.chain), reversed(self._cells_within(layout).values()), strict=True):
             seconds += 5e-7 * min(cells * above, 30 * rows) + 5e-7 * rows
@@ -228,7 +227,8 @@ class NestedGenerator(MarginalsGenerator):
         return "with rows and with the cells of the tables of areas"
 
     def peak_cells(self, layout: Layout) -> int:
-        """Return rows of the whole are drawn, or the rows of the largest area are divided, beside all that was measured."""
+        """Return the larger of two peaks: rows of the whole are drawn, or the rows of the largest area are divided, beside all
+        that was measured."""
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         return max(BayesianNetwork.peak_cells(layout), 6 * max(self._cells_within(layout).values()), 80 * measured)
 
@@ -295,10 +295,10 @@ def _by_area(table: NoisyMarginal, area: int | None, plausibility: Plausibility)
     return AreaTable(columns=columns, values=np.moveaxis(values, axis, 0), variance=np.moveaxis(variance, axis, 0))
 
 
-def _marginal(table: AreaTable, others: Columns, like: NoisyMarginal) -> NoisyMarginal:
+def _marginal(table: AreaTable, plain: Columns, like: NoisyMarginal) -> NoisyMarginal:
     """Return a table of the whole for the model; a cell that is known to be empty has the noise of a measured one."""
     cells = np.where(table.variance[0] > 0, table.variance[0] / like.noise.variance_above, 1.0)
-    columns = tuple(others.index(column) for column in table.columns)
+    columns = tuple(plain.index(column) for column in table.columns)
     return NoisyMarginal(columns=columns, values=table.values[0], cost=like.cost, cells=cells, kind=like.kind)
 
 

@@ -185,8 +185,8 @@ def allotted(
     areas = tables[0].values.shape[0]
     if areas == 1:
         return counts[None, :].copy()
-    wanted = agreed(tables, bins, sizes, counts, scale)
-    return divided_rows(raked(wanted, counts), counts, generator)
+    aims = agreed(tables, bins, sizes, counts, scale)
+    return divided_rows(raked(aims, counts), counts, generator)
 
 
 def agreed(
@@ -231,7 +231,7 @@ class _WantedTable:
     precision: float
 
     def margin(self, columns: Columns) -> np.ndarray:
-        """Return over the areas and some of its columns."""
+        """Return the sums over all but the areas and some of its columns."""
         return np.asarray(self.values.sum(axis=self._others(columns)))
 
     def cells(self, columns: Columns) -> np.ndarray:
@@ -263,7 +263,7 @@ def _agree(tables: Sequence[_WantedTable]) -> None:
             table.move(columns, np.divide(off, free_cells, out=np.zeros_like(off), where=free_cells > 0))
 
 
-def raked(wanted: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
+def raked(aims: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
     """Return (areas, combinations) expected rows: nearest to the same shares in every area, with the wanted tables and the
     counts.
 
@@ -271,16 +271,16 @@ def raked(wanted: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
     """
     from scipy.sparse import csr_matrix
 
-    areas = wanted[0].values.shape[0]
-    totals = np.mean([table.values.sum(axis=1) for table in wanted], axis=0)
+    areas = aims[0].values.shape[0]
+    totals = np.mean([table.values.sum(axis=1) for table in aims], axis=0)
     whole = totals.sum()
     shares = totals / whole if whole > 0 else np.full(areas, 1 / areas)
     rows = np.outer(shares, counts)
     numbers, ones = np.arange(len(counts)), np.ones(len(counts))
-    sums = [csr_matrix((ones, (numbers, table.cell)), shape=(len(counts), table.values.shape[1])) for table in wanted]
+    sums = [csr_matrix((ones, (numbers, table.cell)), shape=(len(counts), table.values.shape[1])) for table in aims]
     for _ in range(_MOST_SWEEPS):
         furthest = 0.0
-        for table, into in zip(wanted, sums, strict=True):
+        for table, into in zip(aims, sums, strict=True):
             reached = (into.T @ rows.T).T
             furthest = max(furthest, float(np.abs(reached - table.values).max()))
             rows *= np.divide(table.values, reached, out=np.zeros_like(reached), where=reached > 0)[:, table.cell]
@@ -351,13 +351,6 @@ class NestedModel:
     whole: BayesianNetwork | None
     levels: tuple[Level, ...]
     n: int
-
-    @property
-    def numbers(self) -> int:
-        """How many it holds."""
-        return (self.whole.numbers if self.whole else 0) + 2 * sum(
-            table.values.size for level in self.levels for table in level.tables
-        )
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
         """Return n rows; the areas of one level are drawn one after the other."""

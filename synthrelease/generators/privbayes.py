@@ -161,9 +161,9 @@ class PrivBayes(Generator):
 
     @model_validator(mode="after")
     def _one_of(self) -> PrivBayes:
-        wanted, other = ("theta", "degree") if self.flavour == "theta" else ("degree", "theta")
-        if getattr(self, wanted) is None or getattr(self, other) is not None:
-            raise ValueError(f"flavour {self.flavour!r} needs {wanted!r} and must not have {other!r}")
+        needed, unused = ("theta", "degree") if self.flavour == "theta" else ("degree", "theta")
+        if getattr(self, needed) is None or getattr(self, unused) is not None:
+            raise ValueError(f"flavour {self.flavour!r} needs {needed!r} and must not have {unused!r}")
         return self
 
     def charge(self, epsilon: Fraction) -> Charge:
@@ -184,10 +184,13 @@ class PrivBayes(Generator):
         """
         from synthrelease.generators.privbayes_mechanism import measured
 
+        # Compile: how the budget is divided, and which parents may compete. Both are public.
         epsilon = pure_epsilon(charge)
         epsilon_structure = exact(self.epsilon_split) * epsilon
         epsilon_tables = epsilon - epsilon_structure
         parent_sets = self._parent_sets(private.n, private.layout, epsilon_tables)
+
+        # Select the structure, and measure the tables along it, behind the door.
         tables = private.spend(
             charge,
             partial(
@@ -200,14 +203,16 @@ class PrivBayes(Generator):
                 entropy=private.entropy,
             ),
         )
+
+        # Estimate: the tables are made to agree, and become conditional ones.
         return build_network(tables, private.n, private.layout, background.plausibility, private.entropy.generator())
 
     def effort(self, layout: Layout) -> float:
         return float(self.degree or 0) + (1 / self.theta if self.theta else 0.0)
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Return each column's choice looks at up to `MOST_PAIRS` tables of the cells that occur; each measured cell gets
-        noise.
+        """Return an estimate: each column's choice looks at up to `MOST_PAIRS` tables of the cells that occur; each measured
+        cell gets noise.
 
         How many cells theta leaves depends on the budget: an epsilon of 4 is supposed.
         """

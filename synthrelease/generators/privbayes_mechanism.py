@@ -72,7 +72,7 @@ def _sum_of_large(table: np.ndarray, n: int, parents: np.ndarray, column: np.nda
 
 
 def score_sensitivity(n: int) -> int:
-    """Return largest change of `dependence_score` when one record is replaced: 6 n + 4.
+    """Return the largest change of `dependence_score` when one record is replaced: 6 n + 4.
 
     R changes by at most 3/n + 2/n^2 (theory 6.1, dependence score); the score is 2 n^2 R.
     """

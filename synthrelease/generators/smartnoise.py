@@ -117,15 +117,15 @@ def network_of(learned: LearnedField, layout: Layout, plausibility: Plausibility
         with rejecting(ArithmeticError, np.linalg.LinAlgError, because="the library's model cannot be evaluated"):
             values = np.asarray(model.project([names[c] for c in clique]).datavector(flatten=False), dtype=float)
         shares = learned.expand(clique, np.maximum(values, 0.0) / values.sum()) + _FLOOR
-        given = added_up(shares, clique, tree.separator(index))
+        of_separator = added_up(shares, clique, tree.separator(index))
         with np.errstate(all="ignore"):
-            table = np.log(shares) - np.log(spread(given, tree.separator(index), clique))
+            table = np.log(shares) - np.log(spread(of_separator, tree.separator(index), clique))
         potentials.append(np.where(plausibility.structural_zeros(clique), -np.inf, table))
     total, beliefs = tree.calibrate(potentials)
     if not np.isfinite(total) or any(np.isnan(belief).any() for belief in beliefs):
         raise RejectedRound("the library fitted no table")
     families = tuple(families_of(tree, [np.exp(belief) for belief in beliefs]))
-    return BayesianNetwork(layout=layout, families=families, plausibility=plausibility)
+    return BayesianNetwork(layout=layout, families=families)
 
 
 # AIM, an adaptive and iterative mechanism (McKenna, Mullins, Sheldon & Miklau, PVLDB 2022), from smartnoise-synth.

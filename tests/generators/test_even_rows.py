@@ -113,7 +113,7 @@ def network(*, evenly: bool) -> BayesianNetwork:
     families = (Family(column=0, parents=(), conditional=np.array([0.9, 0.1])),) + tuple(
         Family(column=column, parents=(column - 1,), conditional=step) for column in range(1, 12)
     )
-    return BayesianNetwork(layout=LAYOUT, families=families, plausibility=Plausibility(layout=LAYOUT, masks=()), evenly=evenly)
+    return BayesianNetwork(layout=LAYOUT, families=families, evenly=evenly)
 
 
 def largest_error(made: Counts, model: BayesianNetwork) -> float:

@@ -193,7 +193,7 @@ def test_families_multiply_to_the_shares_of_the_cliques(seed: int) -> None:
     layout = layout_of(*map(int, sizes))
     families = tuple(module.families_of(tree, shares))
     assert sorted(family.column for family in families) == list(range(5))
-    found = law(BayesianNetwork(layout=layout, families=families, plausibility=free(layout)))
+    found = law(BayesianNetwork(layout=layout, families=families))
     for clique, share in zip(tree.cliques, shares, strict=True):
         np.testing.assert_allclose(margin(found, clique), share, atol=1e-12)
 

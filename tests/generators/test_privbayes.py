@@ -167,7 +167,7 @@ def known_network(limit: int | None = None) -> BayesianNetwork:
         Family(column=2, parents=(1,), conditional=joint.sum(axis=0) / joint.sum(axis=(0, 2))[:, None]),
         Family(column=0, parents=(1,), conditional=(joint.sum(axis=2) / joint.sum(axis=(0, 2))).T),
     )
-    return BayesianNetwork(layout=layout, families=families, plausibility=no_rules(layout))
+    return BayesianNetwork(layout=layout, families=families)
 
 
 @pytest.mark.parametrize("limit", [2**22, 4, 1])
@@ -194,7 +194,6 @@ def test_columns_that_are_independent_stay_independent_row_by_row(monkeypatch: p
     network = BayesianNetwork(
         layout=layout,
         families=(Family(column=0, parents=(), conditional=half), Family(column=1, parents=(), conditional=half)),
-        plausibility=no_rules(layout),
     )
     agreeing = sum(network.sample(1, np.random.default_rng(seed)).codes[0] in (0, 3) for seed in range(2000))
     assert abs(agreeing - 1000) < 5 * np.sqrt(500)
@@ -228,7 +227,7 @@ def test_whole_rows_are_divided_in_blocks_as_all_at_once_in_the_memory_that_the_
     layout = Layout(columns=("a", "b"), sizes=(size, size))
     shares = np.random.default_rng(1).dirichlet(np.ones(size), 2)
     families = tuple(Family(column=column, parents=(), conditional=each) for column, each in enumerate(shares))
-    network = BayesianNetwork(layout=layout, families=families, plausibility=Plausibility(layout=layout, masks=()))
+    network = BayesianNetwork(layout=layout, families=families)
     tracemalloc.start()
     rows = network.rows(n, np.random.default_rng(2))
     peak = tracemalloc.get_traced_memory()[1]

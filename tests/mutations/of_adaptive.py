@@ -113,8 +113,8 @@ OF_ADAPTIVE = (
         name="consistent tables: the start is not taken off",
         breaks="steps of the fit pull against each other",
         place="generators.maximum_entropy:_LeastSquares.solved",
-        old="wanted - self._tables()",
-        new="wanted",
+        old="aims - self._tables()",
+        new="aims",
         tests=(f"{FOUND}::test_consistent_tables_are_those_of_least_squares_over_all_tables",),
     ),
     Mutation(

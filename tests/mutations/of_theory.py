@@ -459,7 +459,7 @@ OF_THE_THEORY = (
         name="maximum entropy: shared columns of the prior counted twice",
         breaks="the model starts from another table than is said",
         place="generators.maximum_entropy:base_potentials",
-        old="np.log(shares) - np.log(spread(given, tree.separator(index), clique))",
+        old="np.log(shares) - np.log(spread(of_separator, tree.separator(index), clique))",
         new="np.log(shares)",
         tests=(f"{ENTROPY}::test_a_prior_of_huge_weight_is_the_model_and_one_of_small_weight_gives_way",),
     ),

@@ -21,7 +21,6 @@ import pytest
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.scoring import JointTest
-from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, RejectedRound
@@ -280,7 +279,7 @@ def test_a_model_that_cannot_be_fitted_is_rejected_every_time_and_large_ones_are
     kept, fits = KeptModels(), list[str]()
     layout = World({"a": 1}).layout
     family = Family(column=0, parents=(), conditional=np.array([0.5, 0.5]))
-    small = BayesianNetwork(layout=layout, families=(family,), plausibility=Plausibility(layout=layout, masks=()))
+    small = BayesianNetwork(layout=layout, families=(family,))
 
     def fit(name: str) -> BayesianNetwork:
         fits.append(name)
