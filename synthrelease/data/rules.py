@@ -133,7 +133,7 @@ def parse_rule(text: str, columns: Mapping[str, Domain], *, of_records: bool = F
     ----------
     text : for example "mother_age < 23 and parity > 6".
     columns : what each column may be compared with.
-    of_records : whether it may count, as rules for roots with their members do.
+    of_records : whether it may compare columns with one another, and count.
 
     Raises
     ------
@@ -244,7 +244,7 @@ class _Parser:
             suggestion = "==" if operator == "=" else None
             raise RuleError(f"one of < <= > >= == != in after {name!r}", self._found(), suggestion)
         self.at += 1
-        if self._peek()[0] == "word":
+        if self.of_records and self._peek()[0] == "word":
             self._check_number(name)
             other, more = self._sum()
             return self._decides(Gap(name, operator, other, more), self._bounds(name))

@@ -15,7 +15,7 @@ import numpy as np
 from synthrelease.criteria.base import Criterion
 from synthrelease.data.linked import Linked
 from synthrelease.data.plausibility import Plausibility
-from synthrelease.data.rules import Domain, Rule, RuleError, by_number, has_many_numbers, parse_rule
+from synthrelease.data.rules import Count, Domain, Rule, RuleError, by_number, has_many_numbers, of_records, parse_rule
 from synthrelease.data.schema import Binning, Column, Schema, Transformation
 from synthrelease.data.weights import WEIGHT
 from synthrelease.errors import SpecError, closest, cut, listing
@@ -334,8 +334,11 @@ def read_rules(
         own = not added_by[index]
         try:
             never = with_levels_written_out(table.never, release.columns)
-            rule = parse_rule(never, domains, of_records=linked or not own)
-            if "raw" in table.applies_to and (in_bins := _compared_in_bins(rule, domains, linked=linked)):
+            rule = parse_rule(never, domains, of_records=True)
+            of_members = linked or not own
+            if not of_members and any(isinstance(part, Count) for part in of_records(rule)):
+                raise RuleError("no count without [members]", "count(...)")
+            if "raw" in table.applies_to and (in_bins := _compared_in_bins(rule, domains, linked=of_members)):
                 expected = "applies_to = ['synthetic'], since columns of a row are compared in their bins"
                 raise RuleError(expected, f"'raw' for {listing(in_bins)}")
             parsed.append((rule, table.applies_to))

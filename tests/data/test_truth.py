@@ -111,7 +111,7 @@ def test_a_rule_says_of_every_record_and_of_every_coarse_bin_what_its_text_says(
 def test_rules_that_compare_one_column_with_several_are_masks_of_their_own() -> None:
     """Joined, they would be a table of all columns together."""
     domains = {name: Domain(kind="integer", bounds=(0, 99)) for name in "abcde"}
-    rules = [parse_rule(f"{name} > a - 12", domains) for name in "bcde"]
+    rules = [parse_rule(f"{name} > a - 12", domains, of_records=True) for name in "bcde"]
     table = ColumnTable(kind="integer", bounds=(0, 99), alternatives={"coarse": ["<50", ">=50"]})
     columns = tuple(build_column(name, table, InputTable(), rules, None) for name in "abcde")
     schema = Schema(columns=columns)
@@ -144,7 +144,7 @@ COMPARED: dict[str, Callable[[float, float], bool]] = {
 def test_of_columns_with_many_numbers_bins_are_compared(text: str) -> None:
     """A cell of bins is excluded where every pair of values in it breaks the rule, and no other cell."""
     domains = {name: Domain(kind=table.kind, bounds=table.bounds, missing=name == "wage") for name, table in LARGE.items()}
-    rule = parse_rule(text, domains)
+    rule = parse_rule(text, domains, of_records=True)
     names = sorted(columns_of(rule))
     columns = tuple(build_column(name, LARGE[name], InputTable(), [rule], None) for name in names)
     schema = Schema(columns=columns)

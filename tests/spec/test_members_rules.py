@@ -22,6 +22,7 @@ from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.households import some_households, write_households, write_tables
+from tests.helpers.tiny import write_config
 
 Person = tuple[int, str | None]
 """Age and work of a member; None where it is missing."""
@@ -174,10 +175,28 @@ def test_mistakes_say_what_was_expected_and_where(text: str, tmp_path: Path) -> 
         spec_of(tmp_path, text)
 
 
-def test_without_members_columns_are_compared_and_nothing_is_counted() -> None:
-    """What fills the gaps of a table, or weighs it, looks at masks alone."""
+def test_what_is_asked_of_a_table_neither_compares_columns_nor_counts() -> None:
+    """What fills the gaps of a table, or weighs it, looks at masks alone; a question is about bins."""
     columns = {name: Domain(kind="integer", bounds=(0, 9)) for name in ("a", "b")}
-    assert parse_rule("a < b", columns)
-    with pytest.raises(RuleError):
-        parse_rule("count(a < 3) > 0", columns)
-    assert parse_rule("count(a < 3) > 0", columns, of_records=True)
+    for text in ("a < b", "count(a < 3) > 0"):
+        with pytest.raises(RuleError):
+            parse_rule(text, columns)
+        assert parse_rule(text, columns, of_records=True)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("never = \"count(year < 3, face == 'head') > 1\"", r"no count without \[members\]"),
+        ('never = "year > other"', r"applies_to = \['synthetic'\], since columns of a row are compared in their bins"),
+        ('never = "year > face"\napplies_to = ["synthetic"]', "columns of numbers where two are compared"),
+    ],
+)
+def test_rules_for_rows_compare_columns_of_released_rows_alone(rule: str, message: str, tmp_path: Path) -> None:
+    other = '[columns.other]\nkind = "integer"\nbounds = [0, 9]\nalternatives.coarse = ["<5", ">=5"]\n'
+    config = write_config(tmp_path)
+    text = config.read_text()
+    place = text.index("[[generators]]")
+    config.write_text(f"{text[:place]}{other}[[rules]]\n{rule}\n{text[place:]}")
+    with pytest.raises(SpecError, match=message):
+        load_spec(config)

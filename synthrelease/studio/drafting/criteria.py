@@ -537,7 +537,7 @@ def _domain(column: Column) -> Domain:
 def _can_be_read(never: str, domains: Mapping[str, Domain]) -> bool:
     """Whether a configuration with this rule can be loaded: one that it refuses would cost the whole draft."""
     try:
-        parse_rule(never, domains)
+        parse_rule(never, domains, of_records=True)
     except RuleError:
         return False
     return len(never) <= MOST_OF_RULE
