@@ -91,7 +91,7 @@ class Listener:
         """The whole plan is charged, on the disk."""
 
     def phase(self, name: str) -> None:
-        """What is being done; never how many rounds were run."""
+        """Return what is being done; never how many rounds were run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,7 +243,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
 
 
 def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegister | None) -> None:
-    """Raises as `reserve` would now, for a named ledger, before the attempts on made-up rows, which may take minutes; and
+    """Raise as `reserve` would now, for a named ledger, before the attempts on made-up rows, which may take minutes; and
     BudgetError where a plan over years needs one and none is named."""
     if request.nobodys:
         return
@@ -258,7 +258,7 @@ def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegis
 
 
 def check_released(folder: Path) -> None:
-    """Raises InputError for an earlier release that does not pass `verify`: a forger chose what this one starts from."""
+    """Raise InputError for an earlier release that does not pass `verify`: a forger chose what this one starts from."""
     from synthrelease.bundle.verify import verify_bundle
 
     report = verify_bundle(folder)
@@ -297,7 +297,7 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
 
 
 def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun:
-    """What the ledger has to know of the release; of one piece where one alone is read."""
+    """Return what the ledger has to know of the release; of one piece where one alone is read."""
     run = ChargedRun(domain=spec.exact_domain, year=spec.year)
     if piece is None:
         return run
@@ -306,7 +306,7 @@ def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun
 
 
 def _charged_for(spec: ReleaseSpec) -> str:
-    """What a ledger notes of a release: its title, and whose rows are a record where a key tells that."""
+    """Return what a ledger notes of a release: its title, and whose rows are a record where a key tells that."""
     if spec.unit.key is None:
         return spec.title
     rows = "the first row" if spec.unit.records == 1 else f"up to {spec.unit.records} rows"

@@ -207,7 +207,7 @@ def _agents(dataset: Dataset) -> Iterator[Node]:
 
 
 def _terms(dataset: Dataset) -> Iterator[Node]:
-    """What the terms of vocabularies are: who reads this file alone must not guess."""
+    """Yield what the terms of vocabularies are: who reads this file alone must not guess."""
     card, catalogue = dataset.card, dataset.card.catalogue
     kind = {"@value": "Synthetic data", "@language": "en"}
     yield {"@id": f"{_EU}/dataset-type/SYNTHETIC_DATA", "@type": "skos:Concept", "skos:prefLabel": kind}

@@ -152,12 +152,12 @@ def column_parts(transformation: Transformation) -> list[ColumnPart]:
 
 
 def parameters(criterion: Criterion) -> dict[str, Any]:
-    """What stands in the acceptance file about a criterion, beside name, kind, threshold and epsilon."""
+    """Return what stands in the acceptance file about a criterion, beside name, kind, threshold and epsilon."""
     return criterion.model_dump(mode="json", exclude=_NO_PARAMETERS, exclude_none=True)
 
 
 def selection_part(spec: ReleaseSpec) -> SelectionPart:
-    """How rounds are repeated, what decides one, and how many configurations are drawn from."""
+    """Return how rounds are repeated, what decides one, and how many configurations are drawn from."""
     test, rule = spec.joint_test, spec.selection_rule
     return SelectionPart(
         configurations=len(spec.space),
@@ -221,7 +221,8 @@ def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPar
 
 
 def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None) -> IntervalPart | None:
-    """What the released figure says about the exact one; from the other fields of the criterion, from n, the number of released
+    """Return what the released figure says about the exact one; from the other fields of the criterion, from n, the number of
+    released
     rows, and from `bounds` where measurements answer.
 
     A figure without noise is exact. One whose noise is not added to it has an interval from redrawn noise, an estimate;
@@ -245,7 +246,7 @@ def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None)
 
 
 def _figure_interval(part: CriterionPart, sensitivity: float, n: int) -> FigureInterval:
-    """By the law of its own noise, or of the one that it shares with others."""
+    """The interval by the law of the noise of the figure itself, or of the noise that it shares with others."""
     value, best, worst = float(part.value), float(part.best), None if part.worst is None else float(part.worst)
     if part.noise is not None:
         return one_noise_interval(value, part.noise, sensitivity=sensitivity, rows=n, best=best, worst=worst)
@@ -288,7 +289,7 @@ def processor() -> str:
 
 @cache
 def package_version(package: str) -> str:
-    """That of a package as it is installed, which does not change while a process runs."""
+    """Return the version of a package as it is installed, which does not change while a process runs."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -36,7 +36,7 @@ ESTIMATED_LEVEL = 0.95
 def estimates_part(
     document: ReleaseDocument, measured: bytes, not_a_sample: Sequence[NotSample] | None
 ) -> EstimatesPart | None:
-    """What can be estimated; None where nothing can, because the search might have measured without end.
+    """Return what can be estimated; None where nothing can, because the search might have measured without end.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def estimates_part(
 
 
 def declared(document: ReleaseDocument, specification: bytes) -> tuple[NotSample, ...]:
-    """Why the rows are no simple random sample of a population, by what release.json and specification.json declare."""
+    """Return why the rows are no simple random sample of a population, by what release.json and specification.json declare."""
     columns = json.loads(specification).get("columns", {})
     return document.declared(design_weights=any(table.get("role") == WEIGHT for table in columns.values()))
 
@@ -112,8 +112,6 @@ def _rounded(value: float | None) -> Number | None:
     """Six digits, so that release.json is the same on every machine."""
     return None if value is None else number(float(f"{value:.6g}"))
 
-
-# estimates.csv, and the same table in further formats.
 
 CSV = f"{STEM}.csv"
 _COLUMN_LABELS = {

@@ -199,8 +199,6 @@ def cut_label(text: str, package: Package, limit: int) -> str:
     return f"{text}..."
 
 
-# The files.
-
 KEY_LABEL = "Number of the root, by which both tables are joined"
 _STATA_14 = 14
 _DTA_TIME = re.compile(rb"<timestamp>\x11.{17}</timestamp>", re.DOTALL)
@@ -405,7 +403,7 @@ def _library(package: Package) -> Any:
 
 
 def _written(package: Package, frame: Any, **settings: Any) -> bytes:
-    """What pyreadstat writes, by way of a folder that its owner alone can read."""
+    """Return what pyreadstat writes, by way of a folder that its owner alone can read."""
     pyreadstat = _library(package)
     write: Mapping[str, Any] = {"dta": pyreadstat.write_dta, "sav": pyreadstat.write_sav}
     with tempfile.TemporaryDirectory() as folder:
@@ -428,7 +426,7 @@ SECTIONS, _BEHIND = 14, 9
 
 
 def with_note(content: bytes, note: str) -> bytes:
-    """The same file with one note of the dataset.
+    """Return the same file with one note of the dataset.
 
     Raises
     ------

@@ -141,7 +141,7 @@ def cumulative(z: int, decay: float) -> float:
 
 
 def public_facts(document: ReleaseDocument, counts: Counts | None = None, raw: Plausibility | None = None) -> PublicFacts:
-    """What release.json says, with the released table and the rules for private rows where they are asked for.
+    """Return what release.json says, with the released table and the rules for private rows where they are asked for.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def file_end(part: CriterionPart, document: ReleaseDocument, facts: PublicFacts)
 
 
 def error_band(document: ReleaseDocument, largest: int | None = None) -> float | None:
-    """By how much a share in the table may differ from that of the file, at most; None when no criterion says.
+    """Return by how much a share in the table may differ from that of the file, at most; None when no criterion says.
 
     Parameters
     ----------
@@ -226,19 +226,19 @@ def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
 
 
 def band_columns(document: ReleaseDocument) -> int | None:
-    """Of how many columns a combination may be for the band to hold; None when it holds for any."""
+    """Return of how many columns a combination may be for the band to hold; None when it holds for any."""
     criterion = of_every_cell(document)
     largest = len(document.columns) if criterion is None else _columns_of(criterion, document)
     return largest if largest < len(document.columns) else None
 
 
 def rows_were_drawn(document: ReleaseDocument) -> bool:
-    """Whether figures are about some of the rows of the file that the rules keep, as far as anybody can tell."""
+    """Return whether figures are about some of the rows of the file that the rules keep, as far as anybody can tell."""
     return not document.figures_about and not kept_rows(document).known
 
 
 def kept_rows(document: ReleaseDocument) -> KeptRows:
-    """What is published about the rows of the file that the rules keep."""
+    """Return what is published about the rows of the file that the rules keep."""
     return KeptRows.of(release_of(document))
 
 
@@ -265,7 +265,8 @@ def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | 
 
 
 def _upper_risk(part: CriterionPart, document: ReleaseDocument) -> float | None:
-    """With which probability the upper end of an interval is too low, at most; None for an estimate, or where there is none."""
+    """Return the probability with which the upper end of an interval is too low, at most; None for an estimate, or where
+    there is none."""
     how = None if part.interval is None else part.interval.how
     if how is None or how == "redrawn noise":
         return None

@@ -33,8 +33,6 @@ from synthrelease.settings.tables import BundleTable
 from synthrelease.settings.wide import AREAS_WHY, MARKS_WHY
 from synthrelease.spec.release_spec import ReleaseSpec
 
-# What is made of the released rows: weights and complete copies.
-
 
 @dataclass(frozen=True, kw_only=True)
 class MadeOfRows:
@@ -75,9 +73,6 @@ def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], bundle: BundleT
     """Return the files of options in a bundle that is written anew."""
     part = old.imputation
     return {} if part is None else imputation.files_anew(part, files, old.bundle, bundle)
-
-
-# Parts of release.json.
 
 
 def planned(spec: ReleaseSpec, rows: int) -> dict[str, Part]:
@@ -142,7 +137,7 @@ def _stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
 
 
 def _population(population: PopulationTable, document: ReleaseDocument, rows: int) -> PopulationPart:
-    """What a member of the population is promised, where the file is a sample with a public number of rows (theory 11.3,
+    """Return what a member of the population is promised, where the file is a sample with a public number of rows (theory 11.3,
     amplification by a subset)."""
     guarantee = document.guarantee.guarantee()
     loss = of_the_population(Loss(guarantee.epsilon, guarantee.delta), rows, population.size)
@@ -154,9 +149,6 @@ def _population(population: PopulationTable, document: ReleaseDocument, rows: in
         epsilon_exact=str(loss.epsilon),
         delta_exact=str(loss.delta),
     )
-
-
-# The card.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,11 +18,8 @@ from synthrelease.published.charges import ChargePart, CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
 
-# A small writer of SVG pictures with a title and a description, whose ids are unique on their page.
-#
-# The bytes depend on the arguments alone, and not on fonts or versions of a plotting library: `verify` draws the pictures
-# again
-# and compares.
+# A small writer of SVG pictures with a title and a description, whose ids are unique on their page. The bytes depend on the
+# arguments alone, not on fonts or versions of a plotting library: `verify` draws the pictures again and compares.
 
 INK, MUTED, PAPER, SOFT = "#1c2430", "#46505e", "#ffffff", "#f3f5f8"
 LINE, BLUE, BAND, RED, GREEN = "#d5dae1", "#2f5f9a", "#b9cde6", "#9a3b2f", "#256b3c"
@@ -266,7 +263,8 @@ def _hatch(picture: Picture, x: float, y: float, width: float, height: float) ->
 
 
 def thresholds(criteria: list[CriterionPart]) -> Markup:
-    """How much of the error that each criterion allows was used: figure and interval between best value and threshold."""
+    """Return how much of the error that each criterion allows was used: figure and interval between best value and
+    threshold."""
     row, top, left, right = 44.0, 26.0, 10.0, 250.0
 
     def used(criterion: CriterionPart, value: float) -> float:
@@ -342,7 +340,7 @@ _SIGNS = {
 
 
 def _short(node: ChargePart) -> str:
-    """How the node follows from its parts, in a sign."""
+    """Return how the node follows from its parts, in a sign."""
     if not node.parts:
         return ""
     return _SIGNS.get(node.rule, "")

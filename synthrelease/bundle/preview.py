@@ -113,7 +113,7 @@ def _estimates(spec: ReleaseSpec) -> EstimatesPart:
 
 
 def _same_specification(old: ReleaseDocument, files: Mapping[str, bytes], spec: ReleaseSpec) -> bool:
-    """Whether the release was made from this specification, or from configurations of it that were on a shortlist."""
+    """Return whether the release was made from this specification, or from configurations of it that were on a shortlist."""
     published = files.get(canonical.NAME, b"")
     try:
         return canonical.same_but_for_the_shortlist(published, spec.tables, words_unpublished=old.first_run)

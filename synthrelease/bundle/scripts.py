@@ -50,7 +50,7 @@ def _r(document: ReleaseDocument) -> bytes:
 
 
 def _figures(document: ReleaseDocument) -> list[tuple[float | int | None, ...]]:
-    """For each criterion the released figure, its threshold, and the ends of the interval for the exact figure."""
+    """Return for each criterion the released figure, its threshold, and the ends of the interval for the exact figure."""
     ends = [
         (None, None) if criterion.interval is None else (criterion.interval.low, criterion.interval.high)
         for criterion in document.criteria

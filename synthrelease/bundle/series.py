@@ -69,7 +69,7 @@ def rows(part: SeriesPart) -> tuple[tuple[str, ...], ...]:
 
 
 def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
-    """Which releases belong together, which year of a plan this is, and what all of them cost a person."""
+    """Return which releases belong together, which year of a plan this is, and what all of them cost a person."""
     years = part.years
     if years is None:
         return paragraphs_of("series", part, "", 0)
@@ -79,7 +79,7 @@ def _of_the_series(part: SeriesPart) -> tuple[str, ...]:
 
 
 def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
-    """What changed since the last earlier year that is named, by what both releases state."""
+    """Return what changed since the last earlier year that is named, by what both releases state."""
     estimates, years = document.estimates, [release for release in part.earlier if release.year is not None]
     if part.years is None or estimates is None or not years or not document.measured_once:
         return []

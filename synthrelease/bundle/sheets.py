@@ -90,7 +90,7 @@ def _has_numbers(column: PublishedColumn) -> bool:
 
 
 def _for_stata(columns: Iterable[PublishedColumn], labelled: Iterable[PublishedColumn]) -> bool:
-    """Whether Stata takes the names of these columns, and the labels of those, for what they are."""
+    """Return whether Stata takes the names of these columns, and the labels of those, for what they are."""
     names = [column.name for column in columns]
     labels = [label for column in labelled for label in column.labels]
     return all(_PLAIN.fullmatch(name) and name not in STATA_WORDS for name in names) and not any(map(_SIGNS.search, labels))
@@ -132,7 +132,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
 
 
 def claim(document: ReleaseDocument) -> str:
-    """What is claimed, in one sentence."""
+    """Return what is claimed, in one sentence."""
     guarantee, domain, person = document.guarantee, document.domain, document.guarantee.person
     epsilon, delta = guarantee.epsilon_exact, guarantee.delta_exact
     if domain.persons is not None:
@@ -162,7 +162,7 @@ def claim(document: ReleaseDocument) -> str:
 
 
 def stated(node: ChargePart) -> str:
-    """What a node of the charge tree costs, as `plan` prints it."""
+    """Return what a node of the charge tree costs, as `plan` prints it."""
     delta = "" if node.delta_exact == "0" else f", delta {float(Fraction(node.delta_exact)):.3g}"
     return numbers.cost(node).removeprefix("epsilon ") + delta
 

@@ -191,7 +191,7 @@ class _Texts:
 
 
 def _column_texts(table: ReleasedTable, mark: bytes) -> Iterator[_Texts]:
-    """Of all columns, in their order."""
+    """Yield the texts of all columns, in their order."""
     alone, last = len(table.shape.header) == 1, len(table.labels) - 1
     columns, sizes, texts = list[int](), list[int](), [b""]
     for index, labels in enumerate(table.labels):
@@ -271,7 +271,7 @@ def _keyed_parquet(file: KeyedFile, says_synthetic: bool) -> Iterator[bytes]:
 
 
 def _taken(sink: io.BytesIO) -> bytes:
-    """What was written to it since the last time."""
+    """Return what was written to it since the last time."""
     content = sink.getvalue()
     sink.seek(0)
     sink.truncate()

@@ -79,7 +79,7 @@ def verify_files(
     plan: bool = True,
     documents: bool = True,
 ) -> Report:
-    """The same for files by name."""
+    """Check files by name, as `verify_bundle` checks a folder."""
     files, earlier_releases = Files(files), [(path, Files(content)) for path, content in earlier]
     alone = verify_alone(
         files,
@@ -108,7 +108,7 @@ def verify_files(
 
 
 def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[Check]:
-    """What takes the classes of criteria and generators."""
+    """Yield what takes the classes of criteria and generators."""
     from synthrelease.bundle.verify_figures import figures, measurements
     from synthrelease.bundle.verify_plan import configuration, plan
     from synthrelease.published.measurements import NAME
@@ -129,7 +129,7 @@ def _written(
     *,
     csv_as_written: bool,
 ) -> Iterator[Check]:
-    """What takes the program that writes a bundle."""
+    """Yield what takes the program that writes a bundle."""
     from synthrelease.bundle.verify_documents import STATISTICAL, documents, estimates, statistical
     from synthrelease.published.measurements import NAME
 

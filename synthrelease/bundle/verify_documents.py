@@ -32,8 +32,6 @@ from synthrelease.resources import install
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec import canonical
 
-# The documents are written again from release.json and the table, and compared with the ones in the bundle.
-
 _DOCUMENTS_SHOWN = 60
 
 
@@ -77,7 +75,10 @@ def other_csv(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
 
 
 def _other_parquet(document: ReleaseDocument, table: ReleasedTable, files: Files) -> list[str]:
-    """The same of the Parquet files. Rows alone do not tell: between and in pages there is room that no reader looks at."""
+    """Return the Parquet files that are not what is written of the table.
+
+    Rows alone do not tell: between and in pages there is room that no reader looks at.
+    """
     return [name for name, pieces in _parquet(document, table) if not files.holds(name, pieces)]
 
 
@@ -89,7 +90,7 @@ def _parquet(document: ReleaseDocument, table: ReleasedTable) -> list[tuple[str,
 
 
 def _of_other_writer(document: ReleaseDocument) -> str:
-    """What is said where the bytes of Parquet cannot be compared, because this machine would write others."""
+    """Return what is said where the bytes of Parquet cannot be compared, because this machine would write others."""
     running = {"synthrelease": own_version(), "pyarrow": package_version("pyarrow"), "processor": processor()}
     of_first = {"processor": "x86_64"}  # version 1.0.0 did not say it
     versions = of_first | dict(document.versions) | {"synthrelease": document.written_by}
@@ -103,7 +104,7 @@ def _of_other_writer(document: ReleaseDocument) -> str:
 
 
 def first_difference(expected: bytes, other_content: bytes) -> str:
-    """Where two texts differ first, with what stands there in each."""
+    """Return where two texts differ first, with what stands there in each."""
     left, right = (content.decode("utf-8", errors="replace").split("\n") for content in (expected, other_content))
     line = next((index for index, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
     a, b = (lines[line] if line < len(lines) else "" for lines in (left, right))
@@ -134,7 +135,7 @@ def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 
 
 def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """What version 1.0.0 did not state of estimates, so that nobody misses it, a sentence each."""
+    """Yield what version 1.0.0 did not state of estimates, so that nobody misses it, a sentence each."""
     if document.estimates is not None and CSV not in document.files and document.written_by.startswith("0."):
         yield f"{CSV} is not there: documents of version {document.written_by} may have none."
     if document.estimates is None or document.estimates.not_a_sample is not None:
@@ -146,13 +147,13 @@ def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterat
 
 
 def _left_out(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Whether there is no list of estimates where the noisy tables answer something."""
+    """Yield whether there is no list of estimates where the noisy tables answer something."""
     if not document.written_by.startswith("0.") and estimates_files(document, files.get(measurements.NAME, b"")):
         yield f"{CSV}: expected in release.json, with what the published noisy tables answer; not there"
 
 
 def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """What of estimates.csv does not follow from measurements.json, and of the same table in further formats."""
+    """Yield what of estimates.csv does not follow from measurements.json, and of the same table in further formats."""
     try:
         right = list_of(document, files.get(measurements.NAME, b""))
         read = read_lines(files[CSV])
@@ -177,7 +178,7 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
 
 
 def _same_line(right: EstimateLine, line: EstimateLine) -> bool:
-    """The same words, and numbers that agree as those of release.json do."""
+    """Return whether two lines have the same words, and numbers that agree as those of release.json do."""
     width = 0.0 if right.lower is None or right.upper is None else right.upper - right.lower
     pairs = [(getattr(right, name), getattr(line, name)) for name in NUMBERS]
     same = all(

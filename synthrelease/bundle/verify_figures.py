@@ -49,7 +49,7 @@ _RELATIVE = 1e-9
 
 
 def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> Iterator[str]:
-    """What is wrong with the bounds, a sentence each.
+    """Yield what is wrong with the bounds, a sentence each.
 
     Parameters
     ----------
@@ -119,7 +119,8 @@ _MEASURED_RELATIVE = 1e-9
 
 
 def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
-    """Which tables, at which epsilon, follows from the configuration and the charges; a noisy count follows from nothing."""
+    """Return which tables, at which epsilon, follows from the configuration and the charges; a noisy count follows from
+    nothing."""
     try:
         read = read_measurements(files.get(NAME, b""), unknown="forbid")
     except Unexpected as error:
@@ -187,7 +188,7 @@ def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Frac
 def _expected_sums(
     document: ReleaseDocument, layout: Layout
 ) -> Iterator[tuple[str, tuple[str, ...], Fraction, int, list[Any]]]:
-    """Of every sum its name, columns, epsilon, how many share its noise, and steps, on the measured bins."""
+    """Yield of every sum its name, columns, epsilon, how many share its noise, and steps, on the measured bins."""
     generator, part = _generator(document)
     if generator is None or any(generator.mistakes(layout, ())):
         return
@@ -292,7 +293,7 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
 
 
 def _not_stated(document: ReleaseDocument) -> Iterator[str]:
-    """What an older version did not state of figures, so that nobody misses it, a sentence each."""
+    """Yield what an older version did not state of figures, so that nobody misses it, a sentence each."""
     has_limits = any(part.interval is not None and part.interval.file_high is not None for part in document.criteria)
     if document.first_documents and not has_limits and rows_were_drawn(document):
         yield f"No figure has a limit for the file: documents of version {document.written_by} have none."
@@ -339,7 +340,7 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
 
 
 def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
-    """Which figures share one noise is a function of their epsilons, and each of them says how many and what it cost.
+    """Yield which figures share one noise is a function of their epsilons, and each of them says how many and what it cost.
 
     In bundles of versions before 1.0.0 none may do so, and none does where a law of rounds is accounted as a curve.
     """
@@ -409,7 +410,7 @@ def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) 
 
 
 def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> Iterator[str]:
-    """Its limit for the file, just where one follows. Documents of version 1.0.0 state none."""
+    """Yield whether a criterion has a limit for the file just where one follows. Documents of version 1.0.0 state none."""
     if criterion.interval is None or (criterion.interval.file_high is None and document.first_documents):
         return
     try:

@@ -1,9 +1,10 @@
-"""The name of what will be written, taken before anything is paid for: of two runs into one name one alone is charged.
+"""The folder of a release: its files by name, keys that sign it, and how it gets its name as a whole or not at all.
 
-A folder `.NAME.partial` beside it belongs to the run that made it, as long as that run lives: what is written is put together
-in there and then gets its name, as a whole or not at all. A run that was killed leaves the folder behind, and the next one
-removes it, whatever its own name is. It is removed only where its writer is surely dead: it was made by this program, on this
-machine, and nobody holds the lock that ends with a process. What is not sure is left, and said.
+The name of what will be written is taken before anything is paid for: of two runs into one name one alone is charged. A
+folder `.NAME.partial` beside it belongs to the run that made it, as long as that run lives: what is written is put together
+in there and then gets its name. A run that was killed leaves the folder behind, and the next one removes it, whatever its own
+name is. It is removed only where its writer is surely dead: it was made by this program, on this machine, and nobody holds
+the lock that ends with a process. What is not sure is left, and said.
 """
 
 from __future__ import annotations
@@ -74,11 +75,9 @@ if TYPE_CHECKING:
 
     from synthrelease.releasing.release import Release
 
-# A commitment to a release, made from its specification (`published.commitment`).
-
 
 def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
-    """What is committed to. Reads no data; of the ledger its name and head alone.
+    """Return what is committed to. Reads no data; of the ledger its name and head alone.
 
     Parameters
     ----------
@@ -112,7 +111,7 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
     )
 
 
-# All files of a bundle by name. What release.json does not hold is a function of it and of the released table.
+# What release.json does not hold is a function of it and of the released table, so that `verify` can write it again.
 
 
 def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTable, ReleaseDocument, Files]:
@@ -147,7 +146,7 @@ def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTab
 
 
 def _promised_count(release: Release) -> int:
-    """How often each released row occurs at least: the projection's and the criteria's word."""
+    """Return how often each released row occurs at least: the projection's and the criteria's word."""
     promised = [criterion.promised_count for criterion in release.spec.criteria]
     return max(release.candidate.configuration.projection.promised_count, *promised, 1)
 
@@ -190,7 +189,7 @@ def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str,
     }
 
 
-# Keys, and what signs a bundle with them (`published.base` checks it).
+# A key signs SHA256SUMS, and so every file; `published.base` checks the signature.
 
 
 def make_key(path: Path, password: bytes | None) -> str:
@@ -361,7 +360,7 @@ def _take(path: Path) -> tuple[Path, int | None]:
 
 
 def _remove_dead(workspace: Path) -> bool:
-    """Whether a folder of a dead run was removed, or is gone; False where its run may live, or it is no such folder."""
+    """Return whether a folder of a dead run was removed, or is gone; False where its run may live, or it is no such folder."""
     lock, sure = _lock(workspace)
     try:
         if not sure:
@@ -408,7 +407,7 @@ def _for_its_owner(path: str, flags: int) -> int:
 
 
 def _mark() -> str:
-    """What a folder of this program and this machine holds."""
+    """Return what a folder of this program and this machine holds."""
     return f"synthrelease on {platform.node()}\n"
 
 
@@ -561,14 +560,10 @@ def _write(path: Path, pieces: Iterable[bytes]) -> OnDisk:
         return OnDisk.written(path, file, digest.hexdigest())
 
 
-# A released folder as one .zip file that says nothing but what is in the folder.
-#
-# Archives made by hand tell more: tar stores when each file was written (GNU and POSIX formats: when it was last changed,
-# too)
-# and by whom, and so does the zip of a file manager. When a run ended tells how long it took, and that how many rounds. Here
-# the
-# times are those of the folder, 1 January 1980; names are sorted, modes fixed, and there are no further fields. Contents are
-# stored as they are: what a compressor makes of them differs between its versions. The same folder gives the same bytes.
+# A released folder as one .zip file that says nothing but what is in the folder. Archives made by hand tell more: tar and the
+# zip of a file manager store when each file was written, and by whom. When a run ended tells how long it took, and that how
+# many rounds. Here times are those of the folder, 1 January 1980; names are sorted, modes fixed, and there are no further
+# fields. Contents are stored as they are, since compressors differ between versions. The same folder gives the same bytes.
 
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)
 _UNIX = 3

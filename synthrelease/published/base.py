@@ -57,12 +57,12 @@ class OnDisk:
 
     @property
     def size(self) -> int:
-        """In bytes."""
+        """The size in bytes."""
         return self.state[0]
 
     @property
     def changed(self) -> bool:
-        """Whether it is another file now, or gone."""
+        """Return whether it is another file now, or gone."""
         try:
             return _state(self.path.stat()) != self.state
         except OSError:
@@ -116,22 +116,22 @@ class Files(Mapping[str, bytes]):
         return chosen
 
     def __or__(self, contents: Mapping[str, Content]) -> Files:
-        """With further files."""
+        """Return these files with further ones."""
         joined = Files({**self.contents, **contents})
         joined._digests = {name: digest for name, digest in self._digests.items() if name not in contents}
         return joined
 
     def content(self, name: str) -> Content:
-        """Its bytes, or where they are; no bytes where there is no such file."""
+        """Return the bytes of a file, or where they are; no bytes where there is no such file."""
         return self.contents.get(name, b"")
 
     def size(self, name: str) -> int:
-        """In bytes; 0 where there is no such file."""
+        """Return the size of a file in bytes; 0 where there is no such file."""
         content = self.content(name)
         return len(content) if isinstance(content, bytes) else content.size
 
     def sha256(self, name: str) -> str:
-        """Its checksum, computed once."""
+        """Return the checksum of a file, computed once."""
         content = self.contents[name]
         if not isinstance(content, bytes):
             return content.sha256
@@ -140,7 +140,7 @@ class Files(Mapping[str, bytes]):
         return self._digests[name]
 
     def holds(self, name: str, pieces: Iterable[bytes]) -> bool:
-        """Whether a file has just these bytes, compared piece by piece up to the first that differs."""
+        """Return whether a file has just these bytes, compared piece by piece up to the first that differs."""
         with opened(self.content(name)) as file:
             return all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1)
 
@@ -201,7 +201,7 @@ class Part(BaseModel):
 
     @property
     def unsaid(self) -> set[str]:
-        """Its fields that have their defaults."""
+        """Return the fields that have their defaults."""
         optional = {name: field.default for name, field in type(self).model_fields.items() if not field.is_required()}
         return {name for name, default in optional.items() if getattr(self, name) == default}
 
@@ -211,7 +211,7 @@ class Part(BaseModel):
         return {name: value for name, value in dump(self).items() if name not in unsaid}
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """What it publishes exactly that files could differ in: the scope of the guarantee names it.
+        """Return what it publishes exactly that files could differ in: the scope of the guarantee names it.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ class SigningError(SynthreleaseError):
 
 
 def load_public_key(path: Path) -> Ed25519PublicKey:
-    """Raises SigningError when the file holds no Ed25519 public key."""
+    """Raise SigningError when the file holds no Ed25519 public key."""
     key = parse_public_key(key_file(path))
     if key is None:
         raise SigningError(f"{path}: expected an Ed25519 public key in PEM, found something else.")
@@ -261,7 +261,7 @@ def parse_public_key(content: bytes) -> Ed25519PublicKey | None:
 
 
 def is_signed(content: bytes, signature: bytes, key: Ed25519PublicKey) -> bool:
-    """Whether the signature was made of this content with the private half of the key."""
+    """Return whether the signature was made of this content with the private half of the key."""
     try:
         key.verify(signature, content)
     except cryptography("exceptions").InvalidSignature:
@@ -284,7 +284,7 @@ def fingerprint(key: Ed25519PublicKey) -> str:
 
 
 def cryptography(module: str) -> Any:
-    """Raises InputError where the library is not installed."""
+    """Raise InputError where the library is not installed."""
     from synthrelease.resources import library
 
     return library(f"cryptography.{module}", "cryptography", "signatures", "sign")

@@ -269,7 +269,7 @@ class OneNoisePart(Part):
 
     @classmethod
     def of(cls, noise: OneNoise) -> OneNoisePart:
-        """As it is published."""
+        """Return the noise as it is published."""
         return cls(figures=noise.figures, epsilon_exact=str(noise.epsilon))
 
     def noise(self) -> OneNoise:
@@ -316,7 +316,7 @@ class CriterionPart(Part):
 
     @property
     def answered(self) -> bool:
-        """Whether the published measurements answer it: `value` is then an upper bound of the exact figure."""
+        """Return whether the published measurements answer it: `value` is then an upper bound of the exact figure."""
         return self.parameters.get("answered_by") == "measurements"
 
     def criterion(self) -> Criterion | None:
@@ -439,7 +439,7 @@ class SelectionPart(Part):
 
     @property
     def rule(self) -> SelectionRule:
-        """How rounds are repeated. Raises ValueError where more or less than one law is stated, or one that is none."""
+        """Return how rounds are repeated. Raises ValueError where more or less than one law is stated, or one that is none."""
         if (self.rounds is None) != (self.stop_probability is not None) or (self.rounds is not None and self.shape is not None):
             raise ValueError("expected one law of the number of rounds")
         if self.rounds is not None:
@@ -449,7 +449,7 @@ class SelectionPart(Part):
 
     @property
     def measured_times(self) -> float:
-        """How often a release measured at most, on average: the mean number of rounds, whatever was accepted."""
+        """Return how often a release measured at most, on average: the mean number of rounds, whatever was accepted."""
         if self.shared_measurements:
             return 1.0
         law = self.rule.law

@@ -63,7 +63,7 @@ class BinPart(Part):
         return -math.inf if self.lower is None else float(self.lower), math.inf if self.below is None else float(self.below)
 
     def holds(self, inner: BinPart) -> bool:
-        """Whether all of another bin of the column lies in this one."""
+        """Return whether all of another bin of the column lies in this one."""
         if self.missing or inner.missing:
             return self.missing == inner.missing
         if self.categories is not None or inner.categories is not None:

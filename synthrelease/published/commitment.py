@@ -25,7 +25,7 @@ from synthrelease.settings.reading import dotted
 
 
 def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
-    """What release.json says and no other file tells, a part of a sentence each.
+    """Yield what release.json says and no other file tells, a part of a sentence each.
 
     Parameters
     ----------

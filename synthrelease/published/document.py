@@ -83,7 +83,7 @@ class ScopePart(Part):
 
     @classmethod
     def of(cls, domain: DomainPart, parts: Iterable[Part] = ()) -> ScopePart:
-        """What is published exactly.
+        """Return what is published exactly.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class ReleaseDocument(Part):
 
     @property
     def provisional(self) -> bool:
-        """Whether the run was made by a version before 1.0.0, the first that was published, and does what those did."""
+        """Return whether the run was made by a version before 1.0.0, the first that was published, and does what those did."""
         return self.run_by.startswith("0.")
 
     @property
@@ -225,23 +225,23 @@ class ReleaseDocument(Part):
 
     @property
     def first_run(self) -> bool:
-        """Whether version 1.0.0 or one before made the run: it published less of what was fixed before."""
+        """Return whether version 1.0.0 or one before made the run: it published less of what was fixed before."""
         return is_first_or_before(self.run_by)
 
     @property
     def first_documents(self) -> bool:
-        """Whether version 1.0.0 or one before wrote the documents: later ones write more."""
+        """Return whether version 1.0.0 or one before wrote the documents: later ones write more."""
         return is_first_or_before(self.written_by)
 
     @property
     def fixed_parts(self) -> dict[str, dict[str, Any]]:
-        """What was fixed before the run of options whose other settings are words, by the name of the option."""
+        """Return what was fixed before the run of options whose other settings are words, by the name of the option."""
         fixed = None if self.series is None else self.series.fixed
         return {} if fixed is None else {"series": fixed}
 
     @property
     def parts(self) -> dict[str, Part]:
-        """What is said of each option, by its name, as far as it is used."""
+        """Return what is said of each option, by its name, as far as it is used."""
         return {name: part for name in OPTIONS if (part := getattr(self, name)) is not None}
 
     @property
@@ -261,19 +261,19 @@ class ReleaseDocument(Part):
 
     @property
     def secret_piece(self) -> bool:
-        """Whether a secret decides which rows of the file belong to the release."""
+        """Return whether a secret decides which rows of the file belong to the release."""
         return self.split is not None
 
     @property
     def figures_about(self) -> str:
-        """What the released figures are about, a part of a sentence, where that is not all rows; empty where it is."""
+        """Return what the released figures are about, a part of a sentence, where that is not all rows; empty where it is."""
         if self.partition is not None:
             return "a random piece of them ([partition])"
         return "" if self.split is None else "a piece of the register ([split])"
 
     @property
     def ledger_note(self) -> str:
-        """What a ledger notes beside name and cost, after a comma; empty for nothing."""
+        """Return what a ledger notes beside name and cost, after a comma; empty for nothing."""
         return "" if self.split is None else f", piece {self.split.piece}"
 
     @property
@@ -283,12 +283,12 @@ class ReleaseDocument(Part):
 
     @property
     def several_releases(self) -> bool:
-        """Whether there are other releases from the same records, whose losses add up."""
+        """Return whether there are other releases from the same records, whose losses add up."""
         return self.split is not None or (self.series is not None and self.series.several_releases)
 
     @property
     def shape(self) -> TableShape:
-        """What the columns of the table are."""
+        """Return what the columns of the table are."""
         return TableShape(
             names=tuple(column.name for column in self.columns),
             labels=tuple(column.labels for column in self.columns),
@@ -300,7 +300,7 @@ class ReleaseDocument(Part):
 
     @property
     def linked(self) -> Linked | None:
-        """How the columns are those of roots and their members; None where rows have no members."""
+        """Return how the columns are those of roots and their members; None where rows have no members."""
         return None if self.members is None else self.members.linked
 
     @property
@@ -332,23 +332,23 @@ class ReleaseDocument(Part):
 
     @property
     def measured_once(self) -> bool:
-        """Whether noisy tables could have been published in one way alone: then an interval has all of its risk."""
+        """Return whether noisy tables could have been published in one way alone: then an interval has all of its risk."""
         return self.selection.measured_times * self.measured_bins == 1
 
     @property
     def weighted(self) -> bool:
-        """Whether the table has one column more than `columns`, "weight"."""
+        """Return whether the table has one column more than `columns`, "weight"."""
         return self.calibration is not None and self.calibration.weights is not None
 
     @property
     def not_a_sample(self) -> tuple[NotSample, ...]:
-        """Why the rows are no simple random sample of a population: what is stated, or what the other fields tell."""
+        """Return why the rows are no simple random sample of a population: what is stated, or what the other fields tell."""
         if self.estimates is not None and self.estimates.not_a_sample is not None:
             return tuple(self.estimates.not_a_sample)
         return self.declared(design_weights=any("weight" in part.parameters for part in self.criteria))
 
     def declared(self, *, design_weights: bool) -> tuple[NotSample, ...]:
-        """The same from what is declared, with whether a column of the specification has design weights."""
+        """Return the reasons from what is declared, with whether a column of the specification has design weights."""
         reasons: dict[NotSample, bool] = {
             "design weights": design_weights,
             "calibration to totals": self.weighted,
@@ -358,7 +358,7 @@ class ReleaseDocument(Part):
 
     @property
     def raw_rules(self) -> list[str]:
-        """What must not occur in a kept row of the private file."""
+        """Return what must not occur in a kept row of the private file."""
         return [rule.never for rule in self.rules if "raw" in rule.applies_to]
 
     @property

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from synthrelease.criteria.facts import Score
     from synthrelease.generators.associations import Association, Associations
 
-# A published release: its table, guarantee, figures and schema, as one frozen object.
-
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
@@ -159,7 +157,7 @@ class PublishedRelease:
 
     @property
     def measured_rows(self) -> int:
-        """How many rows the generator saw: of rows that were divided into pieces, those of the other piece."""
+        """Return how many rows the generator saw: of rows that were divided into pieces, those of the other piece."""
         return self.n_rows if self.divided_rows is None else self.divided_rows - self.n_rows
 
     @cached_property
@@ -292,7 +290,7 @@ def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:
 
 
 def public_facts(release: PublishedRelease) -> PublicFacts:
-    """What a loaded release says. Its rules for private rows are not among it."""
+    """Return what a loaded release says. Its rules for private rows are not among it."""
     return PublicFacts(
         n=release.n_rows,
         columns=release.schema,
@@ -334,7 +332,7 @@ def _groups(release: PublishedRelease) -> Iterator[tuple[str, tuple[Group, ...]]
 
 
 def _labels(release: PublishedRelease, name: str, groups: Sequence[Sequence[str]]) -> Sequence[str]:
-    """What the groups of a column are called; by their bins where that is not stated."""
+    """Return what the groups of a column are called; by their bins where that is not stated."""
     return release.evaluation.group_labels.get(name) or [", ".join(group) for group in groups]
 
 
@@ -429,7 +427,7 @@ def _text(path: Path) -> str:
 
 
 def document_of(path: Path) -> ReleaseDocument:
-    """What a file release.json says; its cost can be a cost. Raises InputError."""
+    """Return what a file release.json says; its cost can be a cost. Raises InputError."""
     try:
         document = read_leniently(_text(path))
         document.guarantee.guarantee()

@@ -145,7 +145,7 @@ class EstimatesPart(Part):
 
 
 def _decimals(width: float) -> int:
-    """So many that two digits of a width are shown, six at most."""
+    """Return so many decimals that two digits of a width are shown, six at most."""
     return min(6, max(0, 1 - math.floor(math.log10(width)))) if width > 0 else 6
 
 
@@ -176,7 +176,7 @@ class MeasuredTablePart(Part):
 
     @property
     def cost(self) -> Fraction:
-        """What the table cost: an epsilon or a rho, as the kind of noise has it.
+        """Return what the table cost: an epsilon or a rho, as the kind of noise has it.
 
         Raises
         ------
@@ -326,7 +326,7 @@ def sum_on_released_bins(part: MeasuredSumPart, bins: Sequence[Sequence[str]]) -
 
 
 def _fit(into: Sequence[Sequence[int]], shape: Sequence[int], bins: Sequence[Sequence[str]]) -> bool:
-    """Whether every measured bin goes into a released one."""
+    """Return whether every measured bin goes into a released one."""
     return len(into) == len(bins) == len(shape) and all(
         len(indices) == size and all(0 <= index < len(labels) for index in indices)
         for indices, size, labels in zip(into, shape, bins, strict=True)

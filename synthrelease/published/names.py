@@ -96,7 +96,7 @@ def namings() -> Mapping[str, FurtherNames]:
 
 
 def kind_of(name: str) -> FileKind | None:
-    """Of a file with rows that a list in [bundle] asks for, its kind; None for another file."""
+    """Return the kind of a file with rows that a list in [bundle] asks for; None for another file."""
     kinds = (kind for naming in namings().values() for kind in naming.with_rows.values())
     return next((kind for kind in kinds if name.endswith(f".{kind.ending}")), None)
 

@@ -98,7 +98,7 @@ class SplitPart(Part):
         return self
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Which piece was read, the specification says."""
+        """Return which piece was read, the specification says."""
         return (("specification", "split"),)
 
     @property
@@ -144,12 +144,12 @@ class MembersPart(Part):
         return self
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """How members belong to roots stands in the specification."""
+        """Return how members belong to roots stands in the specification."""
         return (("specification", "members"),)
 
     @classmethod
     def of(cls, linked: Linked) -> MembersPart:
-        """What is said of it."""
+        """Return what is said of it."""
         return cls(
             key=linked.key,
             size=linked.size,
@@ -164,7 +164,7 @@ class MembersPart(Part):
 
     @property
     def linked(self) -> Linked:
-        """How they stand in the record of their root."""
+        """Return how they stand in the record of their root."""
         return Linked(
             key=self.key,
             size=self.size,
@@ -176,9 +176,6 @@ class MembersPart(Part):
             order=tuple(self.order),
             reference=next(iter(self.reference.items()), None),
         )
-
-
-# Weights with which the rows have published totals.
 
 
 class MarginGroupPart(Part):
@@ -256,7 +253,7 @@ class CalibrationPart(Part):
 
     @property
     def beyond(self) -> str:
-        """Where the totals come from."""
+        """Return where the totals come from."""
         return f"that the totals of the weights were published, as is stated: {self.source}"
 
     @classmethod
@@ -488,7 +485,7 @@ class SeriesPart(Part):
 
     @property
     def fixed(self) -> dict[str, Any] | None:
-        """Which release of which plan over years it is."""
+        """Return which release of which plan over years it is."""
         if self.years is None:
             return None
         return {"name": self.name, **self.years.model_dump(include={*PlanOfYearsPart.model_fields, "again"})}
@@ -502,9 +499,6 @@ class SeriesPart(Part):
     def several_releases(self) -> bool:
         """Earlier ones are named, or others are planned."""
         return bool(self.earlier) or self.years is not None
-
-
-# What the file is a sample of.
 
 
 class PopulationPart(Part):
@@ -535,9 +529,6 @@ class PopulationPart(Part):
         return Loss(Fraction(self.epsilon_exact), Fraction(self.delta_exact))
 
 
-# Complete copies of the rows.
-
-
 class ImputationPart(Part):
     """Complete copies in imputed.csv.
 
@@ -563,7 +554,7 @@ class ImputationPart(Part):
 
     @property
     def beyond(self) -> str:
-        """How donors were drawn."""
+        """Return how donors were drawn."""
         return "that donors were drawn at random for the complete copies"
 
 
@@ -573,7 +564,7 @@ def missing_bins(columns: Sequence[ColumnPart]) -> tuple[int | None, ...]:
 
 
 def gaps_of(part: ImputationPart, columns: Sequence[ColumnPart]) -> Gaps:
-    """How gaps are filled, on the released bins."""
+    """Return how gaps are filled, on the released bins."""
     names = [column.name for column in columns]
     return Gaps(
         missing=missing_bins(columns),
@@ -635,7 +626,7 @@ class GeographyPart(Part):
         return tuple((above.column, (level.column,)) for above, level in pairwise(self.levels))
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Which area lies in which stands in the specification."""
+        """Return which area lies in which stands in the specification."""
         return (("specification", "geography"),)
 
 
@@ -674,5 +665,5 @@ class MarksPart(Part):
         return tuple((group.column, tuple(group.marks)) for group in self.groups)
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Which categories are a mark stands in the specification."""
+        """Return which categories are a mark stands in the specification."""
         return (("specification", "marks"),)

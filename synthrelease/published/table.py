@@ -29,11 +29,9 @@ if TYPE_CHECKING:
 
     from synthrelease.data.synthetic_table import SyntheticTable
 
-# The lines of data.csv as bins: read in batches, since a table of many columns has far more texts than it has labels.
-#
-# Lines that are as this program writes them are taken apart by pyarrow (`written_rows`). Whatever else stands there is read
-# line
-# by line, by Python's `csv` (`rows_of_table`), which also finds what does not fit, and where.
+# The lines of data.csv as bins: read in batches, since a table of many columns has far more texts than it has labels. Lines
+# that are as this program writes them are taken apart by pyarrow (`written_rows`). Whatever else stands there is read line by
+# line, by Python's `csv` (`rows_of_table`), which also finds what does not fit, and where.
 
 ROWS_PER_BATCH = 50_000
 VALUES_PER_BATCH = 2**19
@@ -83,7 +81,7 @@ class TableShape:
 
     @property
     def rows_per_batch(self) -> int:
-        """How many rows are taken at a time."""
+        """Return how many rows are taken at a time."""
         return max(1, min(ROWS_PER_BATCH, VALUES_PER_BATCH // len(self.header)))
 
 
@@ -104,7 +102,7 @@ class RowsBatch:
 
     @property
     def n_rows(self) -> int:
-        """With all repetitions."""
+        """The number of rows, with all repetitions."""
         return len(self.bins[0]) if self.times is None else int(self.times.sum())
 
     def repeated(self, values: np.ndarray) -> np.ndarray:
@@ -202,7 +200,7 @@ class _Weights:
 
     @classmethod
     def of(cls, texts: pa.Array) -> _Weights:
-        """Raises OtherLines for what is no weight."""
+        """Raise OtherLines for what is no weight."""
         import pyarrow.compute as pc
 
         numbers = np.from_dlpack(texts.cast("float64"))
@@ -247,7 +245,7 @@ class LabelledBins:
 
 
 def count_lines(content: Content) -> int:
-    """How many lines data.csv has at most."""
+    """Return how many lines data.csv has at most."""
     with opened(content) as file:
         return 1 + sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK), b""))
 
@@ -310,7 +308,7 @@ def _batch(rows: list[Sequence[str]], shape: TableShape, indices: list[dict[str,
 
 
 def _check(texts: Sequence[str], allowed: Set[str], expected: str, line: int) -> None:
-    """Raises TableError where a text of a column is none of those that may stand there."""
+    """Raise TableError where a text of a column is none of those that may stand there."""
     unknown = set(texts) - allowed
     if unknown:
         first = next(index for index, text in enumerate(texts) if text in unknown)
@@ -367,24 +365,22 @@ def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: Bundl
     )
 
 
-# Roots and their members in two files: data.csv and members.csv, both with a key first, read back as wide rows.
-#
-# A key is the number of a root, from 1 in the order of the file; the members of a root stand one after the other, in the
-# order of
-# its slots. So both files are read side by side, piece by piece.
+# Roots and their members in two files, data.csv and members.csv, read back as wide rows. A key is the number of a root, from
+# 1 in the order of the file; the members of a root stand one after the other, in the order of its slots. So both files are
+# read side by side, piece by piece.
 
 _LINKED_BLOCK = 2**22
 """Bytes of a CSV file that are taken at a time."""
 
 
 def shape_of_roots(shape: TableShape) -> TableShape:
-    """What the columns of data.csv are: the key, those of roots, the number of members among them."""
+    """Return what the columns of data.csv are: the key, those of roots, the number of members among them."""
     linked = _linked(shape)
     return _part(shape, linked.of_roots(shape.names), shape.weighted)
 
 
 def shape_of_members(shape: TableShape) -> TableShape:
-    """What the columns of members.csv are: the key of the root, and those of a member."""
+    """Return what the columns of members.csv are: the key of the root, and those of a member."""
     linked = _linked(shape)
     return replace(_part(shape, linked.slots[0], weighted=False), names=linked.names)
 
@@ -409,7 +405,7 @@ def _linked(shape: TableShape) -> Linked:
 
 
 def slots_of(shape: TableShape) -> list[list[int]]:
-    """For each column of members, where it stands in the wide row: one place for each slot."""
+    """Return for each column of members where it stands in the wide row: one place for each slot."""
     linked = _linked(shape)
     return [[shape.names.index(slot[column]) for slot in linked.slots] for column in range(len(linked.names))]
 
@@ -564,7 +560,7 @@ class _Waiting:
         return whole[:n]
 
     def more(self) -> bool:
-        """Whether any are left."""
+        """Return whether any are left."""
         return bool(len(self._left.keys)) or any(len(batch.keys) for batch in self._batches)
 
 
@@ -588,7 +584,8 @@ class RowOrder:
         self.total = int(self._ends[-1]) if len(counts) else 0
 
     def between(self, start: int, stop: int) -> tuple[slice, np.ndarray]:
-        """Of the rows from `start` to before `stop`, which is above it: their cells, and how many of them are of each."""
+        """Return of the rows from `start` to before `stop`, which is above it, their cells, and how many of them are of
+        each."""
         first, last = np.searchsorted(self._ends, [start, stop - 1], side="right")
         cells = slice(int(first), int(last) + 1)
         times = self._counts[cells].copy()
@@ -628,7 +625,7 @@ class ReleasedTable:
 
     @property
     def shape(self) -> TableShape:
-        """What its columns are."""
+        """Return what its columns are."""
         weighted = self.weights is not None
         return TableShape(
             names=self.names,
@@ -644,11 +641,11 @@ class ReleasedTable:
         return self.counts.layout.columns
 
     def row_order(self) -> RowOrder:
-        """Its rows, some at a time."""
+        """Return the rows of the table, some at a time."""
         return RowOrder(self.counts.counts)
 
     def has(self, batches: Iterable[RowsBatch]) -> bool:
-        """Whether these are its rows, in their order and with their weights."""
+        """Return whether these are its rows, in their order and with their weights."""
         order, done = self.row_order(), 0
         for batch in batches:
             rows = len(batch.bins[0])
@@ -908,7 +905,7 @@ _BYTES_OF_A_VALUE = 32
 
 
 def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
-    """Raises TableError when the rows and bytes of which the file speaks are not those of a released table."""
+    """Raise TableError when the rows and bytes of which the file speaks are not those of a released table."""
     groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
     in_groups = sum(group.num_rows for group in groups)
     values = {group.column(index).num_values - group.num_rows for group in groups for index in range(group.num_columns)}

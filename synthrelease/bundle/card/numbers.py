@@ -135,7 +135,7 @@ def public_epsilon(exact: str) -> str:
 
 
 def cost(node: ChargePart) -> str:
-    """What a node of the charge tree costs: its epsilon, or the curve that bounds its Renyi divergence of order a."""
+    """Return what a node of the charge tree costs: its epsilon, or the curve that bounds its Renyi divergence of order a."""
     if node.renyi is None:
         return f"epsilon {exact_epsilon(node.epsilon_exact)}"
     rho, constant, log_mean = (Fraction(text) for text in (node.renyi.rho, node.renyi.constant, node.renyi.log_mean))

@@ -31,11 +31,11 @@ from synthrelease.bundle.card.sections import (
     Useful,
     association_lines,
     band_text,
-    carried_pairs,
     counts_of,
     drawn_text,
     duplicate_sentences,
     file_ends,
+    pairs_of,
     rare_groups,
     right_guess,
     rows_left_out,
@@ -45,6 +45,7 @@ from synthrelease.bundle.limits import LEVEL, band_columns, error_band
 from synthrelease.bundle.options import about_figures, listed_rules, sections, statements
 from synthrelease.bundle.pictures import FEW_BARS, MOST_BARS
 from synthrelease.criteria.facts import figure, words
+from synthrelease.generators.associations import CarriedPairs
 from synthrelease.published.associations import of_document
 from synthrelease.published.base import sha256
 from synthrelease.published.columns import ColumnPart
@@ -134,40 +135,43 @@ class Wording:
     summary: str
 
     @classmethod
-    def of(cls, document: ReleaseDocument, language: str) -> Wording:
-        """All sentences with their figures, from release.json alone."""
+    def of(cls, document: ReleaseDocument, language: str, figures: Mapping[str, str]) -> Wording:
+        """Put the figures into all sentences of a language, as `figures_of` gives them."""
         card = document.card
         texts = card.texts(language) or CardTexts()
-        band, left_out = error_band(document), rows_left_out(document)
-        columns = [column.name for file in document.table_files for column in file.columns]
+        columns = (column.name for file in document.table_files for column in file.columns)
         names = ", ".join(texts.columns.get(name, words(name)) for name in columns)
-        values = {
-            "rows": figure(document.n_rows),
-            "columns": str(len(columns)),
-            "names": names,
-            "epsilon": public_epsilon(document.guarantee.epsilon_exact),
-            "factor": worst_factor(Fraction(document.guarantee.epsilon_exact)),
-            "delta": without_exponent(document.guarantee.delta),
-            "right": right_guess(document),
-            "minimum": str(document.minimum_count),
-            **_of_a_person(document),
-            **counts_of(carried_pairs(document)),
-            "invariants": Markup('<bdi lang="en" dir="ltr">{}</bdi>').format("; ".join(document.guarantee.invariants)),
-            "band": "" if band is None else rounded_up(100 * band),
-            "left_out_least": left_out.ends[0] if left_out else "",
-            "left_out_most": left_out.ends[1] if left_out else "",
-            "level": f"{float(LEVEL):.0%}",
-            "band_columns": str(band_columns(document) or ""),
-            "contact": link(card.contact),
-        }
         return cls(
             language=language,
-            words={key: Markup(sentence).format(**values) for key, sentence in sentences(language).items()},
+            words={key: Markup(text).format(names=names, **figures) for key, text in sentences(language).items()},
             texts=texts,
             title=texts.title or document.title,
             labelled_title=labelled(texts.title or document.title),
             summary=texts.summary or (document.description if language == card.language else ""),
         )
+
+
+def figures_of(document: ReleaseDocument, pairs: CarriedPairs | None) -> dict[str, str]:
+    """Return the figures of the public part, the same in every language; `pairs` are those that the rows carry."""
+    guarantee, band, left_out = document.guarantee, error_band(document), rows_left_out(document)
+    return {
+        "rows": figure(document.n_rows),
+        "columns": str(sum(len(file.columns) for file in document.table_files)),
+        "epsilon": public_epsilon(guarantee.epsilon_exact),
+        "factor": worst_factor(Fraction(guarantee.epsilon_exact)),
+        "delta": without_exponent(guarantee.delta),
+        "right": right_guess(document),
+        "minimum": str(document.minimum_count),
+        **_of_a_person(document),
+        **counts_of(pairs),
+        "invariants": Markup('<bdi lang="en" dir="ltr">{}</bdi>').format("; ".join(guarantee.invariants)),
+        "band": "" if band is None else rounded_up(100 * band),
+        "left_out_least": left_out.ends[0] if left_out else "",
+        "left_out_most": left_out.ends[1] if left_out else "",
+        "level": f"{float(LEVEL):.0%}",
+        "band_columns": str(band_columns(document) or ""),
+        "contact": link(document.card.contact),
+    }
 
 
 def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
@@ -188,20 +192,20 @@ def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
 
 def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> dict[str, Any]:
     """The variables of a template, which is no module: hence a dict."""
-    wording = Wording.of(document, language)
+    carried = of_document(document)
+    figures = figures_of(document, pairs_of(carried))
+    wording = Wording.of(document, language, figures)
 
     def title_of(name: str) -> str:
         return wording.texts.columns.get(name, numbers.words(name))
 
-    of_columns, carried = band_columns(document), of_document(document)
+    of_columns = band_columns(document)
     translations = [translation for translation in document.card.languages if translation != language]
     return {
         "document": document,
         "wording": wording,
         "language": language,
-        "others": [
-            (page_name(document, translation), translation, Wording.of(document, translation)) for translation in translations
-        ],
+        "others": [(page_name(document, other), other, Wording.of(document, other, figures)) for other in translations],
         "title_of": title_of,
         "band": error_band(document),
         "band_text": band_text(document),
@@ -242,9 +246,6 @@ def listed_bins(counts: np.ndarray) -> list[int]:
     if len(counts) <= MOST_BARS:
         return list(range(len(counts)))
     return sorted(np.argsort(-counts, kind="stable")[:FEW_BARS].tolist())
-
-
-# README.md: the card as plain text.
 
 
 def markdown_bytes(document: ReleaseDocument, table: ReleasedTable) -> bytes:

@@ -73,11 +73,12 @@ class AssociationLines:
 
 
 def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
-    """How many pairs the rows carry; None for one column, or where somebody changed the settings of the generator."""
-    return _pairs_of(of_document(document))
+    """Return how many pairs the rows carry; None for one column, or where somebody changed the settings of the generator."""
+    return pairs_of(of_document(document))
 
 
-def _pairs_of(associations: Associations | None) -> CarriedPairs | None:
+def pairs_of(associations: Associations | None) -> CarriedPairs | None:
+    """Return how many pairs the rows carry, of associations that are known; None for one column."""
     return None if associations is None or len(associations.names) < 2 else CarriedPairs.of([associations])
 
 
@@ -100,7 +101,7 @@ def counts_of(pairs: CarriedPairs | None) -> dict[str, str]:
 
 def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
     """The list: columns of intended questions first, then those without any pair, then those that have means."""
-    if rows is None or (pairs := _pairs_of(rows)) is None:
+    if rows is None or (pairs := pairs_of(rows)) is None:
         return None
     projection = published_projection(document.configuration.get("projection", {}))
     in_questions = {name for question in document.intended_queries for name in _words_of(question)}
@@ -176,7 +177,7 @@ def drawn_text(document: ReleaseDocument) -> str:
 
 
 def file_ends(document: ReleaseDocument) -> dict[str, str]:
-    """By criterion, the limit of its figure for the file, as release.json states it; empty where no rows were drawn."""
+    """Return by criterion the limit of its figure for the file, as release.json states it; empty where no rows were drawn."""
     if not rows_were_drawn(document):
         return {}
     limits = {part.name: None if part.interval is None else part.interval.file_high for part in document.criteria}
@@ -283,7 +284,7 @@ _YEARS = (1500, 2200)
 
 
 def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """What the figure of a criterion is, and who agreed to its threshold."""
+    """Return what the figure of a criterion is, and who agreed to its threshold."""
     kind = criterion.criterion()
     if kind is None:
         return f"A criterion of the kind {criterion.kind!r}."
@@ -291,7 +292,7 @@ def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
 
 
 def criterion_unit(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """In what the figure is measured, empty for a plain number."""
+    """Return the unit of a figure, empty for a plain number."""
     kind = criterion.criterion()
     return "" if kind is None else explain(kind).figure_unit(public_facts(document))
 
@@ -337,7 +338,7 @@ MOST_LISTED = 40
 
 
 def rule_scope(applies_to: Sequence[str]) -> str:
-    """Where a rule keeps combinations out."""
+    """Return where a rule keeps combinations out."""
     return " and ".join(_SCOPES.get(scope, scope) for scope in applies_to)
 
 
@@ -347,7 +348,7 @@ def parameter_texts(parameters: Parameters) -> list[tuple[str, str]]:
 
 
 def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str:
-    """That a column has more bins than the card lists, how many rows those have that it does, and where the others are."""
+    """Say that a column has more bins than the card lists, how many rows the listed ones have, and where the others are."""
     rows = share(sum(counts[index] for index in listed) / total)
     return (
         f"Listed are the {len(listed)} bins with the most rows of {len(counts):,}, with {rows} of the rows. All are in "
@@ -356,7 +357,7 @@ def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str
 
 
 def bin_text(column: ColumnPart, index: int) -> str:
-    """What a bin holds, in words: values, edges or categories, or that the value is missing."""
+    """Return what a bin holds, in words: values, edges or categories, or that the value is missing."""
     bin_ = column.bins[index]
     if bin_.missing:
         also = f" (in the original file also written {', '.join(column.missing_values)})" if column.missing_values else ""
@@ -420,7 +421,7 @@ def domain_text(document: ReleaseDocument) -> str:
 
 
 def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
-    """What is known of the records that no row was made from."""
+    """Return what is known of the records that no row was made from."""
     domain = document.domain
     return RowsLeftOut.told(
         way=domain.way,
@@ -433,7 +434,7 @@ def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
 
 
 def left_out_text(document: ReleaseDocument) -> str:
-    """What became of rows with missing values, with values outside, and against the rules for original rows."""
+    """Return what became of rows with missing values, with values outside, and against the rules for original rows."""
     columns = [
         column for column in document.columns if column.source
     ]  # others follow from these in the same row, and leave none out
@@ -617,7 +618,7 @@ class Useful:
 
     @property
     def rule(self) -> str:
-        """When to use estimates, in a sentence."""
+        """Return when to use estimates, in a sentence."""
         pairs = [error for name, error in self.errors.items() if ":" in name]
         if not pairs:
             return ""
@@ -626,7 +627,7 @@ class Useful:
 
 
 def _rounded_up(number: float) -> int:
-    """To two digits."""
+    """Round a number up to two digits."""
     step = 10 ** max(0, math.floor(math.log10(max(number, 1))) - 1)
     return math.ceil(number / step) * step
 
@@ -653,5 +654,5 @@ def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[
 
 
 def _lacking(rows: Associations | None, intended: QuestionTable, answer: StatedAnswer) -> str:
-    """What the rows do not carry of it, where no criterion has looked at its answer."""
+    """Return what the rows do not carry of it, where no criterion has looked at its answer."""
     return "" if answer.word == "covered by a criterion" else pairs_not_carried(rows, intended)

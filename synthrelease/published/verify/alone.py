@@ -192,7 +192,7 @@ def _decimal(value: float) -> str:
 
 
 def _bin_problems(column: ColumnPart) -> Iterator[str]:
-    """What a single bin can be wrong in: its label against its edges and its number."""
+    """Yield what a single bin can be wrong in: its label against its edges and its number."""
     if len(set(column.labels)) != len(column.labels) or not column.bins:
         yield f"schema: column {column.name!r}: expected different labels, found one twice or none"
     if [bool(bin_.missing) for bin_ in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
@@ -222,7 +222,8 @@ def _group_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
-    """Whether its edges are those of the label, and its number that of the label, or a stated one that lies in the bin."""
+    """Return whether its edges are those of the label, and its number that of the label, or a stated one that lies in the
+    bin."""
     whole = column.kind == "integer"
     try:
         meant = parse_bins([bin_.label], whole_numbers=whole)
@@ -317,7 +318,7 @@ def verify_alone(
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
-    """What was found before a check on which the others build."""
+    """Return what was found before a check on which the others build."""
     names = [check.name for check in checks] + [failed.name]
     left = [Check(name=name, made=False) for name in LATER if name not in names]
     return Alone(checks=(*checks, failed, *left), signature=signed)
@@ -434,7 +435,8 @@ def _read_csv(document: ReleaseDocument, content: Content, members: Content, tab
 
 
 def _read_parquet(document: ReleaseDocument, content: Content, members: Content, table: ReleasedTable | None) -> ReleasedTable:
-    """What data.parquet holds; `table` itself where it holds the rows of that in their order, which takes no second table."""
+    """Return what data.parquet holds; `table` itself where it holds the rows of that in their order, which takes no second
+    table."""
     rows = partial(parquet_rows, content, document.shape, document.bundle != BundleTable(), document.n_rows, members)
     return table if table is not None and table.has(rows()) else table_of(rows(), document.shape)
 
@@ -448,7 +450,7 @@ def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
 
 
 def _room(files: Files, name: str) -> list[str]:
-    """What is wrong with the order of the parts of a Parquet file whose rows were read."""
+    """Return what is wrong with the order of the parts of a Parquet file whose rows were read."""
     try:
         return [*room_problems(files.content(name))]
     except Exception as error:  # as in `checks.made`

@@ -104,7 +104,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
 
 
 def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
-    """What the parts of a node give by its rule. Raises BudgetError or ValueError where the rule gives no guarantee."""
+    """Return what the parts of a node give by its rule. Raises BudgetError or ValueError where the rule gives no guarantee."""
     parts = [part.charge() for part in node.parts]
     if node.rule == SUM:
         return in_sequence(node.name, *parts)

@@ -55,7 +55,7 @@ class Check:
 
     @property
     def mark(self) -> str:
-        """What it came to, in a word."""
+        """Return what it came to, in a word."""
         return "not made" if not self.made else "PROBLEM" if self.problems else "none" if self.absent else "ok"
 
 
@@ -95,12 +95,12 @@ class Report:
 
     @property
     def vouched_for(self) -> bool:
-        """Whether something from elsewhere than the bundle says who made it, or what was fixed before."""
+        """Return whether something from elsewhere than the bundle says who made it, or what was fixed before."""
         return self.committed or (self.signed_by is not None and self.key_given)
 
     @property
     def closing(self) -> str:
-        """What a verification without problems shows, and what it does not."""
+        """Return what a verification without problems shows, and what it does not."""
         how_far = f", as far as they were checked (without {' and '.join(self.left_out)})" if self.left_out else ""
         limits = [limit for check in self.checks for limit in check.limits]
         sentences = (f"The files fit together{how_far}.", *limits, self._signature, self.commitment, self._unknown)
@@ -119,7 +119,7 @@ class Report:
 
     @property
     def _unknown(self) -> str:
-        """What follows where nobody vouches for the files."""
+        """Return what follows where nobody vouches for the files."""
         if self.signed_by is not None:
             return ""
         if self.commitment:
@@ -170,7 +170,7 @@ def read_files(folder: Path) -> Files:
 
 
 def check_unchanged(folder: Path, files: Files) -> None:
-    """Raises InputError when somebody changed a file that was read more than once."""
+    """Raise InputError when somebody changed a file that was read more than once."""
     for name in files.changed():
         raise InputError(
             f"{folder}: expected files that stay as they are while they are looked at, found that {name} was changed."

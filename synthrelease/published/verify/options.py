@@ -180,7 +180,7 @@ def _near(left: np.ndarray, right: np.ndarray) -> bool:
 
 
 def _same_weights(left: CalibrationPart, right: CalibrationPart) -> bool:
-    """Whether two parts that state the same margins say the same about the weights."""
+    """Return whether two parts that state the same margins say the same about the weights."""
     left_weights, right_weights = left.weights, right.weights
     if left_weights is None or right_weights is None:
         return left_weights is right_weights
@@ -239,7 +239,7 @@ def _series_problems(document: ReleaseDocument, part: SeriesPart, bundle: KnownF
 
 
 def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -> Iterator[str]:
-    """What does not follow from the plan over years and from the releases that are named."""
+    """Yield what does not follow from the plan over years and from the releases that are named."""
     horizon, guarantee = plan.horizon, document.guarantee
     if plan.year not in horizon.years:
         yield f"expected a year of the plan, {horizon.years[0]} to {horizon.years[-1]}, found {plan.year}"
@@ -267,7 +267,7 @@ def _released_priors(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: ReleaseDocument, files: Files) -> Iterator[str]:
-    """What shows that this is no erratum of a release, but another one, which would have spent."""
+    """Yield what shows that this is no erratum of a release, but another one, which would have spent."""
     for name in ("specification", "n_rows", "guarantee", "charges", "criteria", "configuration", "columns"):
         if getattr(document, name) != getattr(old, name):
             yield f"expected the same {name} in an erratum, found another"

@@ -62,7 +62,7 @@ def room_problems(content: Content) -> Iterator[str]:
 
 
 def _pages(file: BinaryIO, position: int, end: int) -> tuple[int, int]:
-    """How many values the pages of a column hold, and where they end. Raises OtherBytes."""
+    """Return how many values the pages of a column hold, and where they end. Raises OtherBytes."""
     values, first = 0, True
     while position < end:
         file.seek(position)

@@ -47,12 +47,13 @@ class Commitment:
 
     @classmethod
     def read(cls, path: Path) -> Commitment:
-        """Raises InputError when the file is no commitment."""
+        """Raise InputError when the file is no commitment."""
         part, digest = read_commitment(path)
         return cls(name=path.name, part=part, digest=" ".join(digest[start : start + 16] for start in range(0, 64, 16)))
 
     def covers(self, document: ReleaseDocument) -> bool:
-        """Whether it is about this very run, and not about another year of the same plan or another release of its year."""
+        """Return whether it is about this very run, and not about another year of the same plan or another release of its
+        year."""
         planned, years = self.part.years, _years(document)
         if planned is None or years is None:
             return True
@@ -75,7 +76,7 @@ def committed(document: ReleaseDocument, commitment: Commitment) -> Check:
 
 
 def compared(document: ReleaseDocument, commitment: Commitment) -> tuple[str, bool]:
-    """What a commitment shows when all is well, and whether that is the specification."""
+    """Return what a commitment shows when all is well, and whether that is the specification."""
     compare = f"Compare the digest of the commitment with the published one: {commitment.digest}."
     planned, years = commitment.part.years, _years(document)
     if planned is None or years is None or commitment.covers(document):
@@ -98,7 +99,7 @@ def _years(document: ReleaseDocument) -> Any:
 
 
 def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """What was fixed for every year. A second release of the year that was committed to has a commitment of its own."""
+    """Yield what was fixed for every year. A second release of the year that was committed to has a commitment of its own."""
     yield from _plan_problems(document, part)
     planned, years = part.years, _years(document)
     if planned is not None and planned.again is not None and planned.year == years.year:
@@ -112,7 +113,7 @@ def _of_the_plan(document: ReleaseDocument, part: CommitmentPart) -> Iterator[st
 
 
 def _of_the_run(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
-    """What was fixed for this run."""
+    """Yield what was fixed for this run."""
     yield from _plan_problems(document, part)
     if document.specification != part.specification:
         yield f"specification: expected {part.specification[:16]}..., that"
@@ -145,7 +146,8 @@ def _plan_problems(document: ReleaseDocument, part: CommitmentPart) -> Iterator[
 
 
 def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
-    """Its text is there and is the one that release.json names, and columns, rules, criteria and charges are those of it."""
+    """Check that the specification is there and is the one that release.json names, and that columns, rules, criteria and
+    charges are those of it."""
     content = files.get(NAME)
     if content is None:
         return Check(name="specification", problems=(f"{NAME}: expected in the bundle, not there",))
@@ -331,12 +333,12 @@ def _rounds(node: ChargePart) -> Iterator[ChargePart]:
 
 
 def _words(names: Iterable[str]) -> set[str]:
-    """What stands before the name of a criterion in the names of charges: "criterion", and what else one fits."""
+    """Return what stands before the name of a criterion in the names of charges: "criterion", and what else one fits."""
     return {name.partition(": ")[0] for name in names if ": " in name}
 
 
 def _budgets(criterion: Mapping[str, Any]) -> list[Fraction]:
-    """What the settings of a criterion pay for."""
+    """Return what the settings of a criterion pay for."""
     budgets = [Fraction(str(value)) for name, value in criterion.items() if name == "epsilon" or name.endswith("_epsilon")]
     return [budget for budget in budgets if budget > 0]
 
@@ -347,7 +349,7 @@ def _cost(leaf: ChargePart) -> Fraction:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Whether two values of a setting mean the same: numbers by what they are, however they are written."""
+    """Return whether two values of a setting mean the same: numbers by what they are, however they are written."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         return left.keys() == right.keys() and all(_same(value, right[name]) for name, value in left.items())
     if isinstance(left, list) and isinstance(right, list):
