@@ -91,8 +91,8 @@ class Ahead(Generic[Part, Result]):
         return parts
 
     def __iter__(self) -> Iterator[tuple[Part, Result]]:
-        while (found := self.next()) is not None:
-            yield found
+        while (done := self.next()) is not None:
+            yield done
 
 
 # How much memory a part of an Arrow file will take, told from what the file says of it, before it is unpacked.

@@ -50,9 +50,9 @@ class StringTexts(LazyTexts):
         from pyarrow import compute
 
         matched = compute.match_substring_regex(self._array, _PLAIN.format(mark=re.escape(decimal)))
-        written = compute.replace_substring(self._array.filter(matched), decimal, ".")
+        with_point = compute.replace_substring(self._array.filter(matched), decimal, ".")
         numbers, plain = np.zeros(len(self)), whole_array(compute.cast(matched, "uint8")).astype(bool)
-        numbers[plain] = whole_array(compute.cast(written, "float64"))
+        numbers[plain] = whole_array(compute.cast(with_point, "float64"))
         return numbers, plain
 
 
@@ -77,8 +77,8 @@ class NumberTexts(LazyTexts):
 
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
         numbers = self._values.astype(np.float64)
-        known = np.isfinite(numbers)
-        return np.where(known, numbers, 0.0), known
+        finite = np.isfinite(numbers)
+        return np.where(finite, numbers, 0.0), finite
 
 
 class WithNull(LazyTexts):
@@ -94,8 +94,8 @@ class WithNull(LazyTexts):
         return [*self._texts, None]
 
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        numbers, known = self._texts.numbers(decimal)
-        return np.append(numbers, 0.0), np.append(known, False)
+        numbers, plain = self._texts.numbers(decimal)
+        return np.append(numbers, 0.0), np.append(plain, False)
 
 
 def batches_of_batches(

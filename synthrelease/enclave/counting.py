@@ -62,12 +62,12 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
 def added_up(layout: Layout, parts: Iterable[CountedRows]) -> CountedRows:
     """What the rows of all parts add up to. Raises InputError for too many rows."""
     cells, n_rows, problems, misfits = Tally(layout), 0, frozenset[tuple[int, int]](), Counter[tuple[int, int]]()
-    for found in parts:
-        cells.add(found.cells)
-        n_rows += found.n_rows
+    for part in parts:
+        cells.add(part.cells)
+        n_rows += part.n_rows
         check_number_of_rows(n_rows)
-        problems |= found.problems
-        misfits.update(found.misfits)
+        problems |= part.problems
+        misfits.update(part.misfits)
     return CountedRows(cells=cells.total(), n_rows=n_rows, problems=problems, misfits=misfits)
 
 
@@ -82,25 +82,25 @@ class BinRule:
     def __init__(self, schema: Schema, policy: InputTable):
         self._schema, self._policy = schema, policy
         self._known: list[dict[str, Known]] = [{} for _ in schema.columns]
-        self._read = [place for place, column in enumerate(schema.columns) if column.counts is None]
+        self._read = [index for index, column in enumerate(schema.columns) if column.counts is None]
         self.n_rows, self.problems, self.misfits = 0, set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def bins(self, columns: Mapping[str, Texts]) -> list[Digits]:
         """The bins of each column of the schema. Raises InputError for too many rows."""
         schema = self._schema
-        of_file = {place: atomic_bins(columns, schema.columns[place], self._policy, self._known[place]) for place in self._read}
-        for one in schema.counted:  # a row without a bin in one of these columns is left out, whatever is counted
-            rows = number_of_marks(one, {place: np.maximum(of_file[place].rows(), 0) for place in one.marks})
-            of_file[one.column] = Digits(of_text=np.arange(len(schema.columns[one.column].atoms)), codes=rows)
-        digits = [of_file[place] for place in range(len(schema.columns))]
+        of_file = {index: atomic_bins(columns, schema.columns[index], self._policy, self._known[index]) for index in self._read}
+        for counter in schema.counted:  # a row without a bin in one of these columns is left out, whatever is counted
+            rows = number_of_marks(counter, {index: np.maximum(of_file[index].rows(), 0) for index in counter.marks})
+            of_file[counter.column] = Digits(of_text=np.arange(len(schema.columns[counter.column].atoms)), codes=rows)
+        digits = [of_file[index] for index in range(len(schema.columns))]
         self.n_rows += len(digits[0].codes)
         check_number_of_rows(self.n_rows)
-        for place, (column, found) in enumerate(zip(schema.columns, digits, strict=True)):
-            kinds = found.kinds()
-            self.problems |= {(place, kind) for kind in kinds.keys() & set(forbidden_kinds(column))}
-            self.misfits.update({(place, kind): many for kind, many in {READ: len(found.codes), **kinds}.items()})
+        for index, (column, bins) in enumerate(zip(schema.columns, digits, strict=True)):
+            kinds = bins.kinds()
+            self.problems |= {(index, kind) for kind in kinds.keys() & set(forbidden_kinds(column))}
+            self.misfits.update({(index, kind): many for kind, many in {READ: len(bins.codes), **kinds}.items()})
             if WRONG in kinds:
-                digits[place] = _as_missing(found, column)
+                digits[index] = _as_missing(bins, column)
         return digits
 
     def counted(self, cells: Counts, n_rows: int) -> CountedRows:
@@ -128,9 +128,11 @@ class CellCount:
 
     def add(self, digits: Sequence[Digits]) -> None:
         """Count the rows of a batch that have a bin in every column. The bins of one column each."""
-        kept = rows_with_bins(digits)
-        words = words_of_mapped(self._layout, [np.maximum(each.of_text, 0) for each in digits], [each.codes for each in digits])
-        words = words if kept is None else [word[kept] for word in words]
+        complete = rows_with_bins(digits)
+        words = words_of_mapped(
+            self._layout, [np.maximum(column.of_text, 0) for column in digits], [column.codes for column in digits]
+        )
+        words = words if complete is None else [word[complete] for word in words]
         if self._dense is not None:
             np.add.at(self._dense, words[0], 1)
         elif self._layout.has_codes:
@@ -149,5 +151,5 @@ class CellCount:
 
 def rows_with_bins(digits: Sequence[Digits]) -> np.ndarray | None:
     """(n_rows,) whether a row has a bin in every column; None where all have."""
-    without = [each for each in digits if each.of_text.min(initial=0) < 0]
-    return np.all([(each.of_text >= 0)[each.codes] for each in without], axis=0) if without else None
+    without = [column for column in digits if column.of_text.min(initial=0) < 0]
+    return np.all([(column.of_text >= 0)[column.codes] for column in without], axis=0) if without else None

@@ -129,9 +129,9 @@ class Blocks:
             return block
         if b"\n" in block or b"\r" not in block[:-1]:
             block += self._readline()
-            if block.endswith(b"\n") or not (after := self._read(1)):
+            if block.endswith(b"\n") or not (following := self._read(1)):
                 return block
-            self.put_back(after)
+            self.put_back(following)
         if cut := block.rfind(b"\r", 0, len(block) - 1) + 1:  # lines of old Macs
             self.put_back(block[cut:])
             return block[:cut]
@@ -215,8 +215,8 @@ class PlainReader:
 
     def __init__(self, delimiter: str, width: int, places: Sequence[int], longest: int):
         self._delimiter, self._longest = delimiter, longest
-        self._names = [str(place) for place in range(width)]
-        self._places = [self._names[place] for place in places]
+        self._names = [str(index) for index in range(width)]
+        self._places = [self._names[index] for index in places]
 
     def columns(self, data: bytes) -> list[Texts] | None:
         """The columns of whole lines in UTF-8, of which the last may lack its end; None when they are not plain."""
@@ -311,18 +311,18 @@ def csv_batches(
             records = (record or [""] for record in reader) if len(header) == 1 else filter(None, reader)
             lines.check_header()
             check_header(header, needed)
-            places = [header.index(name) for name in needed]
+            indices = [header.index(name) for name in needed]
             row, lines.length = 1, 0
             lines.give_back()
-            plain_lines = PlainReader(policy.delimiter, len(header), places, min(MAX_LINE, LONGEST_TEXT))
+            plain_lines = PlainReader(policy.delimiter, len(header), indices, min(MAX_LINE, LONGEST_TEXT))
 
             def plainly(block: bytes) -> list[Texts] | None:
                 return plain_lines.columns(utf_8_of(block, policy.encoding))
 
             with Ahead(plainly, lambda: blocks.next(size) or None) as ahead:
                 plain = True
-                while found := ahead.next(plain):
-                    first_row, (block, columns) = row, found
+                while done := ahead.next(plain):
+                    first_row, (block, columns) = row, done
                     plain = columns is not None
                     if columns is not None:
                         lines.blank = 0
@@ -339,10 +339,10 @@ def csv_batches(
                                 row, lines.length = row + 1, 0
                                 if not lines.waiting:
                                     break
-                        columns = [Texts.of([record[place] for record in collected]) for place in places]
+                        columns = [Texts.of([record[index] for record in collected]) for index in indices]
                     for start in range(0, row - first_row, most_rows):
                         part = slice(start, start + most_rows)
-                        cut = [Texts(texts=each.texts, codes=each.codes[part]) for each in columns]
+                        cut = [Texts(texts=texts.texts, codes=texts.codes[part]) for texts in columns]
                         yield first_row + start, dict(zip(needed, cut, strict=True))
     except UnicodeError:
         problem = other_bytes(policy.encoding)
@@ -363,11 +363,11 @@ def csv_reader(lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[l
 @contextmanager
 def longest_field() -> Iterator[None]:
     """`csv` refuses a longer field by a number of the whole process, which other libraries set as well."""
-    before = csv.field_size_limit(LONGEST_TEXT)
+    limit = csv.field_size_limit(LONGEST_TEXT)
     try:
         yield
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(limit)
 
 
 class _Lines:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from functools import cache
 from operator import methodcaller
 from pathlib import Path
 from typing import Any
@@ -61,10 +62,10 @@ def texts_of_database(name: str, column: Any) -> Texts:
     column = column.storage if number else column
     if types.is_timestamp(column.type) and column.type.tz is not None:
         column = column.cast(pa.timestamp(column.type.unit, tz="UTC"))
-    found = column_texts(name, column)
+    texts = column_texts(name, column)
     if not number:
-        return found
-    return Texts(texts=[None if text is None else decimal_text(text) for text in found.texts], codes=found.codes, typed=True)
+        return texts
+    return Texts(texts=[None if text is None else decimal_text(text) for text in texts.texts], codes=texts.codes, typed=True)
 
 
 def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
@@ -96,19 +97,21 @@ class _Column:
     def __init__(self, name: str):
         self.name = name
         self._texts = Numbered[tuple[str | None, bool]]()
-        self._known: dict[type, _Remembered] = {kind: _Remembered(self._number_of) for kind in self._SAME_TEXT}
+        self._known: dict[type, Callable[[Any], int]] = {kind: cache(self._number_of) for kind in self._SAME_TEXT}
         self._codes = array("q")
 
     def add(self, values: Sequence[Any]) -> None:
         kinds = set(map(type, values)) - {type(None)}
-        if len(kinds) == 1 and (known := self._known.get(next(iter(kinds)))) is not None:  # and None, which equals nothing else
-            self._codes.extend(map(known.__getitem__, values))
+        if (
+            len(kinds) == 1 and (remembered := self._known.get(next(iter(kinds)))) is not None
+        ):  # and None, which equals nothing else
+            self._codes.extend(map(remembered, values))
         else:
             self._codes.extend(map(self._place, values))
 
     def _place(self, value: Any) -> int:
-        known = self._known.get(type(value))
-        return self._number_of(value) if known is None else known[value]
+        remembered = self._known.get(type(value))
+        return self._number_of(value) if remembered is None else remembered(value)
 
     def _number_of(self, value: Any) -> int:
         text = value_text(value)
@@ -119,17 +122,6 @@ class _Column:
     def texts(self) -> Texts:
         texts, typed = zip(*self._texts, strict=True) if self._texts else ((), ())
         return Texts(texts=texts, codes=np.array(self._codes, dtype=np.int64), typed=np.array(typed, dtype=bool))
-
-
-class _Remembered(dict[Any, int]):
-    """The numbers of values of one type."""
-
-    def __init__(self, number_of: Callable[[Any], int]):
-        self._number_of = number_of
-
-    def __missing__(self, value: Any) -> int:
-        number = self[value] = self._number_of(value)
-        return number
 
 
 def value_text(value: Any) -> str | None:
@@ -198,8 +190,8 @@ def _adbc(stop: Stop, uri: str, table: str | None, needed: Sequence[str], most_r
 def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
     with opened_by_sqlalchemy(uri, table) as opened:
         check_header(opened.names, needed)
-        for each in needed:
-            check_database_type(each, opened.types[each])
+        for name in needed:
+            check_database_type(name, opened.types[name])
         at_once = {"stream_results": True, "yield_per": min(ROWS_AT_ONCE, most_rows)}
         with opened.connection.connect().execution_options(**at_once) as connection:
             stop.by(lambda: _interrupt(connection.connection.dbapi_connection))

@@ -70,25 +70,25 @@ def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = 
     The first piece of a random order is a uniform subset, and given it the second is one of the rest, and so on (theory 11.11,
     counts of random pieces). The last piece is what is left.
     """
-    found, left = [], table
+    pieces, left = [], table
     for size in sizes[:-1]:
-        drawn = _drawn(left, size, entropy)
-        found.append(left.with_counts(drawn))
-        left = left.with_counts(left.counts - drawn)
-    return (*found, left)
+        piece = _drawn(left, size, entropy)
+        pieces.append(left.with_counts(piece))
+        left = left.with_counts(left.counts - piece)
+    return (*pieces, left)
 
 
 def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
     """(n_cells,) how many rows of each cell are in a uniform subset."""
     rows = table.total
-    few = min(size, rows - size)
-    ends, drawn = np.cumsum(table.counts), np.zeros(len(table), dtype=np.int64)
-    for numbers in _numbers(rows, few, entropy):
+    smaller = min(size, rows - size)
+    ends, counts = np.cumsum(table.counts), np.zeros(len(table), dtype=np.int64)
+    for numbers in _numbers(rows, smaller, entropy):
         if len(numbers):
             first = np.searchsorted(ends, numbers[0], side="right")
-            found = np.bincount(np.searchsorted(ends, numbers, side="right") - first)
-            drawn[first : first + len(found)] += found
-    return drawn if 2 * size <= rows else table.counts - drawn
+            in_cells = np.bincount(np.searchsorted(ends, numbers, side="right") - first)
+            counts[first : first + len(in_cells)] += in_cells
+    return counts if 2 * size <= rows else table.counts - counts
 
 
 def _numbers(rows: int, few: int, entropy: SystemEntropy) -> Iterator[np.ndarray]:

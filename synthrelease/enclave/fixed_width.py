@@ -41,8 +41,8 @@ def fixed_width_batches(
         raise ValueError("[input] has no positions")
     record, positions = layout.table_of(needed, table)
     check_header(list(positions), needed)
-    places: dict[str, Position] = {name: positions[name] for name in needed}
-    places |= {_RECORD: layout.record_type} if layout.record_type else {}
+    fields: dict[str, Position] = {name: positions[name] for name in needed}
+    fields |= {_RECORD: layout.record_type} if layout.record_type else {}
     row, problem = 1, None
     try:
         compressed = is_packed(file)
@@ -55,12 +55,12 @@ def fixed_width_batches(
                     break
                 if max(map(len, lines)) >= MAX_LINE:
                     raise endless(f"rows of less than {MAX_LINE} characters")
-                columns = _columns(lines, places, policy)
+                columns = _columns(lines, fields, policy)
                 if types := columns.pop(_RECORD, None):
                     columns = _of_type(record, types, columns, list(layout.records))
                 for start in range(0, len(columns[needed[0]].codes), most_rows):
                     part = slice(start, start + most_rows)
-                    cut = {name: Texts(texts=each.texts, codes=each.codes[part]) for name, each in columns.items()}
+                    cut = {name: Texts(texts=texts.texts, codes=texts.codes[part]) for name, texts in columns.items()}
                     yield row, cut
                     row += len(cut[needed[0]].codes)
     except UnicodeError:
@@ -113,4 +113,4 @@ def _of_type(record: str, types: Texts, columns: dict[str, Texts], known: list[s
     if not {*types.texts} <= {*known}:
         raise InputError(f"expected the record types {listing(known)} where [input.fixed_width] says, found another one.")
     rows = np.array([text == record for text in types.texts])[types.codes]
-    return {name: Texts(texts=each.texts, codes=each.codes[rows]) for name, each in columns.items()}
+    return {name: Texts(texts=texts.texts, codes=texts.codes[rows]) for name, texts in columns.items()}

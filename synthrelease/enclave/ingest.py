@@ -80,8 +80,8 @@ def ingest(
     rows of a person), with members that of roots (theory 1.10, roots with their members). Where the specification asks for
     "error", a value that does not fit stops the run: files with such values are outside the domain of the guarantee.
     """
-    found = _counted(path, lambda source: _read(source, schema, policy, raw, run, piece, unit))
-    return PrivateRows(found.kept, found.n_file)
+    rows = _counted(path, lambda source: _read(source, schema, policy, raw, run, piece, unit))
+    return PrivateRows(rows.kept, rows.n_file)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,15 +121,15 @@ def check_fit(
     counted where its key has no root. A wrong decimal mark, unit, format of dates or spelling of a category or key would
     otherwise be found after the charge, by a release of the rows that are left. No release says it.
     """
-    noticed = tuple(replace(one, outside="drop") if one.outside == "clip" else one for one in schema.columns)
-    told = replace(schema, columns=noticed)
+    noticed = tuple(replace(column, outside="drop") if column.outside == "clip" else column for column in schema.columns)
+    noticing = replace(schema, columns=noticed)
 
     def read(source: Source) -> _KeptRows:
-        found = _read(source, told, policy, raw, run, None, unit)
-        return replace(found, many=(*found.many, *_spellings(tables_in(source, schema, policy), schema, policy, unit)))
+        rows = _read(source, noticing, policy, raw, run, None, unit)
+        return replace(rows, many=(*rows.many, *_spellings(tables_in(source, schema, policy), schema, policy, unit)))
 
-    found = _counted(path, read)
-    return Fit(n_file=found.n_file, unread=found.unread, many=found.many)
+    rows = _counted(path, read)
+    return Fit(n_file=rows.n_file, unread=rows.unread, many=rows.many)
 
 
 def tables_in(source: Source, schema: Schema, policy: InputTable) -> Source:
@@ -160,12 +160,12 @@ def read_public(
     ------
     InputError : as `ingest`, for texts that are no number or no date, and for a file of which no row is kept.
     """
-    found = _counted(path, lambda source: _read(source, schema, policy, raw, None, None, unit, SeededEntropy(_SEED)))
-    if found.unread:
-        raise InputError("\n  ".join([f"{path}: the public file does not fit the specification.", *found.unread]) + f"\n{MEND}")
-    if not found.kept.total:
+    rows = _counted(path, lambda source: _read(source, schema, policy, raw, None, None, unit, SeededEntropy(_SEED)))
+    if rows.unread:
+        raise InputError("\n  ".join([f"{path}: the public file does not fit the specification.", *rows.unread]) + f"\n{MEND}")
+    if not rows.kept.total:
         raise InputError(f"{path}: expected at least one row that follows the plausibility rules, found none.")
-    return found.kept
+    return rows.kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,10 +179,10 @@ def _counted(path: str | Path | Source, read: Callable[[Source], _KeptRows]) -> 
     """The counts. Raises InputError as `ingest`: here, so that no frame or cause that saw values is attached."""
     path, problem = Source.of(path), ""
     try:
-        found = read(path)
+        rows = read(path)
         if "pyarrow" in sys.modules:  # it keeps the memory in which rows were; they are counted
             sys.modules["pyarrow"].default_memory_pool().release_unused()
-        return found
+        return rows
     except InputError as error:
         problem = str(error)
     except Exception:
@@ -206,35 +206,35 @@ def _read(
         raise InputError("expected no piece of a register and no [unit] key with [members]: " + TOGETHER)
     if unit.key is not None and (piece is not None or run is not None):
         raise InputError("expected no cluster and no piece of a register with [unit] key: " + TOGETHER)
-    told = sentences(schema.columns, policy.decimal)  # before a value is seen
+    messages = sentences(schema.columns, policy.decimal)  # before a value is seen
     if schema.linked is not None:
-        found = count_linked_rows(path, schema, policy) if run is None else count_linked_pieces(path, schema, policy, run)
+        counted = count_linked_rows(path, schema, policy) if run is None else count_linked_pieces(path, schema, policy, run)
     elif unit.key is not None:
-        found = count_first_rows(path, schema, policy, raw, unit, entropy)
+        counted = count_first_rows(path, schema, policy, raw, unit, entropy)
     elif piece is not None:
-        found = count_piece(path, schema, policy, piece)
+        counted = count_piece(path, schema, policy, piece)
     elif path.holds_files():
-        found = count_files(path.files, schema, policy, run)
+        counted = count_files(path.files, schema, policy, run)
     elif run is not None:
         raise InputError("expected a folder, a pattern or an object store whose files a cluster counts, found one file.")
     else:
-        found = count_batches(batches(path, schema, policy), schema, policy)
-    if found.problems:  # of the whole table, in the order of the columns, whatever the order of the rows
-        found_in = [told[misfit] for misfit in sorted(found.problems)]
+        counted = count_batches(batches(path, schema, policy), schema, policy)
+    if counted.problems:  # of the whole table, in the order of the columns, whatever the order of the rows
+        found_in = [messages[misfit] for misfit in sorted(counted.problems)]
         raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
-    if not found.n_rows:
+    if not counted.n_rows:
         raise InputError("expected rows after the header, found none.")
     unread, many = list[str](), list[str]()
-    for (place, kind), rows in sorted(found.misfits.items()):
-        often = kind != READ and MANY * rows > (read := found.misfits[place, READ])
-        if place == KEYS and often:
+    for (index, kind), rows in sorted(counted.misfits.items()):
+        often = kind != READ and MANY * rows > (read := counted.misfits[index, READ])
+        if index == KEYS and often:
             (unread if rows == read else many).append(NO_ROOTS if rows == read else SOME_ROOTS.format(rows, read))
-        elif place != KEYS and (often or kind == WRONG):
+        elif index != KEYS and (often or kind == WRONG):
             so = f" That is so in more than one row in {MANY}." if often else ""
-            (unread if kind == WRONG else many).append(told[place, kind] + so)
-    unread += [IN_PIECES] if found.divided else []
+            (unread if kind == WRONG else many).append(messages[index, kind] + so)
+    unread += [IN_PIECES] if counted.divided else []
     wrong, of_many = (tuple(dict.fromkeys(texts)) for texts in (unread, many))
-    return _KeptRows(kept=raw.filter(found.cells), n_file=found.n_rows, unread=wrong, many=of_many)
+    return _KeptRows(kept=raw.filter(counted.cells), n_file=counted.n_rows, unread=wrong, many=of_many)
 
 
 # A private file that was called public, as a prior or as what a shortlist was rehearsed on, is refused.
@@ -275,15 +275,15 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
     if data.is_database:
         return
     size, digest = data.size(), None
-    for known in public:
-        both = data.path is not None and known.path is not None and data.path.exists() and known.path.exists()
-        same = both and os.path.samefile(str(data.path), str(known.path))
-        if not same and size == known.size:
+    for file in public:
+        on_disk = data.path is not None and file.path is not None and data.path.exists() and file.path.exists()
+        same = on_disk and os.path.samefile(str(data.path), str(file.path))
+        if not same and size == file.size:
             digest = digest or digest_of(data)
-            same = digest == known.digest
+            same = digest == file.digest
         if same:
             raise InputError(
-                f"{data}: expected a private file, found {known.role}, which is said to be public. A release that starts from "
+                f"{data}: expected a private file, found {file.role}, which is said to be public. A release that starts from "
                 "the private rows themselves protects nobody. Nothing was spent."
             )
 
@@ -291,8 +291,8 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
 def digest_of(source: Source) -> str:
     """SHA-256 of the file; of several files, of those of each; of nothing for a database behind a URI."""
     if source.members is not None:
-        both = "".join(map(digest_of, source.tables()))
-        return hashlib.sha256(both.encode()).hexdigest()
+        digests = "".join(map(digest_of, source.tables()))
+        return hashlib.sha256(digests.encode()).hexdigest()
     files = source.files()
     if source.path is not None and files == [source.path.absolute()]:
         return _digest_of_file(source.path)

@@ -81,13 +81,13 @@ def _is_here(address: str) -> bool:
 def check_workers(client: Any, address: str) -> None:
     """Raises InputError for workers of another version, and for such as may write results to a disk."""
     try:
-        told = list(client.run(_about).values())
+        workers = list(client.run(_about).values())
     except Exception:  # the package is not there, or not the same
-        told = [("none that answers", False)]
-    problem, here = None, _version()
-    if other := next((each for each, _ in told if each != here), None):
-        problem = Unexpected(f"workers with synthrelease {here}, as here", other)
-    elif any(spills for _, spills in told):
+        workers = [("none that answers", False)]
+    problem, own = None, _version()
+    if other := next((installed for installed, _ in workers if installed != own), None):
+        problem = Unexpected(f"workers with synthrelease {own}, as here", other)
+    elif any(spills for _, spills in workers):
         problem = Unexpected(
             "workers that write no results to a disk (start them with DASK_DISTRIBUTED__WORKER__MEMORY__TARGET=False and "
             "DASK_DISTRIBUTED__WORKER__MEMORY__SPILL=False)",
@@ -105,12 +105,12 @@ def check_workers_see(client: Any, address: str, look: Callable[[], object], whe
     look : what tells it, called here and by each worker.
     where : the files that are looked at.
     """
-    here = look()
+    expected = look()
     try:
         seen = client.run(look, on_error="return")
     except Exception:
         seen = {"none that answers": None}
-    if other := next((worker for worker, there in seen.items() if there != here), None):
+    if other := next((worker for worker, answer in seen.items() if answer != expected), None):
         raise InputError(
             f"--address {address}: expected workers that see {where} as it is here, found one that does not: {other}. Mount "
             "the folder there under this path. Nothing was spent."
@@ -137,7 +137,7 @@ UNFORESEEN = "expected a file that can be read, found one that cannot. The cause
 
 def one_by_one(action: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
     """In this process, in order."""
-    return ((place, action(*each)) for place, each in enumerate(arguments))
+    return ((index, action(*task)) for index, task in enumerate(arguments))
 
 
 def count_files(
@@ -154,7 +154,9 @@ def count_files(
     InputError : for the first file, in order, that cannot be read or was written meanwhile, whoever found it first.
     """
     with unwritten(lambda: [[file] for file in listed()]) as files:
-        return added_up(schema.layout, each_once(_count_file, [(*each, schema, policy) for each in files], run))
+        return added_up(
+            schema.layout, each_once(_count_file, [(*file_and_state, schema, policy) for file_and_state in files], run)
+        )
 
 
 def _count_file(files: Sequence[File], schema: Schema, policy: InputTable) -> CountedRows:
@@ -169,14 +171,14 @@ def each_once(action: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], run:
     InputError : for the first file, in order, with something wrong, whoever found it first; for a task without a result.
     """
     left, unreadable = set(range(len(tasks))), dict[int, str]()
-    for place, found in (run or one_by_one)(as_they_were, [(action, *task) for task in tasks]):
-        if place not in left:
+    for index, result in (run or one_by_one)(as_they_were, [(action, *task) for task in tasks]):
+        if index not in left:
             raise InputError("expected each file to be counted once, found one that was counted twice.")
-        left.remove(place)
-        if not isinstance(found, str):
-            yield found
+        left.remove(index)
+        if not isinstance(result, str):
+            yield result
             continue
-        unreadable[place] = found
+        unreadable[index] = result
         if run is None:
             break
     if unreadable:
@@ -191,8 +193,8 @@ def as_they_were(action: Callable[..., Any], files: Sequence[File], states: Sequ
     try:
         if [*map(state_of, files)] != states:
             return CHANGED
-        found = action(files, *more)
-        return found if [*map(state_of, files)] == states else CHANGED
+        result = action(files, *more)
+        return result if [*map(state_of, files)] == states else CHANGED
     except InputError as error:
         return str(error)
     except Exception:
@@ -236,15 +238,15 @@ def _each(client: Any, action: Callable[..., Any], arguments: Sequence[tuple[Any
     # a name of this run, so that no result of another one is taken for it
     name, left = f"{client.id}-{next(_RUNS)}", iter(enumerate(arguments))
 
-    def submit(place: int, task: tuple[Any, ...]) -> Any:
-        return client.submit(action, *task, key=f"synthrelease-{name}-{place}", pure=False)
+    def submit(index: int, task: tuple[Any, ...]) -> Any:
+        return client.submit(action, *task, key=f"synthrelease-{name}-{index}", pure=False)
 
     at_once = 4 * max(1, sum(client.nthreads().values()))
     failed = False
-    first = [submit(place, task) for _, (place, task) in zip(range(at_once), left, strict=False)]
+    first = [submit(index, task) for _, (index, task) in zip(range(at_once), left, strict=False)]
     coming = as_completed(first, loop=client.loop)
     for future in coming:
-        place = int(future.key.rpartition("-")[2])
+        index = int(future.key.rpartition("-")[2])
         try:
             result = future.result()
         except Exception:  # every worker that began with it died, or could not hand it over
@@ -253,6 +255,6 @@ def _each(client: Any, action: Callable[..., Any], arguments: Sequence[tuple[Any
         future.release()
         if (following := next(left, None)) is not None:
             coming.add(submit(*following))
-        yield place, result
+        yield index, result
     if failed:
         raise InputError(DIED)

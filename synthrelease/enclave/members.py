@@ -55,27 +55,27 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece:
     reading = _Reading(schema, linked, policy, None if piece is None else piece.secret)
     check_members(source, asked=True)
     sources = source.tables()
-    with unwritten(lambda: [each.files() for each in sources]):
+    with unwritten(lambda: [of_keys.files() for of_keys in sources]):
         roots = reading.rows(sources[0], of_roots=True, of_members=source.members is None)
-        named = f"in the file of members, {sources[-1]}: "
+        context = f"in the file of members, {sources[-1]}: "
         of_members_file = partial(reading.rows, sources[-1], of_roots=False, of_members=True)
-        members = roots if source.members is None else told_of(of_members_file, named)
+        members = roots if source.members is None else told_of(of_members_file, context)
     if not len(roots.marks) and not len(members.marks) and piece is None:
         raise InputError(f"column {linked.key!r}: expected keys, as [members] says, found no row that has one.")
     one_file = source.members is None
     keys, of_roots, of_members = _numbered(roots.marks, roots.marks[:0] if one_file else members.marks)
     check_number_of_rows(keys)
     of_members = of_roots if one_file else of_members
-    kept, of_columns = _roots(keys, of_roots, roots, one_file)
+    complete, of_columns = _roots(keys, of_roots, roots, one_file)
     wide = dict(zip(reading.read.of_roots.names, of_columns, strict=True))
-    kept &= _members(keys, of_members, members, reading, wide)
-    has_members, has_root = (np.bincount(each, minlength=keys) > 0 for each in (of_members, of_roots))
+    complete &= _members(keys, of_members, members, reading, wide)
+    has_members, has_root = (np.bincount(of_keys, minlength=keys) > 0 for of_keys in (of_members, of_roots))
     if piece is not None:
-        here = ~_marked(keys, [(of_roots, roots.marks), (of_members, members.marks)], piece.left_out)
-        kept, has_members = kept & here, has_members & here
+        alone = ~_marked(keys, [(of_roots, roots.marks), (of_members, members.marks)], piece.left_out)
+        complete, has_members = complete & alone, has_members & alone
     reading.misfits.update({(KEYS, READ): int(has_members.sum()), (KEYS, MISSING): int((has_members & ~has_root).sum())})
     return CountedRows(
-        cells=Counts.of(schema.layout, [wide[name][kept] for name in schema.layout.columns]),
+        cells=Counts.of(schema.layout, [wide[name][complete] for name in schema.layout.columns]),
         n_rows=keys,
         problems=frozenset(reading.problems),
         misfits=reading.misfits,
@@ -101,9 +101,9 @@ def _marked(keys: int, rows: Sequence[tuple[np.ndarray, np.ndarray]], listed: np
     marks = np.zeros((keys, 2), dtype=np.uint64)
     for numbers, of_rows in rows:
         marks[numbers] = of_rows
-    _, known, own = _numbered(listed, marks)
-    found: np.ndarray = np.isin(own, known)
-    return found
+    _, listed_numbers, key_numbers = _numbered(listed, marks)
+    is_listed: np.ndarray = np.isin(key_numbers, listed_numbers)
+    return is_listed
 
 
 def marks_of_keys(source: Source, schema: Schema, policy: InputTable, secret: bytes) -> np.ndarray:
@@ -111,12 +111,12 @@ def marks_of_keys(source: Source, schema: Schema, policy: InputTable, secret: by
     if schema.linked is None:
         raise ValueError("a schema without members has no keys")
     mark, key = marker(policy, secret), schema.linked.key
-    found = [NO_MARKS]
-    for each in source.tables():
-        for _, columns in batches(each, schema, policy, [key], only=True):
+    parts = [NO_MARKS]
+    for table in source.tables():
+        for _, columns in batches(table, schema, policy, [key], only=True):
             marks, has_key = mark(columns[key])
-            found.append(different(marks[has_key]))
-    return different(np.concatenate(found))
+            parts.append(different(marks[has_key]))
+    return different(np.concatenate(parts))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -155,50 +155,54 @@ class _Reading:
     def rows(self, source: Source, *, of_roots: bool, of_members: bool) -> _Rows:
         """The rows of a file that have a key."""
         linked, policy = self.linked, self._policy
-        parts = [each for each, asked in ((self.read.of_roots, of_roots), (self.read.of_members, of_members)) if asked]
-        rules = [BinRule(each, policy) for each in parts]
+        parts = [
+            schema_part
+            for schema_part, wanted_columns in ((self.read.of_roots, of_roots), (self.read.of_members, of_members))
+            if wanted_columns
+        ]
+        rules = [BinRule(schema_part, policy) for schema_part in parts]
         words = self._order() if of_members else []
-        asked = Schema(columns=tuple(column for each in parts for column in each.columns))
+        wanted_columns = Schema(columns=tuple(column for schema_part in parts for column in schema_part.columns))
         needed = [linked.key, *(name for name, _, _ in words)]
         marked = [NO_MARKS]
         bins = [[[np.zeros(0, dtype=_kind(column))] for column in part.columns] for part in parts]
         orders: list[list[np.ndarray]] = [[np.zeros(0, dtype=np.uint64)] for _, _, n_words in words for _ in range(n_words)]
-        for _, columns in batches(source, asked, policy, needed):
+        for _, columns in batches(source, wanted_columns, policy, needed):
             marks, has_key = self._mark(columns[linked.key])
             marked.append(marks[has_key])
             for rule, part, so_far in zip(rules, parts, bins, strict=True):
-                for found, column, own in zip(rule.bins(columns), part.columns, so_far, strict=True):
-                    own.append(found.rows()[has_key].astype(_kind(column)))
-            made = [word for name, make, _ in words for word in make(columns[name])]
-            for own, word in zip(orders, made, strict=True):
-                own.append(word[has_key])
+                for digits, column, collected in zip(rule.bins(columns), part.columns, so_far, strict=True):
+                    collected.append(digits.rows()[has_key].astype(_kind(column)))
+            new_words = [word for name, make, _ in words for word in make(columns[name])]
+            for collected, word in zip(orders, new_words, strict=True):
+                collected.append(word[has_key])
         for rule, part in zip(rules, parts, strict=True):
-            places = [self.schema.names.index(column.name) for column in part.columns]
-            self.problems |= {(places[place], kind) for place, kind in rule.problems}
-            self.misfits.update({(places[place], kind): many for (place, kind), many in rule.misfits.items()})
-        whole = [[np.concatenate(each) for each in so_far] for so_far in bins]
+            indices = [self.schema.names.index(column.name) for column in part.columns]
+            self.problems |= {(indices[index], kind) for index, kind in rule.problems}
+            self.misfits.update({(indices[index], kind): many for (index, kind), many in rule.misfits.items()})
+        whole = [[np.concatenate(schema_part) for schema_part in so_far] for so_far in bins]
         return _Rows(
             marks=np.concatenate(marked),
             of_root=whole[0] if of_roots else [],
             of_member=whole[-1] if of_members else [],
-            order=[np.concatenate(each) for each in orders],
+            order=[np.concatenate(schema_part) for schema_part in orders],
         )
 
     def _order(self) -> list[tuple[str, Callable[[Texts], list[np.ndarray]], int]]:
         """The columns that order members, what makes words of their texts, and how many."""
-        found: list[tuple[str, Callable[[Texts], list[np.ndarray]], int]] = []
+        order: list[tuple[str, Callable[[Texts], list[np.ndarray]], int]] = []
         if self.linked.reference is not None:
             name, text = self.linked.reference
-            found.append((name, lambda texts: [_others(texts, text, self._policy)], 1))
+            order.append((name, lambda texts: [_others(texts, text, self._policy)], 1))
         for name in self.linked.order:
-            found.append((name, order_of(dates_in(self.read.of_members, name), self._policy), WORDS))
-        return found
+            order.append((name, order_of(dates_in(self.read.of_members, name), self._policy), WORDS))
+        return order
 
 
 def _others(texts: Texts, text: str, policy: InputTable) -> np.ndarray:
     """(n_rows,) 0 for rows that hold this text, 1 for others. Numbers are compared as keys are."""
-    wanted = key_text(text, policy.decimal)
-    same = [found is not None and found[0] == wanted for found in keys_of(texts, policy)]
+    reference = key_text(text, policy.decimal)
+    same = [key is not None and key[0] == reference for key in keys_of(texts, policy)]
     return np.where(np.array(same, dtype=bool)[texts.codes], 0, 1).astype(np.uint64)
 
 
@@ -216,14 +220,14 @@ def _numbered(one: np.ndarray, other: np.ndarray) -> tuple[int, np.ndarray, np.n
 def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple[np.ndarray, list[np.ndarray]]:
     """(n_keys,) whether a key has one root, with a bin in every column; and these bins."""
     times = np.bincount(of_rows, minlength=keys)
-    kept, found = (times > 0) if one_file else (times == 1), list[np.ndarray]()
+    complete, columns = (times > 0) if one_file else (times == 1), list[np.ndarray]()
     for bins in rows.of_root:
         column = np.zeros(keys, dtype=bins.dtype)
         column[of_rows] = bins
-        kept[of_rows[bins != column[of_rows]]] = False  # in one file: another root in another row of the key
-        kept &= column >= 0
-        found.append(column)
-    return kept, found
+        complete[of_rows[bins != column[of_rows]]] = False  # in one file: another root in another row of the key
+        complete &= column >= 0
+        columns.append(column)
+    return complete, columns
 
 
 def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wide: dict[str, np.ndarray]) -> np.ndarray:
@@ -233,26 +237,26 @@ def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wid
     keys_in_order = of_rows[ordered]
     number = np.bincount(of_rows, minlength=keys)
     starts = np.cumsum(number) - number
-    place = np.arange(len(ordered)) - starts[keys_in_order]
+    position = np.arange(len(ordered)) - starts[keys_in_order]
     size = schema[linked.size]
     low = 0.0 if size.bounds is None else size.bounds[0]
-    kept: np.ndarray = number >= low
+    complete: np.ndarray = number >= low
     if linked.more == "drop":
-        kept &= number <= linked.most
+        complete &= number <= linked.most
     capped = np.minimum(number, linked.most)
     wide[linked.size] = np.searchsorted(np.array(size.edges), capped, side="right").astype(_kind(size))
     for slot, names in enumerate(linked.slots):
-        here = place == slot
-        at, chosen = keys_in_order[here], ordered[here]
+        in_slot = position == slot
+        at, chosen = keys_in_order[in_slot], ordered[in_slot]
         for name, which in zip(names, reading.read.places[slot], strict=True):
             absent = len(schema[name].atoms) - 1
             column = np.full(keys, absent, dtype=rows.of_member[which].dtype)
             column[at] = rows.of_member[which][chosen]
-            kept &= column >= 0
+            complete &= column >= 0
             if name in linked.needed:
-                kept[at[column[at] == absent]] = False
+                complete[at[column[at] == absent]] = False
             wide[name] = column
-    return kept
+    return complete
 
 
 # Roots with their members in many files, each read by itself, here or by the workers of a cluster: the counts are a sum.
@@ -289,8 +293,8 @@ def count_linked_pieces(source: Source, schema: Schema, policy: InputTable, run:
         if not len(keys):
             raise InputError("expected keys, as [members] says, found no row that has one.")
         piece = Piece(secret=secret, left_out=repeated(marks))
-        found = added_up(schema.layout, each_once(_count_pair, [(*each[:4], piece) for each in tasks], run))
-    return replace(found, n_rows=len(keys), divided=bool(len(piece.left_out)))
+        counted = added_up(schema.layout, each_once(_count_pair, [(*task[:4], piece) for task in tasks], run))
+    return replace(counted, n_rows=len(keys), divided=bool(len(piece.left_out)))
 
 
 def _keys_of_pair(pair: Sequence[File], schema: Schema, policy: InputTable, secret: bytes) -> np.ndarray:
@@ -302,5 +306,5 @@ def _count_pair(pair: Sequence[File], schema: Schema, policy: InputTable, piece:
 
 
 def _source(pair: Sequence[File]) -> Source:
-    roots, *members = (Source(uri=each.uri) if isinstance(each, StoredFile) else Source(path=each) for each in pair)
+    roots, *members = (Source(uri=file.uri) if isinstance(file, StoredFile) else Source(path=file) for file in pair)
     return replace(roots, members=members[0]) if members else roots

@@ -54,10 +54,10 @@ def keys_of(texts: Texts, policy: InputTable) -> Iterator[tuple[str, str] | None
     """
     typed = np.broadcast_to(texts.typed, len(texts.texts)).tolist()
     missing = {*policy.missing_values, *(key_text(text, policy.decimal) for text in policy.missing_values)}
-    for text, known in zip(texts.texts, typed, strict=True):
-        written = "" if text is None else text.strip()
-        key = key_text(written, policy.decimal, typed=known)
-        yield None if not key or written in missing or key in missing else (key, written)
+    for text, is_typed in zip(texts.texts, typed, strict=True):
+        stripped = "" if text is None else text.strip()
+        key = key_text(stripped, policy.decimal, typed=is_typed)
+        yield None if not key or stripped in missing or key in missing else (key, stripped)
 
 
 def marker(
@@ -73,12 +73,12 @@ def marker(
     secret = secret or secret_bytes(32)
 
     def marks(texts: Texts) -> tuple[np.ndarray, np.ndarray]:
-        made, has = bytearray(), np.zeros(len(texts.texts), dtype=bool)
-        for place, found in enumerate(keys_of(texts, policy)):
-            has[place] = found is not None
-            key = b"" if found is None else form(*found).encode("utf-8", "surrogatepass")
-            made += hashlib.blake2b(key, digest_size=16, key=secret).digest()
-        rows = np.frombuffer(bytes(made), dtype=np.uint64).reshape(-1, 2)
+        digests, has = bytearray(), np.zeros(len(texts.texts), dtype=bool)
+        for index, parts in enumerate(keys_of(texts, policy)):
+            has[index] = parts is not None
+            key = b"" if parts is None else form(*parts).encode("utf-8", "surrogatepass")
+            digests += hashlib.blake2b(key, digest_size=16, key=secret).digest()
+        rows = np.frombuffer(bytes(digests), dtype=np.uint64).reshape(-1, 2)
         return rows[texts.codes], has[texts.codes]
 
     return marks
@@ -144,9 +144,9 @@ def first_rows(
         digits = rule.bins(columns)
         marks, has_key = mark(columns[unit.key])
         whole = rows_with_bins(digits)
-        kept = has_key if whole is None else has_key & whole
-        bins = [each.rows() for each in digits]
-        allowed = np.flatnonzero(kept)
+        complete = has_key if whole is None else has_key & whole
+        bins = [digit.rows() for digit in digits]
+        allowed = np.flatnonzero(complete)
         if raw.masks:
             allowed = allowed[~raw.forbidden([column[allowed] for column in bins])]
         order = [word[allowed] for name, words in zip(unit.order, orders, strict=True) for word in words(columns[name])]
@@ -188,8 +188,8 @@ class Persons:
             bins.
         """
         self._marks.append(different(marks))
-        for kept, more in zip(self._rows, [of_rows[:, 0], of_rows[:, 1], *order, *bins], strict=True):
-            kept.append(more.astype(kept[0].dtype, copy=False))
+        for column, more in zip(self._rows, [of_rows[:, 0], of_rows[:, 1], *order, *bins], strict=True):
+            column.append(more.astype(column[0].dtype, copy=False))
         self._collected[0] += len(self._marks[-1])
         self._collected[1] += len(of_rows)
         if self._collected[0] > 2 * self._left[0] + _ROOM:
@@ -206,11 +206,11 @@ class Persons:
     def cells(self) -> Counts:
         """The first rows of each person."""
         self._let_go()
-        return Counts.of(self._layout, [each[0] for each in self._rows[self._n_before_bins :]])
+        return Counts.of(self._layout, [column[0] for column in self._rows[self._n_before_bins :]])
 
     def _let_go(self) -> None:
         """Keep of each person the first rows alone."""
-        rows = [np.concatenate(each) for each in self._rows]
+        rows = [np.concatenate(column) for column in self._rows]
         persons = EqualRows.of(rows[:2])
         number, rows_of_each = persons.ranks, np.diff(persons.starts, append=len(rows[0]))
         several = rows_of_each[number] > 1
@@ -218,10 +218,10 @@ class Persons:
         keys = [number[among], *(word[among] for word in rows[2 : self._n_before_bins])]  # the most telling one first
         ordered = among[np.lexsort(keys[::-1])]
         starts = np.diff(number[ordered], prepend=-1) != 0
-        places = np.arange(len(ordered))
-        place = places - np.maximum.accumulate(np.where(starts, places, 0))
-        left = np.sort(np.concatenate([np.flatnonzero(~several), ordered[place < self._most]]))
-        self._rows = [[each[left]] for each in rows]
+        positions = np.arange(len(ordered))
+        position = positions - np.maximum.accumulate(np.where(starts, positions, 0))
+        left = np.sort(np.concatenate([np.flatnonzero(~several), ordered[position < self._most]]))
+        self._rows = [[column[left]] for column in rows]
         self._collected[1] = self._left[1] = len(left)
 
 
@@ -250,10 +250,10 @@ def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], 
 
     def words(texts: Texts) -> list[np.ndarray]:
         typed = np.broadcast_to(np.asarray(texts.typed, dtype=bool), len(texts.texts)).tolist()
-        found = [of_text(text, each) for text, each in zip(texts.texts, typed, strict=True)]
-        kinds = np.array([kind for kind, _ in found], dtype=np.uint64)
-        both = np.frombuffer(b"".join(value for _, value in found), dtype=">u8").astype(np.uint64).reshape(-1, 2)
-        return [kinds[texts.codes], both[texts.codes, 0], both[texts.codes, 1]]
+        ranked = [of_text(text, is_typed) for text, is_typed in zip(texts.texts, typed, strict=True)]
+        kinds = np.array([kind for kind, _ in ranked], dtype=np.uint64)
+        halves = np.frombuffer(b"".join(value for _, value in ranked), dtype=">u8").astype(np.uint64).reshape(-1, 2)
+        return [kinds[texts.codes], halves[texts.codes, 0], halves[texts.codes, 1]]
 
     return words
 
@@ -277,12 +277,12 @@ def keys_in_two_ways(sources: Iterable[Source], schema: Schema, policy: InputTab
     secret = secret_bytes(32)
     key, spelling = marker(policy, secret), marker(policy, secret, lambda key, written: written)
     number = marker(policy, secret, lambda key, written: key_number(key, policy.decimal))
-    found = np.column_stack([NO_MARKS] * 3)
+    spellings = np.column_stack([NO_MARKS] * 3)
     for source in sources:
         for _, columns in batches(source, schema, policy, [name], only=True):
             marks, has_key = key(columns[name])
             rows = np.column_stack([marks, number(columns[name])[0], spelling(columns[name])[0]])[has_key]
-            found = different(np.concatenate([found, different(rows)]))
-    keys = different(found[:, :4])
+            spellings = different(np.concatenate([spellings, different(rows)]))
+    keys = different(spellings[:, :4])
     alike = len(keys) - len(different(keys[:, 2:])) + len(repeated(keys[:, 2:]))
-    return len(repeated(found[:, :2])), alike, len(keys)
+    return len(repeated(spellings[:, :2])), alike, len(keys)

@@ -67,16 +67,16 @@ def count_piece(source: Source, schema: Schema, policy: InputTable, piece: Regis
 
         def own() -> Iterator[Batch]:
             for row, columns in batches(source, schema, policy, [piece.rule.by]):
-                mine = numbers.add(columns[piece.rule.by]) == piece.rule.piece
-                others = {name: texts for name, texts in columns.items() if name != piece.rule.by}
-                yield row, {name: replace(texts, codes=texts.codes[mine]) for name, texts in others.items()}
+                inside = numbers.add(columns[piece.rule.by]) == piece.rule.piece
+                columns_of_rows = {name: texts for name, texts in columns.items() if name != piece.rule.by}
+                yield row, {name: replace(texts, codes=texts.codes[inside]) for name, texts in columns_of_rows.items()}
 
         return count_batches(own(), schema, policy), numbers
 
     with unwritten(lambda: [source.files()]):
-        found, numbers = counted(piece)
+        rows, numbers = counted(piece)
         if not piece.fits(numbers):  # of record numbers alone, which are public
             again = counted(piece.of_first_version)
-            found, numbers = again if piece.fits(again[1]) else (found, numbers)
+            rows, numbers = again if piece.fits(again[1]) else (rows, numbers)
         piece.check(numbers)
-    return replace(found, n_rows=numbers.n_rows)
+    return replace(rows, n_rows=numbers.n_rows)

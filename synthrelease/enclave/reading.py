@@ -134,15 +134,15 @@ def start_of(file: File) -> bytes:
         if isinstance(file, StoredFile) or stat.S_ISREG(file.stat().st_mode):
             with file.open("rb") as opened:
                 start = opened.read(1024)
-            found = "an empty file"
+            problem = "an empty file"
         else:
-            found = "a pipe or a device"
+            problem = "a pipe or a device"
     except FileNotFoundError:
-        found = "no such file"
+        problem = "no such file"
     except PermissionError:
-        found = "a file without permission to read it"
+        problem = "a file without permission to read it"
     except (OSError, ValueError):
-        found = "something that cannot be opened"
+        problem = "something that cannot be opened"
     if start:
         return start
-    raise InputError(f"{EXPECTED}, found {found}.")
+    raise InputError(f"{EXPECTED}, found {problem}.")

@@ -121,9 +121,9 @@ def _as_texts(name: str, values: np.ndarray, write: Callable[[np.ndarray], list[
     import pyarrow as pa
 
     if values.dtype == object:
-        known = Numbered[Any]()
-        codes = np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=len(values))
-        texts = [object_text(value, write) for value in known]
+        distinct = Numbered[Any]()
+        codes = np.fromiter(map(distinct.__getitem__, values), dtype=np.int64, count=len(values))
+        texts = [object_text(value, write) for value in distinct]
         if max((len(text) for text in texts if text is not None), default=0) > LONGEST_TEXT:
             raise too_long(name)
         return Texts(texts=texts, codes=codes, typed=write is not None)

@@ -77,7 +77,7 @@ def float_texts(numbers: np.ndarray) -> list[str | None]:
     """The texts of floats of any precision."""
     if numbers.dtype == np.float64:
         return list(map(float_text, numbers.tolist()))
-    return [_plain(Decimal(str(each))) if math.isfinite(each) else float_text(float(each)) for each in numbers]
+    return [_plain(Decimal(str(number))) if math.isfinite(number) else float_text(float(number)) for number in numbers]
 
 
 def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
@@ -127,8 +127,8 @@ def _plain(number: Decimal) -> str:
         return "0"
     if not -_MOST_PLACES <= number.adjusted() < _MOST_PLACES:
         sign, digits, _ = number.as_tuple()
-        written = "".join(map(str, digits)).rstrip("0")
-        return f"{'-' * sign}{written[0]}{'.' if written[1:] else ''}{written[1:]}e{number.adjusted():+d}"
+        significant = "".join(map(str, digits)).rstrip("0")
+        return f"{'-' * sign}{significant[0]}{'.' if significant[1:] else ''}{significant[1:]}e{number.adjusted():+d}"
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -153,9 +153,9 @@ class Texts:
     @classmethod
     def of(cls, rows: Sequence[str]) -> Texts:
         """The texts of some rows. Those are joined that are equal in every letter: no row can lend its text to another."""
-        known = Numbered[str]()
-        codes = np.fromiter(map(known.__getitem__, rows), dtype=np.int64, count=len(rows))
-        return cls(texts=list(known), codes=codes)
+        distinct = Numbered[str]()
+        codes = np.fromiter(map(distinct.__getitem__, rows), dtype=np.int64, count=len(rows))
+        return cls(texts=list(distinct), codes=codes)
 
 
 class LazyTexts(Sequence[str | None]):

@@ -53,8 +53,8 @@ class Digits:
         if self.of_text.min(initial=0) >= 0:
             return {}
         rows = self.rows()
-        found = {kind: int(np.count_nonzero(rows == kind)) for kind in (MISSING, OUTSIDE, WRONG)}
-        return {kind: many for kind, many in found.items() if many}
+        rows_of_kind = {kind: int(np.count_nonzero(rows == kind)) for kind in (MISSING, OUTSIDE, WRONG)}
+        return {kind: many for kind, many in rows_of_kind.items() if many}
 
 
 class Known(dict[str | None, int]):
@@ -73,12 +73,12 @@ class Known(dict[str | None, int]):
         self._rule = rule
 
     def __missing__(self, text: str | None) -> int:
-        found = self._rule(text)
+        meaning = self._rule(text)
         if text is None or len(text) <= self.LONGEST:
             if len(self) >= self.MOST:
                 self.clear()
-            self[text] = found
-        return found
+            self[text] = meaning
+        return meaning
 
     def of(self, texts: Sequence[str | None]) -> np.ndarray:
         """(n_texts,) int64 what each means."""
@@ -129,14 +129,14 @@ def _bins_of_numbers(texts: LazyTexts, column: Column, policy: InputTable, decim
         bins[~((low <= numbers) & (numbers <= high))] = OUTSIDE
     if column.kind == "integer":
         bins[numbers != np.floor(numbers)] = WRONG
-    others = np.flatnonzero(~plain)
-    bins[others] = rule.of([texts[place] for place in others.tolist()])
+    rest = np.flatnonzero(~plain)
+    bins[rest] = rule.of([texts[index] for index in rest.tolist()])
     return bins
 
 
 def _numbers_that_may_be_missing(column: Column, policy: InputTable) -> list[float]:
-    written = [_with_point(text.strip(), decimal) for text in _missing_texts(column, policy) for decimal in ".,"]
-    return [float(text) for text in written if _NUMBER.fullmatch(text)]
+    candidates = [_with_point(text.strip(), decimal) for text in _missing_texts(column, policy) for decimal in ".,"]
+    return [float(text) for text in candidates if _NUMBER.fullmatch(text)]
 
 
 def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
@@ -218,9 +218,9 @@ def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[
     unlisted = OUTSIDE if column.unlisted is None else column.unlisted
 
     def bin_of(text: str | None) -> int:
-        found = listed.of(text or "", decimal)
-        if found is not None:
-            return found
+        listed_bin = listed.of(text or "", decimal)
+        if listed_bin is not None:
+            return listed_bin
         if text is None:
             return none
         if column.kind != "category":
@@ -235,10 +235,10 @@ def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[
 
 def _number_form(text: str, decimal: str) -> str | None:
     """A number without needless zeros in its fraction, with a point: of 12.00 and of 12 it is 12; None for no plain number."""
-    found = _PLAIN.fullmatch(_with_point(text.strip(), decimal))
-    if found is None or not (found[2] or found[3]):
+    match = _PLAIN.fullmatch(_with_point(text.strip(), decimal))
+    if match is None or not (match[2] or match[3]):
         return None
-    sign, whole, rest = found[1], found[2] or "0", (found[3] or "").rstrip("0")
+    sign, whole, rest = match[1], match[2] or "0", (match[3] or "").rstrip("0")
     return f"{sign}{whole}.{rest}" if rest else "0" if whole == "0" and sign == "-" else f"{sign}{whole}"
 
 
@@ -252,8 +252,8 @@ def _number(text: str, column: Column, decimal: str) -> float:
     if column.dates is not None and column.part is not None:
         date = column.dates.read(text)
         return math.nan if date is None else float(PARTS[column.part](date))
-    written = _with_point(text, decimal)
-    number = float(written) if _NUMBER.fullmatch(written) else math.nan
+    with_point = _with_point(text, decimal)
+    number = float(with_point) if _NUMBER.fullmatch(with_point) else math.nan
     if column.kind == "integer" and math.isfinite(number) and not number.is_integer():
         return math.nan
     return number

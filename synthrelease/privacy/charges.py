@@ -234,20 +234,20 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
     pure = sorted((part.epsilon for part in parts if part.pure), reverse=True)
     curves = [part for part in parts if not part.pure]
     exactly = all(part.gaussian for part in curves)
-    added, found = [Fraction(0), *accumulate(pure)], list[Fraction]()
+    added, epsilons = [Fraction(0), *accumulate(pure)], list[Fraction]()
     for apart, epsilon in enumerate(added):
         whole = sum((part.curve() for part in curves), RenyiCurve())
         if exactly:
-            rho = whole.rho + sum((gaussian.rho_of_pure(each) for each in pure[apart:]), Fraction(0))
-            found.append(epsilon + gaussian.epsilon_of(rho, delta))
+            rho = whole.rho + sum((gaussian.rho_of_pure(moved) for moved in pure[apart:]), Fraction(0))
+            epsilons.append(epsilon + gaussian.epsilon_of(rho, delta))
         else:
-            found.append(epsilon + sum((curve_of_pure(each) for each in pure[apart:]), whole).epsilon(delta))
-    return min(found)
+            epsilons.append(epsilon + sum((curve_of_pure(moved) for moved in pure[apart:]), whole).epsilon(delta))
+    return min(epsilons)
 
 
 def _summed(charge: Charge) -> tuple[Charge, ...]:
     """What a charge is the sum of, sums of sums taken apart."""
-    return tuple(each for part in charge.parts for each in _summed(part)) if charge.rule == SUM else (charge,)
+    return tuple(summand for part in charge.parts for summand in _summed(part)) if charge.rule == SUM else (charge,)
 
 
 def check_above_0(delta: Fraction) -> None:

@@ -43,16 +43,16 @@ def within(square: Fraction, bits: int) -> Between:
     series, height = _series(square, wide), exponential(square / 2, wide + room)
     pi, above, below = _pi(wide), 2 * square.numerator << 3 * wide, square.denominator
     root = Between(math.isqrt(above // (below * pi.high)), math.isqrt(-(-above // (below * pi.low))) + 1)
-    found = product(product(series, height, wide + room), root, wide)
-    return Between(found.low >> _NORMAL_GUARD, min((found.high >> _NORMAL_GUARD) + 1, 1 << bits))
+    inside = product(product(series, height, wide + room), root, wide)
+    return Between(inside.low >> _NORMAL_GUARD, min((inside.high >> _NORMAL_GUARD) + 1, 1 << bits))
 
 
 def below(place: Fraction, bits: int) -> Between:
     """Bounds of 2^bits Pr[N < place]: half of what lies outside, or 1 less that."""
-    one, inside = 1 << bits, within(place**2, bits)
-    outside = complement(inside, one)
+    whole, inside = 1 << bits, within(place**2, bits)
+    outside = complement(inside, whole)
     half = Between(outside.low >> 1, (outside.high >> 1) + 1)
-    return half if place < 0 else complement(half, one)
+    return half if place < 0 else complement(half, whole)
 
 
 def _series(square: Fraction, bits: int) -> Between:

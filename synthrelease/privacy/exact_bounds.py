@@ -51,11 +51,11 @@ class Geometric:
     def below(self, bits: int) -> Iterator[Between]:
         """Pr[X < i] = (1 - r^i) / (1 - r^end) with r = exp(-rate)."""
         wide = bits + _LAW_GUARD
-        one, ratio = 1 << wide, exponential(self.rate, wide)
-        whole = complement(exponential(self.rate * self.end, wide), one) if self.end else Between(one, one)
+        unit, ratio = 1 << wide, exponential(self.rate, wide)
+        whole = complement(exponential(self.rate * self.end, wide), unit) if self.end else Between(unit, unit)
         power, i = ratio, 1
         while self.end is None or i < self.end:
-            part = complement(power, one)
+            part = complement(power, unit)
             yield quotient(part, whole, bits)
             if self.end is None and power.high >> _LAW_GUARD == 0:
                 return
@@ -79,14 +79,14 @@ class HalfGaussian:
         Ratios fall: the weights that are left out add up to at most the first of them / (1 - the ratio that follows).
         """
         wide = bits + _LAW_GUARD
-        one, fall = 1 << wide, exponential(2 * self.rate, wide)
+        unit, fall = 1 << wide, exponential(2 * self.rate, wide)
         ratio = exponential(self.rate, wide)
-        weight, sums = ratio, [Between(one, one)]
+        weight, sums = ratio, [Between(unit, unit)]
         while weight.high >> _LAW_GUARD:
             sums.append(Between(sums[-1].low + weight.low, sums[-1].high + weight.high))
             ratio = product(ratio, fall, wide)
             weight = product(weight, ratio, wide)
-        left = weight.high * one // (one - product(ratio, fall, wide).high) + 1
+        left = weight.high * unit // (unit - product(ratio, fall, wide).high) + 1
         whole = Between(sums[-1].low, sums[-1].high + left)
         for part in sums:
             yield quotient(part, whole, bits)

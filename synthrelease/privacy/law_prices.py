@@ -27,13 +27,13 @@ rounds are then neighbours.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from synthrelease.privacy.curves import exp_up
+from synthrelease.privacy.grids import rounded_up
 
 MOST_ROUNDS = 10_000
 LARGEST_EPSILON = 300
@@ -57,7 +57,7 @@ def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
     atoms : from 1 to at most 10^4 rounds, with probabilities of at least 1e-12 with the sum 1.
     epsilon : of a round, above 0 and at most 300.
     """
-    ratio = _double_up(exp_up(epsilon))
+    ratio = rounded_up(exp_up(epsilon))
     left, right = np.array([1e-10 / atoms[-1][0]]), np.array([ratio])
     best = float(_log_ratio(right, right, atoms, ratio, epsilon)[0])
     best = max(best, float(epsilon) + 1e-9)  # a bound for the odds below the first point: e^(2 a k), e^epsilon times it
@@ -72,9 +72,9 @@ def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
 
 def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, epsilon: Fraction) -> np.ndarray:
     """A bound of both log ratios for odds from `low` to `high`, (n,) each: the larger ratio itself where they are equal."""
-    here = (ratio + (ratio - 1) * low) / (ratio * (1 + low))
-    there = here / (1 + high * ((ratio - 1) / ratio))
-    nothing, accepted = (top - bottom for top, bottom in zip(_logarithms(here, atoms), _logarithms(there, atoms), strict=True))
+    near = (ratio + (ratio - 1) * low) / (ratio * (1 + low))
+    far = near / (1 + high * ((ratio - 1) / ratio))
+    nothing, accepted = (top - bottom for top, bottom in zip(_logarithms(near, atoms), _logarithms(far, atoms), strict=True))
     return np.maximum(nothing, float(epsilon) + accepted)
 
 
@@ -115,8 +115,3 @@ def _ln(values: np.ndarray) -> np.ndarray:
     for term in range(_TERMS - 1, -1, -1):
         series = series * square + 1 / (2 * term + 1)
     return exponent * _LN2 + 2 * z * series
-
-
-def _double_up(value: Fraction) -> float:
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

@@ -122,12 +122,12 @@ def check_year(path: Path, before: Statement, asked: YearOfSeries | None, epsilo
             f"Refused: the plan over years in [series] is not the one that {path} noted before the first release. {UNSPENT}"
         )
     charged = {(entry.notes.year, entry.notes.again, entry.epsilon, entry.delta) for entry in before.entries}
-    for one in asked.named:
-        if (one.year, one.again, *one.paid) not in charged:
+    for earlier in asked.named:
+        if (earlier.year, earlier.again, *earlier.paid) not in charged:
             raise BudgetError(
-                f"Refused: [series] earlier names a release of {one.year} at epsilon = {shown(one.paid.epsilon)}, and {path} "
-                "was never charged for it. Either this is an older copy of the ledger, or another one, or that is no release "
-                f"of this series. {UNSPENT}"
+                f"Refused: [series] earlier names a release of {earlier.year} at epsilon = {shown(earlier.paid.epsilon)}, and "
+                f"{path} was never charged for it. Either this is an older copy of the ledger, or another one, or that is no "
+                f"release of this series. {UNSPENT}"
             )
     year, done = asked.year, [entry.notes for entry in before.entries if entry.notes.year == asked.year]
     if year not in plan.years:
@@ -136,8 +136,10 @@ def check_year(path: Path, before: Statement, asked: YearOfSeries | None, epsilo
         )
     again = [entry for entry in before.entries if entry.notes.again]
     if asked.again and (not done or any(notes.again for notes in done)):
-        found = "none" if not done else "two"
-        raise BudgetError(f"Refused: expected one release of {year} that released nothing, found {found} in {path}. {UNSPENT}")
+        how_many = "none" if not done else "two"
+        raise BudgetError(
+            f"Refused: expected one release of {year} that released nothing, found {how_many} in {path}. {UNSPENT}"
+        )
     if asked.again and len(again) >= plan.fallbacks:
         raise BudgetError(f"Refused: the plan has {plan.fallbacks} second releases of a year, all of them charged. {UNSPENT}")
     if done and not asked.again:
@@ -280,12 +282,12 @@ class Ledger:
         """Add an entry to the ledger as it is now, in one transaction, and return it when the entry is on the disk."""
         with connected(self.path, writable=True) as database:
             database.execute("BEGIN IMMEDIATE")
-            after = with_entry(self._accepted(read_entries(self.path, database), read_head(self.path)))
-            row = summed(after).entries[-1].row()
+            statement = with_entry(self._accepted(read_entries(self.path, database), read_head(self.path)))
+            row = summed(statement).entries[-1].row()
             database.execute(f"INSERT INTO charges VALUES ({', '.join('?' * len(row))})", row)
             database.execute("COMMIT")
-            self._confirm(database, len(after.entries))
-        return after
+            self._confirm(database, len(statement.entries))
+        return statement
 
     def _confirm(self, database: sqlite3.Connection, number: int) -> None:
         """Make a committed charge survive the loss of the write-ahead file, then tell the head file of it."""
@@ -420,11 +422,11 @@ def renew_head(path: str | Path, expect_head: str) -> Statement:
     ledger = Ledger(path=_resolved(path), expect_head=expect_head)
     with connected(ledger.path, writable=True) as database:
         database.execute("BEGIN IMMEDIATE")
-        found = read_entries(ledger.path, database)
-        ledger._accepted(found, found.head)
-        write_head(ledger.path, found.head)
+        statement = read_entries(ledger.path, database)
+        ledger._accepted(statement, statement.head)
+        write_head(ledger.path, statement.head)
         database.execute("COMMIT")
-    return found
+    return statement
 
 
 def reserve_for_release(

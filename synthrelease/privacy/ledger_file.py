@@ -120,15 +120,15 @@ def notes_of(text: object, before: Sequence[Notes]) -> Notes:
     ValueError : for a text that is none, a second split or plan, and a piece or a year that there is not.
     """
     split, horizon = _only(notes.split for notes in before), _only(notes.horizon for notes in before)
-    found = _read(text) if isinstance(text, str) else None
-    if found is None or found.text != text:
+    result = _read(text) if isinstance(text, str) else None
+    if result is None or result.text != text:
         raise ValueError("expected a piece, a split, a year or a plan, or nothing")
-    second = (found.split is not None and split is not None) or (found.horizon is not None and horizon is not None)
-    no_piece = found.piece is not None and (split is None or found.piece > split.pieces)
-    no_year = found.year is not None and (horizon is None or found.year not in horizon.years)
+    second = (result.split is not None and split is not None) or (result.horizon is not None and horizon is not None)
+    no_piece = result.piece is not None and (split is None or result.piece > split.pieces)
+    no_year = result.year is not None and (horizon is None or result.year not in horizon.years)
     if second or no_piece or no_year:
         raise ValueError("expected one split, one plan over years, and pieces and years of these")
-    return found
+    return result
 
 
 def _read(text: str) -> Notes | None:
@@ -136,7 +136,7 @@ def _read(text: str) -> Notes | None:
         split = Split(pieces=int(match[1]), key=match[2], register=match[3])
         return Notes(split=split) if 2 <= split.pieces <= MOST_PIECES else None
     if match := _HORIZON.fullmatch(text):
-        epsilons = tuple(from_text(each) for each in match[2].split(","))
+        epsilons = tuple(from_text(amount_text) for amount_text in match[2].split(","))
         plan = Horizon(
             first=int(match[1]),
             epsilons=epsilons,
@@ -261,7 +261,7 @@ class Statement:
             if entry.notes.year is not None:
                 paid[entry.notes.year][0] += entry.epsilon
                 paid[entry.notes.year][1] += entry.delta
-        losses = [Loss(*both) for both in paid.values()]
+        losses = [Loss(*amounts) for amounts in paid.values()]
         return over_years(losses, plan.in_year, plan.in_all) or Loss(self.epsilons.most * plan.in_all, Fraction(1))
 
     @property
@@ -291,7 +291,7 @@ class Statement:
     def knows(self, beginning: str) -> bool:
         """Whether some entry's hash, or the first one, starts so (at least 16 hexadecimal digits)."""
         hashes = (self._hash(number) for number in range(len(self.entries) + 1))
-        return _BEGINNING.fullmatch(beginning) is not None and any(found.startswith(beginning) for found in hashes)
+        return _BEGINNING.fullmatch(beginning) is not None and any(digest.startswith(beginning) for digest in hashes)
 
     def with_charge(self, **facts: Any) -> Statement:
         """The ledger with one more entry at its end: the facts of an `Entry` without its place."""
@@ -650,13 +650,13 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
     fixed: list[Notes] = []
     number = 0
     try:
-        found = Statement(
+        statement = Statement(
             dataset=line("name", dataset, 100),
             epsilon_limit=from_text(epsilon_limit),
             delta_limit=from_text(delta_limit),
             format=version,
         )
-        entries, previous = list[Entry](), found.head.hash
+        entries, previous = list[Entry](), statement.head.hash
         for row in database.execute("SELECT * FROM charges ORDER BY number"):
             number += 1
             entry = Entry(
@@ -675,7 +675,7 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
                 raise ValueError
             entries.append(entry)
             previous = entry.hash
-        return summed(replace(found, entries=tuple(entries)))
+        return summed(replace(statement, entries=tuple(entries)))
     except (ValueError, TypeError, AttributeError, BudgetError):
         where = f"charge {number}" if number else "the account"
         raise refusal(path, "rows that agree with their hashes", f"{where} changed or damaged", restore(path)) from None

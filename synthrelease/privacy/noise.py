@@ -107,8 +107,8 @@ def permute_and_flip(losses: Losses, entropy: Uniform) -> int:
     while True:
         stop = min(start + size, len(order))
         jumps = entropy.picks(np.arange(len(order) - start, len(order) - stop, -1))
-        for place, jump in zip(range(start, stop), jumps.tolist(), strict=True):
-            order[place], order[place + jump] = order[place + jump], order[place]
+        for position, jump in zip(range(start, stop), jumps.tolist(), strict=True):
+            order[position], order[position + jump] = order[position + jump], order[position]
         taken = losses.first_taken(np.array(order[start:stop]), entropy)
         if taken is not None:
             return taken
@@ -131,14 +131,14 @@ def heads(above: int, below: int, entropy: Uniform) -> bool:
 
 def all_heads(times: np.ndarray, entropy: Uniform) -> np.ndarray:
     """(k,) True with probability exp(-times), exactly: so many coins of probability exp(-1), up to the first tails."""
-    found = np.ones(len(times), dtype=bool)
+    result = np.ones(len(times), dtype=bool)
     left, tossed = np.flatnonzero(times > 0), 0
     while len(left):
         tossed += 1
-        shown = heads_of_one(len(left), entropy)
-        found[left[~shown]] = False
-        left = left[shown & (times[left] > tossed)]
-    return found
+        up = heads_of_one(len(left), entropy)
+        result[left[~up]] = False
+        left = left[up & (times[left] > tossed)]
+    return result
 
 
 def heads_of_one(size: int, entropy: Uniform) -> np.ndarray:
@@ -147,11 +147,11 @@ def heads_of_one(size: int, entropy: Uniform) -> np.ndarray:
     `heads(1, 1)` from one integer: a uniform one below 20! decides the coins of 1, 1/2, ..., 1/20 at once, since it is below
     20!/k! with probability 1/k!. Only when it is 0 must further coins be tossed.
     """
-    drawn = entropy.picks(np.full(size, _FACTORIAL))
-    tossed = 21 - np.searchsorted(_THRESHOLDS, drawn, side="right")
-    for place in np.flatnonzero(drawn == 0):
-        while entropy.pick(int(tossed[place])) == 0:
-            tossed[place] += 1
+    uniform = entropy.picks(np.full(size, _FACTORIAL))
+    tossed = 21 - np.searchsorted(_THRESHOLDS, uniform, side="right")
+    for position in np.flatnonzero(uniform == 0):
+        while entropy.pick(int(tossed[position])) == 0:
+            tossed[position] += 1
     return tossed % 2 == 1
 
 
@@ -233,14 +233,14 @@ class SystemEntropy:
         later, because a fork would copy it.
         """
         limits = np.asarray(bounds, dtype=np.uint64)
-        drawn, left = np.empty(len(limits), dtype=np.int64), np.arange(len(limits))
+        numbers, left = np.empty(len(limits), dtype=np.int64), np.arange(len(limits))
         while len(left):
             words, limit = np.frombuffer(secrets.token_bytes(8 * len(left)), dtype=np.uint64), limits[left]
             beyond = (~limit + np.uint64(1)) % limit  # 2^64 modulo the bound
-            kept = words <= ~beyond
-            drawn[left[kept]] = (words[kept] % limit[kept]).astype(np.int64)
-            left = left[~kept]
-        return drawn
+            usable = words <= ~beyond
+            numbers[left[usable]] = (words[usable] % limit[usable]).astype(np.int64)
+            left = left[~usable]
+        return numbers
 
     def generator(self) -> np.random.Generator:
         """A generator for public randomness, seeded by the operating system."""

@@ -231,12 +231,14 @@ class Plan:
             total = in_sequence("release", *once, *_rounds_and_after(per_round, after, rule, delta, sharing))
         else:
             whole = of_piece(once, None)
-            by_piece = [tuple(of_piece(each, piece) for each in (once, per_round, after)) for piece in PIECES]
+            by_piece = [tuple(of_piece(piece_charge, piece) for piece_charge in (once, per_round, after)) for piece in PIECES]
             alone = [
                 _piece(f"piece: {piece}", *charges, rule=rule, delta=delta, sharing=sharing)
                 for piece, charges in zip(PIECES, by_piece, strict=True)
             ]
-            pieces = [stated_at(each, delta) for each in alone]  # the largest epsilon is less than that of a curve above both
+            pieces = [
+                stated_at(piece_charge, delta) for piece_charge in alone
+            ]  # the largest epsilon is less than that of a curve above both
             total = in_sequence("release", *whole, in_parallel("pieces", *pieces))
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 
@@ -258,8 +260,11 @@ def _rounds_and_after(
 ) -> tuple[Charge, ...]:
     # rounds without charges are post-processing of what was paid for before them
     rounds = (private_selection("selection", in_sequence("one round", *per_round), rule, delta),) if per_round else ()
-    if one := [charge for charge in after if charge.name in sharing]:
-        after = (together("figures that share one noise", *one), *(charge for charge in after if charge.name not in sharing))
+    if together_paid := [charge for charge in after if charge.name in sharing]:
+        after = (
+            together("figures that share one noise", *together_paid),
+            *(charge for charge in after if charge.name not in sharing),
+        )
     return (*rounds, *((in_sequence("figures of the accepted dataset", *after),) if after else ()))
 
 
@@ -458,8 +463,8 @@ def over_years(paid: Sequence[Loss], in_year: int, in_all: int) -> Loss | None:
     whole, rest = divmod(min(in_all, in_year * len(paid)), in_year)
     records = [in_year] * whole + [rest] * (rest > 0)
     epsilons, deltas = (sorted(amounts, reverse=True) for amounts in zip(*paid, strict=True)) if paid else ([], [])
-    epsilon = sum((each * amount for each, amount in zip(records, epsilons, strict=False)), Fraction(0))
-    groups = [loss_of_group(epsilons[0], amount, each) for each, amount in zip(records, deltas, strict=False)]
+    epsilon = sum((k * amount for k, amount in zip(records, epsilons, strict=False)), Fraction(0))
+    groups = [loss_of_group(epsilons[0], amount, k) for k, amount in zip(records, deltas, strict=False)]
     delta = sum((group.delta for group in groups if group is not None), Fraction(0))
     return None if None in groups or delta >= 1 else Loss(epsilon, delta)
 
@@ -503,8 +508,8 @@ class Horizon:
         """
         dearest = sorted(self.epsilons, reverse=True)
         paid = [
-            Loss(epsilon + self.fallback_epsilon, 2 * self.delta) if place < self.fallbacks else Loss(epsilon, self.delta)
-            for place, epsilon in enumerate(dearest)
+            Loss(epsilon + self.fallback_epsilon, 2 * self.delta) if rank < self.fallbacks else Loss(epsilon, self.delta)
+            for rank, epsilon in enumerate(dearest)
         ]
         return over_years(paid, self.in_year, self.in_all)
 

@@ -26,7 +26,7 @@ Found = TypeVar("Found")
 def protected() -> Iterator[None]:
     """Set all this up, for this process and those that it starts, and put it back as it was."""
     hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
-    told, limit = os.environ.get("PYTHONWARNINGS"), core_limit()
+    warnings_before, limit = os.environ.get("PYTHONWARNINGS"), core_limit()
     try:
         with warnings.catch_warnings():
             _hide_messages()
@@ -34,10 +34,10 @@ def protected() -> Iterator[None]:
             yield
     finally:
         sys.excepthook, sys.unraisablehook, threading.excepthook = hooks
-        if told is None:
+        if warnings_before is None:
             os.environ.pop("PYTHONWARNINGS", None)
         else:
-            os.environ["PYTHONWARNINGS"] = told
+            os.environ["PYTHONWARNINGS"] = warnings_before
         set_core_limit(limit)
 
 
@@ -62,8 +62,10 @@ def _hide_messages() -> None:
 def without_message(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> Any:
     """An error as its type and the place where it came from: never its message, never the text of a line."""
     frames = traceback.extract_tb(trace)
-    place = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
-    sys.stderr.write(f"synthrelease: {kind.__name__}{place}. The message is not shown, because it could hold private values.\n")
+    origin = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    sys.stderr.write(
+        f"synthrelease: {kind.__name__}{origin}. The message is not shown, because it could hold private values.\n"
+    )
 
 
 def core_limit() -> int:

@@ -36,17 +36,17 @@ class SeededEntropy(SystemEntropy):
             k = int((self._generator.geometric(stop, size + 1) - 1).sum())
             if math.log(self._generator.random()) < sum(math.log((2 * k + 1) / (2 * k + 2 * j)) for j in range(1, size + 1)):
                 break
-        drawn = np.floor(self._generator.random(size) * (2 * k + 1)).astype(np.int64) - k
-        return np.asarray(values, dtype=np.int64) + drawn
+        noise = np.floor(self._generator.random(size) * (2 * k + 1)).astype(np.int64) - k
+        return np.asarray(values, dtype=np.int64) + noise
 
     def pick(self, n_choices: int) -> int:
         if n_choices < 2**63:
             return int(self._generator.integers(n_choices))
         bits = n_choices.bit_length()
         while True:
-            drawn = int.from_bytes(self._generator.bytes(-(-bits // 8)), "little") >> (-bits % 8)
-            if drawn < n_choices:
-                return drawn
+            number = int.from_bytes(self._generator.bytes(-(-bits // 8)), "little") >> (-bits % 8)
+            if number < n_choices:
+                return number
 
     def picks(self, bounds: np.ndarray) -> np.ndarray:
         return self._generator.integers(0, bounds)

@@ -93,11 +93,11 @@ def inverted(law: Law, random_bits: Callable[[int], int]) -> int:
     """
     bits, read = _READ, random_bits(_READ)
     while True:
-        for found, bound in enumerate(law.below(bits)):
+        for value, bound in enumerate(law.below(bits)):
             if bound.high <= read:
                 continue
             if bound.low > read:
-                return found
+                return value
             break  # what was read lies too near to the bound
         bits, read = bits + _READ, read << _READ | random_bits(_READ)
 
@@ -149,17 +149,17 @@ class Table:
 
     def draw(self, bits: np.ndarray, read: Read) -> np.ndarray:
         """(n,) int64 independent draws, from (n,) uint16 uniform first bits; `read` gives further ones."""
-        drawn = self.first[bits].astype(np.int64)
-        left = np.flatnonzero(drawn == _OPEN)
+        values = self.first[bits].astype(np.int64)
+        left = np.flatnonzero(values == _OPEN)
         if len(left):
             further = np.frombuffer(read(8 * len(left)), dtype=np.uint64) >> np.uint64(_FIRST)
             words = (bits[left].astype(np.uint64) << np.uint64(_WORD - _FIRST)) | further
-            places = np.searchsorted(self.floors, words)
-            drawn[left] = places
-            ties = self.floors[np.minimum(places, len(self.floors) - 1)] == words
+            positions = np.searchsorted(self.floors, words)
+            values[left] = positions
+            ties = self.floors[np.minimum(positions, len(self.floors) - 1)] == words
             for tie in np.flatnonzero(ties).tolist():
-                drawn[left[tie]] = resolve(self.law, int(words[tie]), read)
-        return drawn
+                values[left[tie]] = resolve(self.law, int(words[tie]), read)
+        return values
 
 
 def exact_floors(law: Law) -> list[int]:
@@ -261,8 +261,8 @@ def digit_tables(scale: Fraction) -> tuple[Table, ...]:
 def _geometric(tables: tuple[Table, ...], words: np.ndarray, read: Read) -> np.ndarray:
     """(n,) int64 from (n_tables, n) first bits."""
     total = tables[0].draw(words[0], read)
-    for place, (table, bits) in enumerate(zip(tables[1:], words[1:], strict=True), start=1):
-        total += table.draw(bits, read) << _DIGIT * place
+    for digit, (table, bits) in enumerate(zip(tables[1:], words[1:], strict=True), start=1):
+        total += table.draw(bits, read) << _DIGIT * digit
     return total
 
 

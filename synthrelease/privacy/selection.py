@@ -156,10 +156,10 @@ class NegativeBinomial:
             return most
         with localcontext(Context(prec=60 + int(epsilon))):
             ratio = decimal_of(exp_up(epsilon))
-            here, there = self._none(ratio / (1 + ratio)), self._none(1 / (1 + ratio))
-            accepted = ratio * ratio * (1 - here) / (1 - there)
-            found = Fraction(max(accepted, here / there).ln())
-        return min(most, _up(found + SLACK))
+            near, far = self._none(ratio / (1 + ratio)), self._none(1 / (1 + ratio))
+            accepted = ratio * ratio * (1 - near) / (1 - far)
+            log_ratio = Fraction(max(accepted, near / far).ln())
+        return min(most, _up(log_ratio + SLACK))
 
     def _none(self, rejection: Decimal) -> Decimal:
         stop, shape = decimal_of(self.stop_probability), decimal_of(self.shape)
@@ -183,8 +183,8 @@ class FiniteLaw:
 
         rounds = [k for k, _ in self.atoms]
         if not (rounds and rounds == sorted(set(rounds)) and rounds[0] >= 1 and rounds[-1] <= MOST_ROUNDS):
-            found = ", ".join(map(str, rounds[:10])) or "none"
-            raise Unexpected(f"numbers of rounds from 1 to {MOST_ROUNDS}, ascending", found)
+            listed = ", ".join(map(str, rounds[:10])) or "none"
+            raise Unexpected(f"numbers of rounds from 1 to {MOST_ROUNDS}, ascending", listed)
         if len(rounds) > MOST_VALUES:
             raise Unexpected(f"at most {MOST_VALUES} numbers of rounds", str(len(rounds)))
         for k, probability in self.atoms:
@@ -321,10 +321,10 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
     if isinstance(law, NegativeBinomial):
         return _negative_binomial(name, one_round, law)
     if law is None:
-        found = "a curve" if one_round.renyi is not None else f"delta = {float(one_round.delta):g}"
+        problem = "a curve" if one_round.renyi is not None else f"delta = {float(one_round.delta):g}"
         raise BudgetError(
             "Private selection with a known threshold has no guarantee for rounds with delta > 0 when the stop probability is "
-            f"0: only pure rounds may go on for ever. The round {one_round.name!r} has {found}. "
+            f"0: only pure rounds may go on for ever. The round {one_round.name!r} has {problem}. "
             "Set [selection] stop_probability above 0."
         )
     return _approximate(name, one_round, law, delta)

@@ -52,8 +52,8 @@ def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
     """By the facts about a Parquet file."""
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
-        for place in range(group.num_columns):
-            part = group.column(place)
+        for index in range(group.num_columns):
+            part = group.column(index)
             if part.path_in_schema in needed:
                 check_unpacked(part.path_in_schema, part.total_uncompressed_size, group.num_rows)
 
@@ -111,19 +111,19 @@ class FlatTable:
         return bool(self._place(field))
 
     def byte(self, field: int) -> int:
-        return self._data[place] if (place := self._place(field)) else 0
+        return self._data[at] if (at := self._place(field)) else 0
 
     def number(self, field: int) -> int:
-        return self._number(place, 8) if (place := self._place(field)) else 0
+        return self._number(at, 8) if (at := self._place(field)) else 0
 
     def table(self, field: int) -> FlatTable:
-        place = self._place(field)
-        return FlatTable(self._data, place + self._number(place, 4))
+        at = self._place(field)
+        return FlatTable(self._data, at + self._number(at, 4))
 
     def pairs(self, field: int) -> Iterator[tuple[int, int]]:
         """The structures of two numbers of a vector."""
-        if place := self._place(field):
-            start = place + self._number(place, 4)
+        if vector := self._place(field):
+            start = vector + self._number(vector, 4)
             for number in range(self._number(start, 4)):
                 at = start + 4 + 16 * number
                 yield self._number(at, 8), self._number(at + 8, 8)
@@ -131,19 +131,19 @@ class FlatTable:
 
 def buffers_of(schema: Any) -> list[tuple[str, int, int]]:
     """(name, first buffer, behind the last one) of each column of an Arrow schema in a batch."""
-    places, first = [], 0
+    columns, first = [], 0
     for field in schema:
         last = first + _n_buffers(field.type)
-        places.append((field.name, first, last))
+        columns.append((field.name, first, last))
         first = last
-    return places
+    return columns
 
 
 def _n_buffers(kind: Any) -> int:
     from pyarrow import types
 
     kind = getattr(kind, "storage_type", kind)
-    inside = 0 if types.is_dictionary(kind) else sum(_n_buffers(kind.field(place).type) for place in range(kind.num_fields))
+    inside = 0 if types.is_dictionary(kind) else sum(_n_buffers(kind.field(index).type) for index in range(kind.num_fields))
     return inside + (0 if types.is_null(kind) else kind.num_buffers)
 
 

@@ -109,7 +109,7 @@ def opened_duckdb(path: Path, table: str | None, stop: Told) -> Iterator[OpenTab
             "WHERE table_catalog = current_database() ORDER BY ALL"
         ).fetchall()
         catalog = connection.execute("SELECT current_database()").fetchall()[0][0]  # its schemas may have its name
-        schema, name = chosen_table(table, [found[:2] for found in tables])
+        schema, name = chosen_table(table, [row[:2] for row in tables])
         chosen = quoted(catalog, schema, name)
         columns = connection.sql(f"SELECT * FROM {chosen} LIMIT 0")  # which is not run
         types = dict(zip(columns.columns, (kind.id for kind in columns.types), strict=True))
@@ -132,11 +132,11 @@ def opened_sqlite(path: Path, table: str | None, stop: Told) -> Iterator[OpenTab
             "SELECT 'main', name, type = 'table' AND rootpage > 0 FROM sqlite_master WHERE type IN ('table', 'view') "
             "AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name"
         ).fetchall()
-        schema, name = chosen_table(table, [found[:2] for found in tables])
+        schema, name = chosen_table(table, [row[:2] for row in tables])
         chosen = quoted(schema, name)
         # what a view selects from may be computed even for no row, and a value could make it fail
-        named = connection.execute("SELECT name FROM pragma_table_xinfo(?, ?) WHERE hidden <> 1", (name, schema))
-        names = [each for (each,) in named]
+        columns = connection.execute("SELECT name FROM pragma_table_xinfo(?, ?) WHERE hidden <> 1", (name, schema))
+        names = [column for (column,) in columns]
         has_row = _asking(connection, chosen) if (schema, name, 1) in tables else None
         yield OpenTable(connection=connection, names=names, select=_selecting(chosen), has_row=has_row)
 
@@ -153,11 +153,11 @@ def _check_size(path: Path) -> None:
 @contextmanager
 def opened_by_adbc(uri: str, table: str | None) -> Iterator[OpenTable]:
     """A table of a database by an ADBC driver, whose URI begins with adbc+. Raises InputError as the others."""
-    if (found := ADBC.fullmatch(uri)) is None:
+    if (match := ADBC.fullmatch(uri)) is None:
         raise ValueError("expected the URI of an ADBC driver")
-    driver = found["driver"].lower()
+    driver = match["driver"].lower()
     adbc = library(f"adbc_driver_{driver}.dbapi", f"adbc-driver-{driver}", "this database", "database")
-    login, options = adbc_login(driver, f"{driver}{found['rest']}")
+    login, options = adbc_login(driver, f"{driver}{match['rest']}")
     with closing(adbc.connect(login, **options)) as connection:
         schema, name = chosen_table(table, adbc_tables(connection))
         names = connection.adbc_get_table_schema(name, db_schema_filter=schema or None).names
@@ -173,11 +173,11 @@ def opened_by_sqlalchemy(uri: str, table: str | None) -> Iterator[OpenTable]:
 
         inspector = sql.inspect(engine)
         schema, name = chosen_table(table, sql_tables(inspector, table))
-        types = {each["name"]: each["type"] for each in inspector.get_columns(name, schema=schema or None)}
+        types = {column["name"]: column["type"] for column in inspector.get_columns(name, schema=schema or None)}
         source = sql.table(sql.quoted_name(name, quote=True), schema=sql.quoted_name(schema, quote=True) if schema else None)
 
         def select(needed: Sequence[str]) -> Any:
-            exact: list[Any] = [sql.column(sql.quoted_name(each, quote=True)) for each in needed]
+            exact: list[Any] = [sql.column(sql.quoted_name(column, quote=True)) for column in needed]
             return sql.select(*exact).select_from(source)
 
         def has_row() -> bool:

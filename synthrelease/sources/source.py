@@ -38,8 +38,8 @@ _WHY = "it may take the type of a column from the first rows, so that one row wo
 
 def check_driver(uri: str) -> None:
     """Raises InputError for a library that is not known to read every row by itself. Looks at the URI alone."""
-    found = ADBC.fullmatch(uri)
-    if found is not None and (driver := found["driver"].lower()) not in TYPED_ADBC:
+    match = ADBC.fullmatch(uri)
+    if match is not None and (driver := match["driver"].lower()) not in TYPED_ADBC:
         raise InputError(
             f"expected an ADBC driver that takes the types of columns from the database ({', '.join(TYPED_ADBC)}), found "
             f"{driver!r}: {_WHY} Give a SQLite file by its path, and other databases by a URI of SQLAlchemy."
@@ -102,8 +102,8 @@ def folder_files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     try:
-        inside = sorted((each for each in path.iterdir() if each.name[0] not in "._"), key=lambda each: each.name)
-        kinds = [("folders" if each.is_dir() else "" if _is_table(each) else "other files") for each in inside]
+        inside = sorted((entry for entry in path.iterdir() if entry.name[0] not in "._"), key=lambda entry: entry.name)
+        kinds = [("folders" if entry.is_dir() else "" if _is_table(entry) else "other files") for entry in inside]
     except OSError:
         inside, kinds = [], ["something that cannot be opened"]
     _check("a folder", kinds if inside or kinds else ["none"])
@@ -119,12 +119,12 @@ def fitting(pattern: Path) -> list[Path]:
 def pattern_files(pattern: Path) -> list[Path]:
     """The files whose paths fit a pattern such as `births/2019-*.csv`, in the order of their paths: tables, all of them."""
     try:
-        found = fitting(pattern)
-        kinds = [("folders" if each.is_dir() else "" if _is_table(each) else "other files") for each in found]
+        entries = fitting(pattern)
+        kinds = [("folders" if entry.is_dir() else "" if _is_table(entry) else "other files") for entry in entries]
     except (OSError, ValueError):
-        found, kinds = [], ["something that cannot be opened"]
-    _check("a pattern that fits", kinds if found or kinds else ["none"])
-    return found
+        entries, kinds = [], ["something that cannot be opened"]
+    _check("a pattern that fits", kinds if entries or kinds else ["none"])
+    return entries
 
 
 def stored_files(uri: str) -> list[StoredFile]:
@@ -134,19 +134,19 @@ def stored_files(uri: str) -> list[StoredFile]:
     try:
         files.invalidate_cache()
         if is_pattern(path):
-            found = sorted(files.glob(path))
+            entries = sorted(files.glob(path))
         elif files.isdir(path):
-            found = sorted(name for name in files.find(path) if name.rpartition("/")[2][:1] not in ("", ".", "_"))
+            entries = sorted(name for name in files.find(path) if name.rpartition("/")[2][:1] not in ("", ".", "_"))
         else:
-            found = [path] if files.exists(path) else []
-        kinds = ["folders" if files.isdir(name) or "/" in _below(name, path) else "" for name in found]
+            entries = [path] if files.exists(path) else []
+        kinds = ["folders" if files.isdir(name) or "/" in _below(name, path) else "" for name in entries]
     except Exception:  # stores fail in many ways, and may say who asked
         problem = f"expected an object store of {protocol} that answers, found one that does not."
     if problem:
         raise InputError(problem)
-    stored = [StoredFile(f"{protocol}://{name.partition('://')[2] or name}") for name in found]
-    if found != [path]:
-        tables = [each.name.endswith((".parquet", *CSV_NAMES)) for each in stored]
+    stored = [StoredFile(f"{protocol}://{name.partition('://')[2] or name}") for name in entries]
+    if entries != [path]:
+        tables = [entry.name.endswith((".parquet", *CSV_NAMES)) for entry in stored]
         kinds = [kind or ("" if table else "other files") for kind, table in zip(kinds, tables, strict=True)]
     _check("a folder or pattern of an object store", kinds or ["none"])
     return stored
@@ -180,8 +180,8 @@ def state_of(file: File) -> State:
     problem = ""
     try:
         if isinstance(file, Path):
-            found = file.stat()
-            return (str(found.st_size), str(found.st_mtime_ns), str(found.st_ino))
+            status = file.stat()
+            return (str(status.st_size), str(status.st_mtime_ns), str(status.st_ino))
         files, path = _store_of(file.uri)
         files.invalidate_cache()
         facts = files.info(path)
@@ -204,9 +204,9 @@ def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[File], list[State]
     def now() -> list[tuple[Sequence[File], list[State]]]:
         return [(files, [*map(state_of, files)]) for files in listed()]
 
-    before = now()
-    yield before
-    if now() != before:
+    first_listing = now()
+    yield first_listing
+    if now() != first_listing:
         raise InputError(CHANGED)
 
 
@@ -281,10 +281,10 @@ class Source:
         if match := _FILE.fullmatch(text):
             return cls(path=Path(match["path"]), uri=text, table=table)
         if isinstance(data, Path) or not _URI.fullmatch(text) or text.count("/") == 1:
-            found = cls(path=Path(data), table=table)
-            if may_hold_secret(text) and not found.is_there():
+            source = cls(path=Path(data), table=table)
+            if may_hold_secret(text) and not source.is_there():
                 raise InputError(_OTHER_DIALECT)
-            return found
+            return source
         if (protocol := text.partition("://")[0]) in STORES:
             if _PASSWORD.search(text) or _SECRET_IN_ADDRESS.search(text) or "::" in text:
                 raise InputError(
@@ -371,13 +371,13 @@ def check_pieces(source: Source) -> list[tuple[File, ...]]:
     InputError : when roots or members are no files of a folder, or both have not the same names.
     """
     sources = source.tables()
-    if not all(each.holds_files() for each in sources):
+    if not all(table.holds_files() for table in sources):
         raise InputError(
             "expected a folder, a pattern or an object store for roots and another for members, whose files a cluster counts "
             "in pairs; found one table. Nothing was spent."
         )
-    files = [each.files() for each in sources]
-    names = [[_stem(file.name) for file in own] for own in files]
+    files = [table.files() for table in sources]
+    names = [[_stem(file.name) for file in of_table] for of_table in files]
     if names[0] != names[-1]:
         raise InputError(
             "expected files of members with the names of the files of roots, each with the members of the roots in that one "

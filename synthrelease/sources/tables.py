@@ -39,9 +39,9 @@ def check_type(name: str, kind: Any, format_name: str) -> None:
         types.is_string_view, types.is_date, types.is_time, types.is_timestamp, types.is_null,
     )  # fmt: skip
     if not any(accepts(values) for accepts in plain):
-        shown = _TYPE_NAME.match(str(kind))  # what follows may hold names of fields
-        found = f"the {format_name} type {shown[0] if shown else 'of an extension'}"
-        raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {found}.")
+        type_name = _TYPE_NAME.match(str(kind))  # what follows may hold names of fields
+        problem = f"the {format_name} type {type_name[0] if type_name else 'of an extension'}"
+        raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {problem}.")
     if types.is_timestamp(values) and values.tz is not None and not _can_be_read(values):
         raise InputError(
             f"column {name!r}: expected dates without a time zone, or in one that this machine knows, found another one. "
@@ -56,13 +56,13 @@ def check_is_number(name: str, kind: Any, format_name: str, *, dates: bool) -> N
     values = kind.value_type if types.is_dictionary(kind) else kind
     not_read = [types.is_boolean, types.is_time, is_uuid, *([] if dates else [types.is_date, types.is_timestamp])]
     if any(is_of(values) for is_of in not_read):
-        shown = "a UUID" if is_uuid(values) else f"the {format_name} type {_TYPE_NAME.match(str(values))[0]}"  # type: ignore[index]
+        type_name = "a UUID" if is_uuid(values) else f"the {format_name} type {_TYPE_NAME.match(str(values))[0]}"  # type: ignore[index]
         advice = (
             ""
             if dates or not (types.is_date(values) or types.is_timestamp(values))
             else (' Set part = "year" for the column in the configuration, where the year of a date is meant.')
         )
-        raise InputError(f"column {name!r}: expected {'dates' if dates else 'numbers'}, found {shown}.{advice}")
+        raise InputError(f"column {name!r}: expected {'dates' if dates else 'numbers'}, found {type_name}.{advice}")
 
 
 def is_uuid(kind: Any) -> bool:
@@ -101,8 +101,8 @@ def check_database_type(name: str, kind: Any) -> None:
         of_python = type(None)
     untold = type(kind).__name__ in ("NullType", "YEAR")  # of a type that nobody told each value is looked at
     if not (untold or issubclass(of_python, _VALUES) or of_python.__name__ == "UUID"):
-        found = f"the database type {type(kind).__name__}"
-        raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {found}.")
+        problem = f"the database type {type(kind).__name__}"
+        raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {problem}.")
 
 
 def quoted(*names: str) -> str:
@@ -122,21 +122,23 @@ def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[
     InputError : when there is no such table, several, or none was asked for and there are several.
     """
     several = len({schema for schema, _ in tables}) > 1
-    known = [f"{schema}.{name}" if several else name for schema, name in tables]
+    listed = [f"{schema}.{name}" if several else name for schema, name in tables]
     advice = 'Name one by --table, or by table = "..." under [input] in the configuration.'
     if asked is None:
         if len(tables) == 1:
             return tables[0]
-        raise InputError(f"expected the name of one table of the database, found the tables {listing(known)}. {advice}")
-    found = [table for table in tables if asked in (table[1], ".".join(table))]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InputError(f"expected one table {asked!r}, found one in several schemas: {listing('.'.join(t) for t in found)}.")
-    same = (name for name in known if asked.casefold() in (name.casefold(), name.rpartition(".")[2].casefold()))
-    guess = next(same, None) or closest(asked, known)
+        raise InputError(f"expected the name of one table of the database, found the tables {listing(listed)}. {advice}")
+    matching = [table for table in tables if asked in (table[1], ".".join(table))]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise InputError(
+            f"expected one table {asked!r}, found one in several schemas: {listing('.'.join(t) for t in matching)}."
+        )
+    same = (name for name in listed if asked.casefold() in (name.casefold(), name.rpartition(".")[2].casefold()))
+    guess = next(same, None) or closest(asked, listed)
     meant = f" Is it {guess!r}?" if guess else ""
-    raise InputError(f"expected the table {asked!r} in the database, found the tables {listing(known) or 'none'}.{meant}")
+    raise InputError(f"expected the table {asked!r} in the database, found the tables {listing(listed) or 'none'}.{meant}")
 
 
 def _with_login(uri: str, user: str | None, password: str | None) -> Any:
@@ -164,7 +166,7 @@ def sql_tables(inspector: Any, asked: str | None) -> list[tuple[str, str]]:
     if schema and (inspector.has_table(name, schema=schema) or name in inspector.get_view_names(schema)):
         return [(schema, name)]
     names = [*inspector.get_table_names(), *inspector.get_view_names()]
-    return [("", each) for each in sorted(names)]
+    return [("", table) for table in sorted(names)]
 
 
 def adbc_login(driver: str, uri: str) -> tuple[str, dict[str, Any]]:
@@ -172,17 +174,17 @@ def adbc_login(driver: str, uri: str) -> tuple[str, dict[str, Any]]:
     user, password = _credentials()
     if driver == "postgresql" and (user or password):
         return _with_login(uri, user, password).render_as_string(hide_password=False), {}
-    given: Mapping[str, str | None] = {"username": user, "password": password}
-    return uri, {"db_kwargs": {name: value for name, value in given.items() if value is not None}}
+    login: Mapping[str, str | None] = {"username": user, "password": password}
+    return uri, {"db_kwargs": {name: value for name, value in login.items() if value is not None}}
 
 
 def adbc_tables(connection: Any) -> list[tuple[str, str]]:
     catalogs = connection.adbc_get_objects(depth="tables").read_all().to_pylist()
-    here = connection.adbc_current_catalog if len(catalogs) > 1 else None
+    current = connection.adbc_current_catalog if len(catalogs) > 1 else None
     return sorted(
         (schema["db_schema_name"] or "", table["table_name"])
         for catalog in catalogs
-        if here is None or catalog["catalog_name"] == here
+        if current is None or catalog["catalog_name"] == current
         for schema in catalog["catalog_db_schemas"] or ()
         if schema["db_schema_name"] not in ("information_schema", "pg_catalog")
         for table in schema["db_schema_tables"] or ()

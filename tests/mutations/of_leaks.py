@@ -42,8 +42,8 @@ OF_LEAKS = (
         name="reading: implausible rows are kept",
         breaks="tables that the guarantee does not speak of",
         place="enclave.ingest:_read",
-        old="raw.filter(found.cells)",
-        new="found.cells",
+        old="raw.filter(counted.cells)",
+        new="counted.cells",
         tests=(f"{VALUES}::test_rows_that_break_a_raw_rule_are_left_out_and_nothing_keeps_their_number",),
     ),
     Mutation(
@@ -58,8 +58,8 @@ OF_LEAKS = (
         name="reading: a file without a plausible row is refused",
         breaks="that nobody in the file is plausible",
         place="enclave.ingest:_read",
-        old="not found.n_rows",
-        new="not raw.filter(found.cells).total",
+        old="not counted.n_rows",
+        new="not raw.filter(counted.cells).total",
         tests=(f"{VALUES}::test_a_private_file_without_a_plausible_row_is_read_like_any_other",),
     ),
     # --- Messages
@@ -67,8 +67,8 @@ OF_LEAKS = (
         name="message: the value that does not fit is quoted",
         breaks="a person's value on the screen",
         place="enclave.ingest:_read",
-        old="told[misfit]",
-        new=("told[misfit] + repr([list(x.texts) for _, y in batches(path, schema, policy) for x in y.values()])"),
+        old="messages[misfit]",
+        new=("messages[misfit] + repr([list(x.texts) for _, y in batches(path, schema, policy) for x in y.values()])"),
         tests=(f"{VALUES}::test_no_message_about_a_csv_file_holds_a_value",),
         core=True,
     ),
@@ -93,7 +93,7 @@ OF_LEAKS = (
         name="message: the whole type of a Parquet column is quoted",
         breaks="names of fields in it",
         place="sources.tables:check_type",
-        old="f\"the {format_name} type {shown[0] if shown else 'of an extension'}\"",
+        old="f\"the {format_name} type {type_name[0] if type_name else 'of an extension'}\"",
         new='f"the {format_name} type {kind}"',
         tests=("tests/enclave/test_reading.py::test_a_parquet_column_of_a_type_that_is_no_single_value_is_refused",),
     ),
@@ -112,7 +112,7 @@ OF_LEAKS = (
         name="message: errors in destructors and threads are quoted",
         breaks="whatever a library says about a value",
         place="privacy.protection:without_message",
-        old='f"synthrelease: {kind.__name__}{place}. The message is not shown, because it could hold private values.\\n"',
+        old='f"synthrelease: {kind.__name__}{origin}. The message is not shown, because it could hold private values.\\n"',
         new=(
             'f"synthrelease: {kind.__name__}: {error}{place}. The message is not shown, because it could hold '
             'private values.\\n"'

@@ -73,8 +73,8 @@ OF_NOISE = (
         name="inversion: 0 counts twice in a half Gaussian",
         breaks="another law, 0 too likely",
         place="privacy.exact_bounds:HalfGaussian.below",
-        old="[Between(one, one)]",
-        new="[Between(2 * one, 2 * one)]",
+        old="[Between(unit, unit)]",
+        new="[Between(2 * unit, 2 * unit)]",
         tests=(f"{LAWS}::test_floors_are_those_of_the_closed_form",),
     ),
     Mutation(
@@ -106,8 +106,8 @@ OF_NOISE = (
         name="inversion: the values of two open draws are swapped",
         breaks="a draw that depends on another's bits",
         place="privacy.samplers:Table.draw",
-        old="drawn[left] = places",
-        new="drawn[left] = places[::-1]",
+        old="values[left] = positions",
+        new="values[left] = positions[::-1]",
         tests=(f"{TABLES}::test_a_vector_is_drawn_place_by_place",),
     ),
     Mutation(

@@ -42,8 +42,8 @@ OF_PRICES = (
         name="price of a law: cells bounded by their lower end",
         breaks="a supremum inside a cell is not seen",
         place="privacy.law_prices:_log_ratio",
-        old="here / (1 + high * ((ratio - 1) / ratio))",
-        new="here / (1 + low * ((ratio - 1) / ratio))",
+        old="near / (1 + high * ((ratio - 1) / ratio))",
+        new="near / (1 + low * ((ratio - 1) / ratio))",
         tests=(CELLS, NOT_BELOW),
     ),
     Mutation(
@@ -90,8 +90,8 @@ OF_PRICES = (
         name="price of a negative binomial: accepted outputs left out",
         breaks="the cost of an accepted output is not counted",
         place="privacy.selection:NegativeBinomial.price",
-        old="max(accepted, here / there)",
-        new="here / there",
+        old="max(accepted, near / far)",
+        new="near / far",
         tests=(NOT_BELOW,),
     ),
     Mutation(

@@ -90,8 +90,8 @@ OF_THE_ROWS = (
         name="subset: the complement is not taken",
         breaks="another number of rows than is public",
         place="enclave.door:_drawn",
-        old="drawn if 2 * size <= rows else table.counts - drawn",
-        new="drawn",
+        old="counts if 2 * size <= rows else table.counts - counts",
+        new="counts",
         tests=(f"{ENUMERATED}::test_the_tables_of_neighbouring_files_follow_the_theorem",),
         core=True,
     ),
@@ -140,8 +140,8 @@ OF_THE_ROWS = (
         name="reading: a file of which no row is kept is refused",
         breaks="the exit code tells that nobody is plausible",
         place="enclave.ingest:_read",
-        old="not found.n_rows",
-        new="not raw.filter(found.cells).total",
+        old="not counted.n_rows",
+        new="not raw.filter(counted.cells).total",
         tests=(f"{READ}::test_a_private_file_without_a_plausible_row_is_read_like_any_other",),
     ),
     Mutation(
@@ -149,16 +149,16 @@ OF_THE_ROWS = (
         breaks="where a value stands",
         place="enclave.ingest:_read",
         old=(
-            "if found.problems:\n"
-            "    found_in = [told[misfit] for misfit in sorted(found.problems)]\n"
+            "if counted.problems:\n"
+            "    found_in = [messages[misfit] for misfit in sorted(counted.problems)]\n"
             "    raise InputError('\\n  '.join(['the file does not fit the specification.', *found_in]) + "
             "f'\\n{ADVICE}')"
         ),
         new=(
-            "if found.problems:\n"
-            "    raise InputError(f'row {found.n_rows} does not fit.')\n"
-            "if found.problems:\n"
-            "    found_in = [told[misfit] for misfit in sorted(found.problems)]\n"
+            "if counted.problems:\n"
+            "    raise InputError(f'row {counted.n_rows} does not fit.')\n"
+            "if counted.problems:\n"
+            "    found_in = [messages[misfit] for misfit in sorted(counted.problems)]\n"
             "    raise InputError('\\n  '.join(['the file does not fit the specification.', *found_in]) + "
             "f'\\n{ADVICE}')"
         ),
@@ -168,8 +168,8 @@ OF_THE_ROWS = (
         name="message: the reading stops at the first column that does not fit",
         breaks="the order of the rows shows in the message",
         place="enclave.ingest:_read",
-        old="sorted(found.problems)",
-        new="sorted(found.problems)[:1]",
+        old="sorted(counted.problems)",
+        new="sorted(counted.problems)[:1]",
         tests=(f"{READ}::test_what_does_not_fit_is_told_for_all_columns_without_rows_or_numbers_of_rows",),
     ),
     # --- The specification

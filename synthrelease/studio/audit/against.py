@@ -78,18 +78,18 @@ def compare_laws(
         for name, scores in SCORES.items()
     ]
     total = len(noises) + len(choices)
-    found: list[LawComparison] = []
+    comparisons: list[LawComparison] = []
 
     def compared(name: str, draws: int, ours: np.ndarray, theirs: np.ndarray, law: np.ndarray) -> None:
-        found.append(LawComparison(name=name, draws=draws, ours=p_value(ours, law), theirs=p_value(theirs, law)))
-        progress(f"laws beside {library}", len(found), total)
+        comparisons.append(LawComparison(name=name, draws=draws, ours=p_value(ours, law), theirs=p_value(theirs, law)))
+        progress(f"laws beside {library}", len(comparisons), total)
 
     progress(f"laws beside {library}", 0, total)
     for name, epsilon in noises:
         compared(name, NOISE_DRAWS * draws, *_noise(other, epsilon, NOISE_DRAWS * draws))
     for name, kind, epsilon, scores in choices:
         compared(name, draws, *_choice(other, kind, epsilon, scores, draws))
-    return tuple(found)
+    return tuple(comparisons)
 
 
 _CHOICES = {"exponential": "exponential mechanism", "permute_and_flip": "permute and flip"}
@@ -113,13 +113,13 @@ def _diffprivlib() -> _Library:
     from diffprivlib import mechanisms
 
     def noise(epsilon: float, draws: int) -> np.ndarray:
-        one = mechanisms.Geometric(epsilon=epsilon, sensitivity=1)
-        return np.array([one.randomise(0) for _ in range(draws)])
+        mechanism = mechanisms.Geometric(epsilon=epsilon, sensitivity=1)
+        return np.array([mechanism.randomise(0) for _ in range(draws)])
 
     def choice(kind: str, epsilon: float, scores: Sequence[int], draws: int) -> np.ndarray:
         model = mechanisms.Exponential if kind == "exponential" else mechanisms.PermuteAndFlip
-        one = model(epsilon=epsilon, sensitivity=1.0, utility=[float(score) for score in scores])
-        return np.array([one.randomise() for _ in range(draws)])
+        mechanism = model(epsilon=epsilon, sensitivity=1.0, utility=[float(score) for score in scores])
+        return np.array([mechanism.randomise() for _ in range(draws)])
 
     return _Library(noise=noise, choice=choice)
 
@@ -141,8 +141,8 @@ def _opendp() -> _Library:
 
     def choice(kind: str, epsilon: float, scores: Sequence[int], draws: int) -> np.ndarray:
         measure = zero_concentrated_divergence() if kind == "exponential" else max_divergence()
-        one = make_noisy_max(numbers, linf_distance(T="i64"), measure, scale=2 / epsilon)
-        return np.array([one(list(scores)) for _ in range(draws)])
+        mechanism = make_noisy_max(numbers, linf_distance(T="i64"), measure, scale=2 / epsilon)
+        return np.array([mechanism(list(scores)) for _ in range(draws)])
 
     return _Library(noise=noise, choice=choice)
 
@@ -192,7 +192,9 @@ def p_value(drawn: np.ndarray, law: np.ndarray) -> float:
         return 0.0
     order = np.argsort(expected, kind="stable")
     together = int(np.searchsorted(np.cumsum(expected[order]), FEWEST)) + 1  # the rarest, until enough are expected of them
-    observed, expected = (np.append(each[order][together:], each[order][:together].sum()) for each in (observed, expected))
+    observed, expected = (
+        np.append(counts[order][together:], counts[order][:together].sum()) for counts in (observed, expected)
+    )
     if len(expected) < 2:
         return 1.0
     return float(chdtrc(len(expected) - 1, float(((observed - expected) ** 2 / expected).sum())))

@@ -225,7 +225,7 @@ def _published_rounds() -> Case:
 
 
 def _outputs_with_rounds(run: FiniteRound, draws: int) -> np.ndarray:
-    found = []
+    outputs = []
     for _ in range(draws):
         rounds: list[None] = []
 
@@ -233,8 +233,8 @@ def _outputs_with_rounds(run: FiniteRound, draws: int) -> np.ndarray:
             rounds.append(None)
             return run()
 
-        found.append([select(counted, Fraction(0)), len(rounds)])
-    return np.array(found, dtype=float)
+        outputs.append([select(counted, Fraction(0)), len(rounds)])
+    return np.array(outputs, dtype=float)
 
 
 # Which parts of the audit are asked for: those with a text in their name, or those that a published release rests on.
@@ -348,11 +348,11 @@ def measure_power(
 ) -> Power:
     """Audit one faulty case again and again, with the error of one case among `n_cases`."""
     error = (1 - CONFIDENCE) / (2 * n_cases)
-    found = 0
+    successes = 0
     for done, exceeded in enumerate(side_by_side(_found, [(case, error)] * repeats, jobs)):
-        found += exceeded
+        successes += exceeded
         progress(f"power: {case.name}", done + 1, repeats)
-    return Power(name=case.name, draws=case.draws, repeats=repeats, found=found)
+    return Power(name=case.name, draws=case.draws, repeats=repeats, found=successes)
 
 
 def _found(case: Case, error: float) -> bool:
@@ -375,18 +375,18 @@ class AuditResult:
     @property
     def violations(self) -> list[str]:
         """What contradicts a claim, in words."""
-        found = [f"sensitivity: {part.name}" for part in self.sensitivities if not part.sound]
-        found += [f"selection: {law.claim}, {_repeated(law)}" for law in self.laws if law.exceeded]
+        names = [f"sensitivity: {part.name}" for part in self.sensitivities if not part.sound]
+        names += [f"selection: {law.claim}, {_repeated(law)}" for law in self.laws if law.exceeded]
         losses = [loss for loss in self.losses if loss.exceeded and not loss.case.faulty]
-        found += [f"{loss.case}: {loss.leak}" if loss.leak else str(loss.case) for loss in losses]
-        found += [finding.case.name for finding in self.findings if finding.exceeded and not finding.case.faulty]
-        return found
+        names += [f"{loss.case}: {loss.leak}" if loss.leak else str(loss.case) for loss in losses]
+        names += [finding.case.name for finding in self.findings if finding.exceeded and not finding.case.faulty]
+        return names
 
     @property
     def missed(self) -> list[str]:
         """Known faults that were not found: the audit could not have found such a fault in the real mechanism either."""
-        found = [str(loss.case) for loss in self.losses if loss.case.faulty and not loss.exceeded]
-        return found + [finding.case.name for finding in self.findings if finding.case.faulty and not finding.exceeded]
+        names = [str(loss.case) for loss in self.losses if loss.case.faulty and not loss.exceeded]
+        return names + [finding.case.name for finding in self.findings if finding.case.faulty and not finding.exceeded]
 
     @property
     def passed(self) -> bool:
@@ -553,23 +553,23 @@ def run_audit(
 
 
 def _sensitivities(scope: Scope, most_records: int, jobs: int, progress: Progress) -> list[Enumeration]:
-    wanted = [sweep for sweep in sweeps() if scope.has_kind(sweep.kind)]
-    every = [world for sweep in wanted for world in (sweep, *sweep.moved())]
+    of_kinds = [sweep for sweep in sweeps() if scope.has_kind(sweep.kind)]
+    every = [world for sweep in of_kinds for world in (sweep, *sweep.moved())]
     chosen = [sweep for sweep in every if scope.named(sweep.kind, sweep.name)]
-    found: list[Enumeration] = []
+    parts: list[Enumeration] = []
     for part in side_by_side(enumerate_sweep, [(sweep, most_records) for sweep in chosen], jobs):
-        found.append(part)
-        progress("enumerating sensitivities", len(found), len(chosen))
+        parts.append(part)
+        progress("enumerating sensitivities", len(parts), len(chosen))
     order = [sweep.name for sweep in chosen]
-    found.sort(key=lambda part: order.index(part.name))
+    parts.sort(key=lambda part: order.index(part.name))
     numbers = [enumerate_numbers(most_records)] if scope.has_kind(NUMBER_OF_ROWS) and scope.named(NUMBER_OF_ROWS) else []
     models = enumerate_models(most_records, lambda kind, name: scope.has_kind(kind) and scope.named(name))
-    return [*found, *models, *numbers]
+    return [*parts, *models, *numbers]
 
 
 def _laws(progress: Progress) -> list[LawCheck]:
-    found: list[LawCheck] = []
+    checks: list[LawCheck] = []
     for done, (parts, outputs) in enumerate(LAW_SIZES):
-        found += check_laws(parts, outputs)
+        checks += check_laws(parts, outputs)
         progress("selection laws", done + 1, len(LAW_SIZES))
-    return found
+    return checks

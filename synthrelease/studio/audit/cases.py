@@ -154,7 +154,7 @@ FROM_0 = Coding()
 
 
 def integer_column(
-    name: str, low: int, high: int, groups: Sequence[str] | None = None, *, missing: bool = False, step: int = 1
+    name: str, low: int, high: int, groups: Bins | None = None, *, missing: bool = False, step: int = 1
 ) -> Column:
     """A column of whole numbers with a bin for each `step` of them, and one for missing values where there can be such."""
     alternatives: dict[str, list[str] | dict[str, list[str]]] = {"single": [f"{low}-{high} by {step}"]}
@@ -165,7 +165,7 @@ def integer_column(
 
 def _category_column(name: str, high: int, coding: Coding, groups: Bins | None, *, missing: bool) -> Column:
     labels = coding.labels(f"0-{high}")
-    numbers = {label: coding.number(code) for code, label in enumerate(labels)}
+    numbers = {label: float(coding.number(code)) for code, label in enumerate(labels)}
     policy: Literal["bin", "error"] = "bin" if missing else "error"
     table = ColumnTable(kind="category", categories=labels, numbers=numbers, ordered=True, missing=policy)
     column = build_column(name, table, InputTable(), [], groups)
@@ -235,8 +235,8 @@ class World:
         last = {name: size - 1 for name, size in zip(self.layout.columns, self.layout.sizes, strict=True)}
         number = int(bins[linked.size]) + linked.least
         return all(
-            (bins[name] < last[name] or plain not in linked.whole) if place < number else bins[name] == last[name]
-            for place, slot in enumerate(linked.slots)
+            (bins[name] < last[name] or plain not in linked.whole) if index < number else bins[name] == last[name]
+            for index, slot in enumerate(linked.slots)
             for name, plain in zip(slot, linked.names, strict=True)
         )
 
@@ -278,10 +278,10 @@ class World:
 
     def neighbours(self, table: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         """Every table that differs in one replaced record."""
-        for place in range(len(table)):
+        for index in range(len(table)):
             for cell in self.cells:
-                if cell != table[place]:
-                    yield tuple(sorted((*table[:place], cell, *table[place + 1 :])))
+                if cell != table[index]:
+                    yield tuple(sorted((*table[:index], cell, *table[index + 1 :])))
 
 
 # Choosing the event on which two neighbouring tables differ most, from draws that are used for nothing else.
@@ -337,10 +337,12 @@ class SumOfRatios:
     @classmethod
     def learned(cls, left: np.ndarray, right: np.ndarray) -> SumOfRatios:
         edges, ratios = [], []
-        for mine, theirs in zip(left.T, right.T, strict=True):
-            pooled = np.concatenate([mine, theirs])
+        for of_left, of_right in zip(left.T, right.T, strict=True):
+            pooled = np.concatenate([of_left, of_right])
             cuts = np.unique(np.quantile(pooled, np.linspace(0, 1, _RANGES + 1)[1:], method="inverted_cdf"))[:-1]
-            counts = [np.bincount(np.searchsorted(cuts, side, side="left"), minlength=len(cuts) + 1) for side in (mine, theirs)]
+            counts = [
+                np.bincount(np.searchsorted(cuts, side, side="left"), minlength=len(cuts) + 1) for side in (of_left, of_right)
+            ]
             edges.append(cuts)
             ratios.append(np.log((counts[0] + 1) / (counts[1] + 1)))
         return cls(edges=tuple(edges), ratios=tuple(ratios))
@@ -365,9 +367,9 @@ class RatioOfOutcome:
         if len(outcomes) > MOST_OUTCOMES:
             return None
         which = which.ravel()
-        mine = np.bincount(which[: len(left)], minlength=len(outcomes))
-        theirs = np.bincount(which[len(left) :], minlength=len(outcomes))
-        ratios = np.log((mine + 0.5) / (theirs + 0.5))
+        of_left = np.bincount(which[: len(left)], minlength=len(outcomes))
+        of_right = np.bincount(which[len(left) :], minlength=len(outcomes))
+        ratios = np.log((of_left + 0.5) / (of_right + 0.5))
         return cls(ratios={row.tobytes(): float(ratio) for row, ratio in zip(outcomes, ratios, strict=True)})
 
     def __call__(self, outputs: np.ndarray) -> np.ndarray:
@@ -388,9 +390,9 @@ def best_event(
     learn, judge = slice(0, len(left) // 2), slice(len(left) // 2, None)
     best: tuple[float, Event] | None = None
     for text, statistic in _statistics(left[learn], right[learn], features):
-        mine, theirs = statistic(left[judge]), statistic(right[judge])
-        thresholds = _thresholds(np.concatenate([mine, theirs]))
-        promises = _promises(mine, theirs, thresholds, draws, error, gaussian)
+        of_left, of_right = statistic(left[judge]), statistic(right[judge])
+        thresholds = _thresholds(np.concatenate([of_left, of_right]))
+        promises = _promises(of_left, of_right, thresholds, draws, error, gaussian)
         top = int(np.argmax(promises))
         if best is None or promises[top] > best[0]:
             threshold = float(thresholds[top])
@@ -483,9 +485,9 @@ class FilePair:
 def file_pairs(n_cells: int, n_file: int) -> Iterator[FilePair]:
     """All unordered pairs of neighbouring files of `n_file` rows; files are multisets of rows."""
     for shared in combinations_with_replacement(range(n_cells + 1), n_file - 1):
-        kept = tuple(row for row in shared if row < n_cells)
-        for one, other in combinations(range(n_cells + 1), 2):
-            yield FilePair(shared=kept, lasts=(one, other if other < n_cells else None))
+        inside = tuple(row for row in shared if row < n_cells)
+        for first, second in combinations(range(n_cells + 1), 2):
+            yield FilePair(shared=inside, lasts=(first, second if second < n_cells else None))
 
 
 def program_law(world: World, kept: Rows, size: int, n_file: int) -> Law:
@@ -495,15 +497,15 @@ def program_law(world: World, kept: Rows, size: int, n_file: int) -> Law:
     """
     generator = Marginals(tables=":".join(world.layout.columns))
     charge = generator.charge(Fraction(1))
-    found: Counter[Rows] = Counter()
+    tables: Counter[Rows] = Counter()
     way = ways = 0
     while way == 0 or way < ways:
         entropy = Decided(way)
         chosen = world.rows(kept, n_file, entropy).some_of_them(size, filler(world.layout))
         generator.measure(chosen.with_plan([charge]), charge)
-        found[tuple(np.repeat(np.arange(len(entropy.seen)), entropy.seen).tolist())] += 1
+        tables[tuple(np.repeat(np.arange(len(entropy.seen)), entropy.seen).tolist())] += 1
         way, ways = way + 1, entropy.ways
-    return {rows: Fraction(count, ways) for rows, count in found.items()}
+    return {rows: Fraction(count, ways) for rows, count in tables.items()}
 
 
 def filler(layout: Layout) -> FillerRows:
@@ -522,23 +524,23 @@ def public_sequence(layout: Layout, size: int) -> Rows:
 
 def coupling(pair: FilePair, size: int, sequence: Sequence[int]) -> Coupling:
     """The two resized tables drawn together, as in the proof (theory 1.6, coupling of resized tables)."""
-    shared, (one, other) = pair.shared, pair.lasts
+    shared, (last, other_last) = pair.shared, pair.lasts
     most = len(shared) + 1  # kept in the first file
     if size >= most:
         fill = tuple(sequence[: size - most])
-        beside = sequence[size - most] if other is None else other
-        return {(_sorted(*shared, one, *fill), _sorted(*shared, beside, *fill)): Fraction(1)}
-    if other is not None:  # the same places of both
-        left, right, ways = (*shared, one), (*shared, other), math.comb(most, size)
+        beside = sequence[size - most] if other_last is None else other_last
+        return {(_sorted(*shared, last, *fill), _sorted(*shared, beside, *fill)): Fraction(1)}
+    if other_last is not None:  # the same places of both
+        left, right, ways = (*shared, last), (*shared, other_last), math.comb(most, size)
         return _weighed(
             [(tuple(left[i] for i in c), tuple(right[i] for i in c), 1) for c in combinations(range(most), size)], ways
         )
     ways = math.comb(len(shared), size) * most  # the extra row takes a random place with probability size / most
-    found: list[tuple[Rows, Rows, int]] = []
+    drawn_pairs: list[tuple[Rows, Rows, int]] = []
     for rows in combinations(shared, size):
-        found.append((rows, rows, most - size))
-        found += [((*rows[:place], one, *rows[place + 1 :]), rows, 1) for place in range(size)]
-    return _weighed(found, ways)
+        drawn_pairs.append((rows, rows, most - size))
+        drawn_pairs += [((*rows[:index], last, *rows[index + 1 :]), rows, 1) for index in range(size)]
+    return _weighed(drawn_pairs, ways)
 
 
 def _weighed(pairs: Sequence[tuple[Rows, Rows, int]], ways: int) -> Coupling:
@@ -600,7 +602,7 @@ def resized_pairs(highs: tuple[tuple[str, int], ...], size: int, n_file: int) ->
     """Enumerate all pairs of neighbouring files of `n_file` rows over a world, resized to `size` rows."""
     world = World(dict(highs))
     layout = world.layout
-    place = {table: index for index, table in enumerate(world.all_tables(size))}
+    index_of = {table: index for index, table in enumerate(world.all_tables(size))}
     sequence = public_sequence(layout, n_file)
     laws: dict[Rows, Law] = {}
     files = coupled = contradictions = 0
@@ -612,14 +614,14 @@ def resized_pairs(highs: tuple[tuple[str, int], ...], size: int, n_file: int) ->
         together = coupling(pair, size, sequence)
         right = True
         for side in (0, 1):
-            kept = pair.kept(side)
-            if kept not in laws:
-                laws[kept] = program_law(world, kept, size, n_file)
-            right &= laws[kept] == marginal(together, side)
-        for one, other in together:
-            right &= (Counter(one) - Counter(other)).total() <= 1
-            if one != other:
-                apart.append((place[one], place[other]))
+            rows = pair.kept(side)
+            if rows not in laws:
+                laws[rows] = program_law(world, rows, size, n_file)
+            right &= laws[rows] == marginal(together, side)
+        for first, other in together:
+            right &= (Counter(first) - Counter(other)).total() <= 1
+            if first != other:
+                apart.append((index_of[first], index_of[other]))
                 of_file.append(files)
         files, coupled, contradictions = files + 1, coupled + len(together), contradictions + (not right)
     numbers = np.array(apart, dtype=np.int64).reshape(-1, 2)
@@ -627,7 +629,7 @@ def resized_pairs(highs: tuple[tuple[str, int], ...], size: int, n_file: int) ->
         files=files,
         coupled=coupled,
         contradictions=contradictions,
-        apart=pair_numbers(numbers[:, 0], numbers[:, 1], len(place)),
+        apart=pair_numbers(numbers[:, 0], numbers[:, 1], len(index_of)),
         of_file=np.array(of_file, dtype=np.int64),
     )
 

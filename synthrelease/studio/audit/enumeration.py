@@ -128,7 +128,7 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
     privates = [scorer.behind_the_door(table) for table in codes]
     violations, disagreements, largest = 0, resized.contradictions, Fraction(0)
     for synthetic, counts in zip(codes, tables, strict=True):
-        found = scorer.figures(privates, synthetic)
+        recorded = scorer.figures(privates, synthetic)
         if sweep.joint:
             exact = least_slack(sweep.asked, world, tables, counts, sweep.fitted)
         else:
@@ -136,12 +136,12 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
         changes = np.abs(exact.numerators[first] - exact.numerators[second])
         allowed = exact.bound * exact.denominator
         too_large = changes > int(allowed // 1)
-        too_large |= np.abs(found.steps[first] - found.steps[second]) > found.allowed_steps
+        too_large |= np.abs(recorded.steps[first] - recorded.steps[second]) > recorded.allowed_steps
         violations += int(too_large.sum())
         violations += resized.touched(pair_numbers(first[too_large], second[too_large], len(tables)))
-        tolerance = found.sensitivity * GRID_SHARE * (1 + 1e-9)
-        disagreements += int((np.abs(found.values - exact.values) > tolerance).sum())
-        disagreements += int(abs(found.sensitivity - float(exact.bound) * exact.unit) > 1e-12 * found.sensitivity)
+        tolerance = recorded.sensitivity * GRID_SHARE * (1 + 1e-9)
+        disagreements += int((np.abs(recorded.values - exact.values) > tolerance).sum())
+        disagreements += int(abs(recorded.sensitivity - float(exact.bound) * exact.unit) > 1e-12 * recorded.sensitivity)
         largest = max(largest, Fraction(int(changes.max(initial=0))) / allowed)
     return Enumeration(
         name=sweep.name,
@@ -178,13 +178,13 @@ class CodeFigures:
     def __init__(self, sweep: Sweep, world: World):
         self.world, self.sweep, self.criterion, self.entropy = world, sweep, sweep.criteria[-1], Recording()
         self.setting = world.setting(*sweep.criteria)
-        found: dict[str, Regression] = {}
+        regressions: dict[str, Regression] = {}
         for partner in sweep.criteria:
             if isinstance(partner, RegressionCoefficients):
                 possible = np.ones(math.prod(binning.present for binning in partner.binnings(self.setting)), dtype=bool)
                 design = partner.design(self.setting, possible)
-                found[partner.name] = Regression(design=design, possible=possible, model=sweep.fitted)
-        self.fitted = Fitted(regressions=found)
+                regressions[partner.name] = Regression(design=design, possible=possible, model=sweep.fitted)
+        self.fitted = Fitted(regressions=regressions)
 
     def behind_the_door(self, table: Sequence[int]) -> PrivateCounts:
         """As rounds get it: what a criterion makes of the table is kept from one synthetic table to the next."""
@@ -220,16 +220,16 @@ class CodeFigures:
     def _score(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
         """Score every private table: the epsilon of a score, and the sensitivities that the scores state."""
         charges, (n,) = self.criterion.per_score(), {private.n for private in privates}
-        asked = self.criterion.asked(n, candidate, self.setting, self.fitted)  # public: the same for all
-        scores = [self.criterion.answer(private.with_plan(charges), asked) for private in privates]
+        query = self.criterion.asked(n, candidate, self.setting, self.fitted)  # public: the same for all
+        scores = [self.criterion.answer(private.with_plan(charges), query) for private in privates]
         return sum((charge.epsilon for charge in charges), Fraction(0)), {score.sensitivity for score in scores}
 
     def _test(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
         """Test every private table: the epsilon of a test, and the sensitivity of a slack."""
         test, (n,) = JointTest(epsilon=Fraction(1), false_acceptance=Fraction(1, 10)), {private.n for private in privates}
-        asked = [(one, one.query(n, candidate, self.setting, self.fitted)) for one in self.sweep.asked]
+        queries = [(criterion, criterion.query(n, candidate, self.setting, self.fitted)) for criterion in self.sweep.asked]
         for private in privates:
-            test.noisy_slack(private.with_plan([test.charge]), asked)
+            test.noisy_slack(private.with_plan([test.charge]), queries)
         return test.epsilon, {1.0}
 
 
@@ -328,7 +328,7 @@ def shared_case(epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
         left=partial(draw, 0),
         right=partial(draw, 1),
         features=(
-            *(f"figure {place}" for place in range(len(_SENSITIVITIES))),
+            *(f"figure {number}" for number in range(len(_SENSITIVITIES))),
             "largest entry from the right, less from the left",
         ),
         draws=DRAWS,
@@ -343,9 +343,9 @@ def _shared(epsilon: Fraction, side: int, draws: int) -> np.ndarray:
     queries = [
         Query(figure=partial(_moved, sensitivity=sensitivity), sensitivity=sensitivity) for sensitivity in _SENSITIVITIES
     ]
-    found = np.array([[one.value for one in noisy_figures(counts, queries, noise, 2, SYSTEM)] for _ in range(draws)])
-    moves = found / np.array(_SENSITIVITIES)
-    return np.column_stack([found, np.abs(moves - 1).max(axis=1) - np.abs(moves).max(axis=1)])
+    figures = np.array([[figure.value for figure in noisy_figures(counts, queries, noise, 2, SYSTEM)] for _ in range(draws)])
+    moves = figures / np.array(_SENSITIVITIES)
+    return np.column_stack([figures, np.abs(moves - 1).max(axis=1) - np.abs(moves).max(axis=1)])
 
 
 def _moved(counts: Counts, *, sensitivity: float) -> float:
@@ -400,8 +400,8 @@ def _slacks(sweep: Sweep, epsilon: Fraction, synthetic: Table, table: Table, dra
     world, test = sweep.world, JointTest(epsilon=epsilon, false_acceptance=Fraction(1, 10))
     setting, fitted = world.setting(*sweep.criteria), CodeFigures(sweep, world).fitted
     private, candidate = world.private(table, ()), world.candidate(synthetic)
-    asked = [(one, one.query(private.n, candidate, setting, fitted)) for one in sweep.asked]
-    return np.array([test.noisy_slack(private.with_plan([test.charge]), asked) for _ in range(draws)])
+    queries = [(criterion, criterion.query(private.n, candidate, setting, fitted)) for criterion in sweep.asked]
+    return np.array([test.noisy_slack(private.with_plan([test.charge]), queries) for _ in range(draws)])
 
 
 def _coefficients_case(fit: str, epsilon: Fraction, highs: dict[str, int], left: Table, right: Table) -> Case:
@@ -422,14 +422,14 @@ def _lines(scored: Criterion, highs: dict[str, int], table: Table, draws: int) -
     """(draws, 3): everything that becomes public of a private regression, the released distance and the fitted line."""
     world = World(highs)
     setting, candidate = world.setting(scored), world.candidate(_SYNTHETIC)
-    found = []
+    outputs = []
     for _ in range(draws):
         private = world.private(table, scored.once())
-        before, paid = fitted_before([scored], private, setting), private.with_plan(scored.per_score())
-        fitted = scored.refit(paid, candidate, setting, before)
+        first_fit, paid = fitted_before([scored], private, setting), private.with_plan(scored.per_score())
+        fitted = scored.refit(paid, candidate, setting, first_fit)
         score, line = scored.score(paid, candidate, setting, fitted), fitted.regression(scored.name).fitted
-        found.append([score.value, line.intercept, float(line.coefficients[0])])
-    return np.array(found)
+        outputs.append([score.value, line.intercept, float(line.coefficients[0])])
+    return np.array(outputs)
 
 
 def _face_case() -> Case:
@@ -466,7 +466,7 @@ def enumerate_numbers(most_records: int) -> Enumeration:
     """
     world = World(_HIGHS)
     pairs = list(file_pairs(world.layout.n_cells, most_records))
-    counted = {kept: _counted(world, kept, most_records) for pair in pairs for kept in (pair.kept(0), pair.kept(1))}
+    counted = {rows: _counted(world, rows, most_records) for pair in pairs for rows in (pair.kept(0), pair.kept(1))}
     changes = [
         (abs(left - right), sensitivity)
         for pair in pairs
@@ -481,7 +481,7 @@ def enumerate_numbers(most_records: int) -> Enumeration:
         figures=len(counted),
         triples=0,
         violations=sum(change > sensitivity for change, sensitivity in changes),
-        disagreements=sum(number != len(kept) for kept, (number, _) in counted.items()),
+        disagreements=sum(number != len(rows) for rows, (number, _) in counted.items()),
         largest=max(change / max(sensitivity, Fraction(1, 1000)) for change, sensitivity in changes),
         files=len(pairs),
     )
@@ -492,7 +492,7 @@ def _counted(world: World, kept: Rows, n_file: int) -> tuple[int, Fraction]:
     recorder = Recording()
     raw = Plausibility(layout=world.layout, masks=())
     charge = _RULE.charge
-    found = resize(world.rows(kept, n_file, recorder), _RULE, raw, [charge] if charge else [])
+    resized = resize(world.rows(kept, n_file, recorder), _RULE, raw, [charge] if charge else [])
     if not recorder.values:
-        return found.n, Fraction(0)
+        return resized.n, Fraction(0)
     return int(recorder.values[0][0]), Fraction(recorder.scales[0]) * (_RULE.epsilon or 0)

@@ -110,10 +110,10 @@ class RowsOfRecords:
     def in_bins(self, name: str, labels: Sequence[str]) -> np.ndarray:
         """(n_rows,) 1 for rows in some of these bins of a column."""
         if name in self.world.groups:
-            known = self.world.groups[name].labels
-            return np.sum([self.groups(name)[known.index(label)] for label in labels], axis=0)
-        known = self.world.coding(name).labels(f"0-{int(self.columns[name].max())}")
-        return np.isin(self.columns[name], [known.index(label) for label in labels]).astype(np.int64)
+            all_labels = list(self.world.groups[name].labels)
+            return np.sum([self.groups(name)[all_labels.index(label)] for label in labels], axis=0)
+        all_labels = self.world.coding(name).labels(f"0-{int(self.columns[name].max())}")
+        return np.isin(self.columns[name], [all_labels.index(label) for label in labels]).astype(np.int64)
 
 
 @lru_cache(maxsize=8)
@@ -125,10 +125,10 @@ def rows_of(world: World, of: str | None) -> RowsOfRecords:
         for name, values, size in zip(world.layout.columns, bins, world.layout.sizes, strict=True):
             columns[name] = np.where((values == size - 1) & (name in world.missing), _MISSING, values)
         return RowsOfRecords(world=world, columns=columns, made=np.eye(world.layout.n_cells, dtype=np.int64))
-    made = {cell: [tuple(row.items()) for row in rows_of_root(world, cell, of)] for cell in world.cells}
-    distinct = list(dict.fromkeys(row for rows in made.values() for row in rows))
+    of_cells = {cell: [tuple(row.items()) for row in rows_of_root(world, cell, of)] for cell in world.cells}
+    distinct = list(dict.fromkeys(row for rows in of_cells.values() for row in rows))
     counts = np.zeros((world.layout.n_cells, len(distinct)), dtype=np.int64)
-    for cell, rows in made.items():
+    for cell, rows in of_cells.items():
         for row in rows:
             counts[cell, distinct.index(row)] += 1
     columns = {
@@ -146,7 +146,7 @@ def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
     elif of == "others":
         yield from (_beside(root, member, members[0], "first") for member in members[1:])
     else:
-        yield from (_beside(root, one, other, "other") for one, other in permutations(members, 2))
+        yield from (_beside(root, first, other, "other") for first, other in permutations(members, 2))
 
 
 def root_of(world: World, cell: int) -> tuple[Row, list[Row]]:
@@ -532,7 +532,7 @@ def unmatched_roots(criterion: Faithfulness, world: World, tables: np.ndarray, s
     similar = {
         (first, second): _similar_members(criterion, world, first, second) for first in world.cells for second in world.cells
     }
-    matched = [_most_pairs([[similar[cell, mine] for mine in ours] for cell in _cells_of(table)]) for table in tables]
+    matched = [_most_pairs([[similar[cell, released] for released in ours] for cell in _cells_of(table)]) for table in tables]
     return ExactFigures(numerators=n - np.array(matched), denominator=n, bound=Fraction(1, n))
 
 
@@ -619,8 +619,8 @@ def least_slack(
 ) -> ExactFigures:
     """The least slack of several criteria, in sensitivities; bound 1 (theory 4.1, least slack)."""
     slacks = [slack(criterion, world, tables, synthetic, fitted) for criterion in criteria]
-    common = math.lcm(*(each.denominator for each in slacks))
-    least = np.min([each.numerators * (common // each.denominator) for each in slacks], axis=0)
+    common = math.lcm(*(figures.denominator for figures in slacks))
+    least = np.min([figures.numerators * (common // figures.denominator) for figures in slacks], axis=0)
     return ExactFigures(numerators=least, denominator=common, bound=Fraction(1))
 
 

@@ -53,16 +53,18 @@ def mean_of_gaussian(change: np.ndarray, scale: float) -> float:
     """
     from scipy.special import ndtr
 
-    found, reach = 0.0, math.ceil(8 * scale)
+    total, reach = 0.0, math.ceil(8 * scale)
     for moved, times in zip(*np.unique(np.abs(change), return_counts=True), strict=True):
         if scale > _COARSE:
-            found += int(times) * float(moved) ** 2 / (2 * scale**2)
+            total += int(times) * float(moved) ** 2 / (2 * scale**2)
         elif moved:
             ends = np.arange(-reach, reach + int(moved) + 1) - 0.5
             masses = [np.diff(ndtr((ends - shift) / scale)) for shift in (0, int(moved))]
-            kept = (masses[0] > 0) & (masses[1] > 0)
-            found += int(times) * float((masses[0] * np.log(masses[0] / masses[1], where=kept, out=np.zeros(len(kept)))).sum())
-    return found
+            positive = (masses[0] > 0) & (masses[1] > 0)
+            total += int(times) * float(
+                (masses[0] * np.log(masses[0] / masses[1], where=positive, out=np.zeros(len(positive)))).sum()
+            )
+    return total
 
 
 def log_shares(losses: Sequence[int], rate: Fraction, mechanism: str) -> np.ndarray:
@@ -81,8 +83,8 @@ def log_shares(losses: Sequence[int], rate: Fraction, mechanism: str) -> np.ndar
     # w_i * (integral over t from 0 to 1 of the product over j != i of 1 - t w_j)
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     tails = np.log1p(-np.outer((nodes + 1) / 2, np.exp(exponents)))
-    others = np.exp(tails.sum(axis=1, keepdims=True) - tails)
-    return exponents + np.log((others * (weights / 2)[:, None]).sum(axis=0))
+    product_of_others = np.exp(tails.sum(axis=1, keepdims=True) - tails)
+    return exponents + np.log((product_of_others * (weights / 2)[:, None]).sum(axis=0))
 
 
 # What all answers of a mechanism tell: it runs on two neighbouring tables with the same answers, and their losses add up.
@@ -188,16 +190,16 @@ class ReplayedEntropy(SystemEntropy):
 
     def asked(self, kind: str, values: np.ndarray, *law: Any) -> Any:
         """The answer to a question. Raises Unanswered where there is none."""
-        place = len(self.questions)
+        index = len(self.questions)
         question = AskedDraw(law=(kind, len(values), *law), values=np.array(values, dtype=np.int64))
         self.questions.append(question)
-        as_expected = place >= len(self._expected) or question.law == self._expected[place].law
-        if as_expected and place == len(self._answers) and (answer := self._answer(question)) is not None:
+        as_expected = index >= len(self._expected) or question.law == self._expected[index].law
+        if as_expected and index == len(self._answers) and (answer := self._answer(question)) is not None:
             self._answers.append(answer)
-        self.stopped |= not as_expected or place >= len(self._answers)
+        self.stopped |= not as_expected or index >= len(self._answers)
         if self.stopped:
             raise Unanswered
-        return self._answers[place] if kind == "choice" else self._answers[place].copy()
+        return self._answers[index] if kind == "choice" else self._answers[index].copy()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,19 +228,19 @@ def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...]
     alone = (lambda question: None if question.is_choice else question.values) if pure else AskedDraw.drawn
     loss, answers = (_worst if pure else _mean), list[Any]()
     while True:
-        mine = ReplayedEntropy(answers, key, alone)
-        ours = _heard(mechanism, left, mine)
-        other = ReplayedEntropy(answers, key, expected=mine.questions)
-        theirs = _heard(mechanism, right, other)
-        leak = _difference(mine, other, ours, theirs)
-        if leak or not mine.stopped:
+        on_left = ReplayedEntropy(answers, key, alone)
+        made_left = _heard(mechanism, left, on_left)
+        other = ReplayedEntropy(answers, key, expected=on_left.questions)
+        made_right = _heard(mechanism, right, other)
+        leak = _difference(on_left, other, made_left, made_right)
+        if leak or not on_left.stopped:
             break
-        answers.append(int((mine.questions[-1].log_shares() - other.questions[-1].log_shares()).argmax()))
-    found = {True: 0.0, False: 0.0}
-    for one, same in zip(mine.questions, other.questions, strict=False):
-        if one.law == same.law:
-            found[one.is_choice] += loss(one, same)
-    return Conversation(noise=found[False], choices=found[True], leak=leak)
+        answers.append(int((on_left.questions[-1].log_shares() - other.questions[-1].log_shares()).argmax()))
+    losses = {True: 0.0, False: 0.0}
+    for draw, counterpart in zip(on_left.questions, other.questions, strict=False):
+        if draw.law == counterpart.law:
+            losses[draw.is_choice] += loss(draw, counterpart)
+    return Conversation(noise=losses[False], choices=losses[True], leak=leak)
 
 
 def _heard(mechanism: Mechanism, table: tuple[int, ...], replayed: ReplayedEntropy) -> Any:
@@ -252,9 +254,9 @@ def _heard(mechanism: Mechanism, table: tuple[int, ...], replayed: ReplayedEntro
 
 
 def _difference(mine: ReplayedEntropy, other: ReplayedEntropy, ours: Any, theirs: Any) -> str:
-    for one, same in zip_longest(mine.questions, other.questions):
-        if (one and one.law) != (same and same.law):
-            return f"asked are {one and one.law} on one table and {same and same.law} on the other"
+    for question, counterpart in zip_longest(mine.questions, other.questions):
+        if (question and question.law) != (counterpart and counterpart.law):
+            return f"asked are {question and question.law} on one table and {counterpart and counterpart.law} on the other"
     if not mine.stopped and not np.array_equal(ours, theirs):
         return "what is made of the same answers differs"
     return ""
@@ -274,8 +276,8 @@ def _worst(mine: AskedDraw, other: AskedDraw) -> float:
 def _mean(mine: AskedDraw, other: AskedDraw) -> float:
     """The mean loss of answers that are drawn as on the left."""
     if mine.is_choice:
-        logs, others = mine.log_shares(), other.log_shares()
-        return float((np.exp(logs) * (logs - others)).sum())
+        logs, other_logs = mine.log_shares(), other.log_shares()
+        return float((np.exp(logs) * (logs - other_logs)).sum())
     if mine.law[0] != "gaussian":
         raise ValueError(f"expected Gaussian noise and choices, found {mine.law[0]} noise")
     return mean_of_gaussian(mine.values - other.values, mine.law[2])
@@ -344,7 +346,7 @@ class _EqualShares:
     """What a library asks of a model, for one in which all cells of a table have the same count."""
 
     def __init__(self, domain: Any, measured: list[Any], rows: int):
-        self.domain, self.cliques, self._rows = domain, [each.clique for each in measured], rows
+        self.domain, self.cliques, self._rows = domain, [table.clique for table in measured], rows
 
     def project(self, columns: Any) -> Any:
         cells = self.domain.size(tuple(columns))
@@ -481,8 +483,8 @@ def _tables(more: Fraction) -> Iterator[LossCase]:
     yield case_of_fit(apart_squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="a bin counted apart")
     whole = gaussian(GENERATION, RHO, "")
     yield case_of_fit(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="Gaussian", charge=whole)
-    levels, wanted = "b:c + a:b + 2 a:c", "0.1 > 0.3"
-    pure, other = NestedPure(areas="a", tables=levels, wanted=wanted), Nested(areas="a", tables=levels, wanted=wanted)
+    levels, precision = "b:c + a:b + 2 a:c", "0.1 > 0.3"
+    pure, other = NestedPure(areas="a", tables=levels, wanted=precision), Nested(areas="a", tables=levels, wanted=precision)
     for generator, name in ((pure, "areas"), (other, "areas, zero-concentrated")):
         yield case_of_fit(generator, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name=name)
     structure = PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(3, 10))
@@ -514,10 +516,10 @@ def _counting_queries(more: Fraction) -> Iterator[LossCase]:
     PEP: two rows, and a record that rises in half of the columns and falls in the others. Errors are at most 2, far below the
     noise, so each choice is among queries that are about as likely, half of which rise.
     """
-    columns, first, others = {f"c{i}": 1 for i in range(8)}, 0b1000_0000, 0b0111_1111
+    columns, first, rest = {f"c{i}": 1 for i in range(8)}, 0b1000_0000, 0b0111_1111
     mwem = MWEM(queries=16, iterations=4, inner_updates=1, marginal=1)
-    rows = (first | others,) * 900 + (others,) * 99
-    yield case_of_fit(mwem, columns, (*rows, first), (*rows, others), more, name=REPLACING)
+    rows = (first | rest,) * 900 + (rest,) * 99
+    yield case_of_fit(mwem, columns, (*rows, first), (*rows, rest), more, name=REPLACING)
     pep = PEP(queries=16, iterations=8, inner_updates=8, marginal=1)
     yield case_of_fit(pep, columns, (0, 0b1111_0000), (0, 0b0000_1111), more, name=REPLACING)
 
@@ -575,10 +577,10 @@ _TWO_STEPS = (
 
 def _libraries(more: Fraction) -> Iterator[LossCase]:
     """The library's own statement, for adding a record, of a quarter of rho; and that of a release, for replacing one."""
-    asked = MST().rho_of_library(MST().charge(RHO * more**2))
+    of_library = MST().rho_of_library(MST().charge(RHO * more**2))
     tree, rounds = World(dict.fromkeys("abcde", 1)), World(dict.fromkeys("abcd", 1))
-    mst = seen_from_outside("snsynth.mst.mst", partial(run_mst, rho=asked), tree.counts, len(_TREE))
-    run = partial(run_aim, rho=asked, degree=2, rounds=8, max_model_size=10.0)
+    mst = seen_from_outside("snsynth.mst.mst", partial(run_mst, rho=of_library), tree.counts, len(_TREE))
+    run = partial(run_aim, rho=of_library, degree=2, rounds=8, max_model_size=10.0)
     aim = seen_from_outside("snsynth.aim.aim", run, rounds.counts, len(_ROUNDS))
     for generator, mechanism, one, other, last in (
         (MST().family, mst, _TREE, _OTHER_TREE, 31),
@@ -688,28 +690,28 @@ class LossFinding:
 
 def audit_losses(cases: Sequence[LossCase], progress: Progress = lambda phase, done, total: None) -> list[LossFinding]:
     """Converse with every case, some times each."""
-    found = []
+    findings = []
     for done, case in enumerate(cases):
-        found.append(_finding(case))
+        findings.append(_finding(case))
         progress("losses", done + 1, len(cases))
-    return found
+    return findings
 
 
 def _finding(case: LossCase) -> LossFinding:
-    start, told = time.process_time(), list[Conversation]()
+    start, conversations = time.process_time(), list[Conversation]()
     for key in range(case.conversations):
-        told.append(converse(case.mechanism, case.left, case.right, pure=case.pure, key=key))
-        if told[-1].leak:
-            told = told[-1:]
+        conversations.append(converse(case.mechanism, case.left, case.right, pure=case.pure, key=key))
+        if conversations[-1].leak:
+            conversations = conversations[-1:]
             break
-    whole = [each.noise + each.choices for each in told]
+    whole = [conversation.noise + conversation.choices for conversation in conversations]
     if case.pure:
-        told = [told[whole.index(max(whole))]]
+        conversations = [conversations[whole.index(max(whole))]]
     return LossFinding(
         case=case,
-        noise=statistics.mean(each.noise for each in told),
-        choices=statistics.mean(each.choices for each in told),
-        error=statistics.stdev(whole) / math.sqrt(len(whole)) if len(told) > 1 else 0.0,
-        leak=next((each.leak for each in told if each.leak), ""),
+        noise=statistics.mean(conversation.noise for conversation in conversations),
+        choices=statistics.mean(conversation.choices for conversation in conversations),
+        error=statistics.stdev(whole) / math.sqrt(len(whole)) if len(conversations) > 1 else 0.0,
+        leak=next((conversation.leak for conversation in conversations if conversation.leak), ""),
         seconds=time.process_time() - start,
     )

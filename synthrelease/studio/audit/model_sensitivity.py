@@ -108,9 +108,9 @@ def _models() -> Iterator[MeasuredModel]:
     for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
         world = World(highs)
         for columns in ((0,), (1,), (0, 1)):
-            asked = _asked(world, columns)
+            question = _asked(world, columns)
             yield MeasuredModel.of(f"adaptive: table {columns}", highs, _answered(world, columns), tight=True)
-            yield MeasuredModel.of(f"adaptive: score of {columns}", highs, _scored(world, asked), tight=True)
+            yield MeasuredModel.of(f"adaptive: score of {columns}", highs, _scored(world, question), tight=True)
     for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
         world = World(highs)
         yield MeasuredModel.of("networks: frequencies", highs, _frequencies(world), tight=True)
@@ -172,14 +172,14 @@ def _score(world: World) -> Callable[[int], Measured]:
 
 def _networks(n_columns: int) -> list[list[tuple[tuple[int, ...], int]]]:
     """Every network over the columns: each order of them, each choice of parents among the earlier ones."""
-    found = []
+    networks = []
     for order in permutations(range(n_columns)):
         choices = [
-            [parents for size in range(place + 1) for parents in combinations(sorted(order[:place]), size)]
-            for place in range(n_columns)
+            [parents for size in range(position + 1) for parents in combinations(sorted(order[:position]), size)]
+            for position in range(n_columns)
         ]
-        found += [list(zip(parents, order, strict=True)) for parents in product(*choices)]
-    return found
+        networks += [list(zip(parents, order, strict=True)) for parents in product(*choices)]
+    return networks
 
 
 def _tables(world: World, network: list[tuple[tuple[int, ...], int]]) -> Callable[[int], Measured]:

@@ -31,14 +31,14 @@ def heads(above: int, below: int) -> float:
     """The probability with which a coin of exp(-above / below) shows heads there, 0 <= above < below."""
     common = math.gcd(above, below)
     p, q = above // common, below // common
-    shown, reached, toss = 0.0, 1.0, 1
+    odd, reached, toss = 0.0, 1.0, 1
     while reached > 1e-20:
         g = math.gcd(p, toss)
         again = p // g / (toss * (q // g))
         if toss % 2:
-            shown += reached * (1 - again)
+            odd += reached * (1 - again)
         reached, toss = reached * again, toss + 1
-    return shown
+    return odd
 
 
 @lru_cache
@@ -51,8 +51,8 @@ def law(scale: int) -> np.ndarray:
     size = np.arange(_REACH * scale + 1)
     taken = np.array([heads(rest, scale) for rest in range(scale)])
     weights = taken[size % scale] * np.exp(-(size // scale))
-    both = np.concatenate([weights[:0:-1], weights])
-    return both / both.sum()
+    mirrored = np.concatenate([weights[:0:-1], weights])
+    return mirrored / mirrored.sum()
 
 
 def drawn(size: int, scale: int, generator: np.random.Generator) -> np.ndarray:
@@ -347,10 +347,10 @@ class LosesMore:
 
     def __call__(self, outputs: np.ndarray) -> np.ndarray:
         listed = _outcomes(self.scale)[0]
-        places = outputs[:, 0].astype(np.int64) + len(listed) // 2
-        inside = (places >= 0) & (places < len(listed))
-        found: np.ndarray = inside & listed[np.where(inside, places, 0)]
-        return found.astype(float)
+        indices = outputs[:, 0].astype(np.int64) + len(listed) // 2
+        inside = (indices >= 0) & (indices < len(listed))
+        result: np.ndarray = inside & listed[np.where(inside, indices, 0)]
+        return result.astype(float)
 
 
 @lru_cache
@@ -366,14 +366,14 @@ def _outcomes(scale: int) -> tuple[np.ndarray, float, float]:
     """Which of -m, ..., m are in the event, and its probability for counts of 0 and of 1: those outcomes are in it, the most
     telling first, that together stand out most from the claim."""
     zero = law(scale)
-    one = np.concatenate([[0.0], zero[:-1]])
-    allowed = np.exp(1 / scale) * one
+    shifted = np.concatenate([[0.0], zero[:-1]])
+    allowed = np.exp(1 / scale) * shifted
     order = np.argsort(-np.divide(zero, allowed, out=np.zeros_like(zero), where=allowed > 0), kind="stable")
     excess, spread = np.cumsum((zero - allowed)[order]), np.cumsum((zero + allowed)[order])
     last = int(np.argmax(excess / np.sqrt(spread)))
     listed = np.zeros(len(zero), dtype=bool)
     listed[order[: last + 1]] = True
-    return listed, float(zero[listed].sum()), float(one[listed].sum())
+    return listed, float(zero[listed].sum()), float(shifted[listed].sum())
 
 
 # Cases of the private choices: exponential mechanism and permute-and-flip.

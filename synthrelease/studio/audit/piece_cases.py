@@ -83,8 +83,8 @@ def _random(sizes: tuple[int, int], rows: tuple[int, ...]) -> Sequence[PrivateCo
 
 def _rows_by_value(rows: tuple[int, ...]) -> Sequence[PrivateCounts]:
     """Rows of cell 0, and the others, which are counted as they are in the second piece."""
-    others = [0 for row in rows if row]
-    return [_WORLD.private([row for row in rows if not row], ()), _WORLD.private(others, ())]
+    rest = [0 for row in rows if row]
+    return [_WORLD.private([row for row in rows if not row], ()), _WORLD.private(rest, ())]
 
 
 def _same(rows: tuple[int, ...]) -> Sequence[PrivateCounts]:
@@ -137,8 +137,8 @@ def _register_case(name: str, rows: Rows, right: Register = _NEW_VALUES, faulty:
 def _key(places: tuple[tuple[str, int], ...]) -> SplitKey:
     """A key that puts these numbers into these pieces."""
     keys = (SplitKey(number.to_bytes(BYTES, "big")) for number in range(10_000))
-    numbers, wanted = zip(*places, strict=True)
-    return next(key for key in keys if tuple(_pieces(key, numbers)) == wanted)
+    numbers, assigned = zip(*places, strict=True)
+    return next(key for key in keys if tuple(_pieces(key, numbers)) == assigned)
 
 
 def _pieces(key: SplitKey, numbers: Sequence[str]) -> np.ndarray:
@@ -146,7 +146,7 @@ def _pieces(key: SplitKey, numbers: Sequence[str]) -> np.ndarray:
 
 
 def _in_piece(key: SplitKey, numbers: Sequence[str], register: Register, piece: int) -> list[int]:
-    return [cell for (_, cell), found in zip(register, _pieces(key, numbers), strict=True) if found == piece]
+    return [cell for (_, cell), of_row in zip(register, _pieces(key, numbers), strict=True) if of_row == piece]
 
 
 def _own(places: dict[str, int], register: Register, piece: int) -> Sequence[int]:

@@ -145,11 +145,11 @@ LEFT_OUT: dict[str, tuple[Row, tuple[str, ...], tuple[str, ...]]] = {
 def left_out(reason: str, rows: str, *, budget: str = "") -> Pipeline:
     """A release of neighbours of six rows of which one keeps all and the other leaves one out; `rows` as in [input]."""
     row, policy, rules = LEFT_OUT[reason]
-    shared, kept, _ = _LONE
+    shared, keeping, _ = _LONE
     return Pipeline(
         name=f"{reason}, rows {rows.replace(chr(34), '')}{f' at epsilon {budget}' if budget else ''}",
         criteria=(("marginals", MARGINALS),),
-        neighbours=(shared, kept, row),
+        neighbours=(shared, keeping, row),
         generation="0.25",
         rules=rules,
         input=(f"rows = {rows}", *policy),
@@ -162,8 +162,8 @@ def pipelines() -> Iterator[Pipeline]:
     for reason in LEFT_OUT:
         for budget in ("2", "4"):  # a margin of 3 rows, and of 1
             yield left_out(reason, '"private"', budget=budget)
-        for stated in ("4", "6"):  # below the kept rows of both, and above those of one
-            yield left_out(reason, stated)
+        for number in ("4", "6"):  # below the kept rows of both, and above those of one
+            yield left_out(reason, number)
     marginals, line = ("marginals", MARGINALS), ("line", LINE_ONCE)
     for name, neighbours in {"a lone record": _LONE, "a record turns": _TURNED, "one bin apart": _ONE_BIN}.items():
         yield Pipeline(name=f"marginals, {name}", criteria=(marginals,), neighbours=neighbours)

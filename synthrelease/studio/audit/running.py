@@ -116,7 +116,7 @@ def _shared_out(
 ) -> list[int]:
     """Draws for each case, all multiplied alike, so that counting takes about so long. Fixed before anything is counted."""
     cost = [2 * number * ready.seconds_per_draw for number, ready in zip(draws, prepared, strict=True)]
-    apart = sum(each for each, case in zip(cost, cases, strict=True) if case.alone)
+    apart = sum(seconds_of_case for seconds_of_case, case in zip(cost, cases, strict=True) if case.alone)
     factor = (seconds - apart) * jobs / max(sum(cost) - apart, 1e-9)
     return [number if case.alone else max(_FEWEST, int(number * factor)) for number, case in zip(draws, cases, strict=True)]
 
@@ -175,12 +175,12 @@ def _each(
 ) -> list[Outcome]:
     """`action(*arguments)` for every case, in their order; cases with workers of their own run in this process."""
     results: dict[int, Outcome] = {}
-    here = [index for index, case in enumerate(cases) if case.alone or jobs == 1]
+    in_process = [index for index, case in enumerate(cases) if case.alone or jobs == 1]
     elsewhere = [index for index, case in enumerate(cases) if not (case.alone or jobs == 1)]
     for index, outcome in side_by_side(partial(_numbered, action), [(index, arguments[index]) for index in elsewhere], jobs):
         results[index] = outcome
         told(len(results))
-    for index in here:
+    for index in in_process:
         results[index] = action(*arguments[index])
         told(len(results))
     return [results[index] for index in range(len(cases))]
@@ -191,12 +191,12 @@ def side_by_side(
 ) -> Generator[Outcome, None, None]:
     """`action(*each)` in worker processes, in the order in which they finish; in this process when jobs is 1."""
     if jobs == 1:
-        yield from (action(*each) for each in arguments)
+        yield from (action(*task) for task in arguments)
     elif arguments:
         from joblib import Parallel, delayed
 
         parallel = Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1, max_nbytes=None)
-        yield from parallel(delayed(action)(*each) for each in arguments)
+        yield from parallel(delayed(action)(*task) for task in arguments)
 
 
 def _numbered(action: Callable[..., Outcome], index: int, arguments: tuple[Any, ...]) -> tuple[int, Outcome]:

@@ -113,16 +113,21 @@ class FinitePairs:
         bounds = np.hstack([np.zeros((len(cuts), 1), int), cuts, np.full((len(cuts), 1), parts)])
         weights = np.diff(bounds, axis=1)  # the last column is rejection
         above, below = ratio.numerator, ratio.denominator
-        found = np.zeros((parts + 1, parts + 1))
+        largest_ratios = np.zeros((parts + 1, parts + 1))
         pairs = 0
-        for mine in weights:
-            close = (mine * below <= weights * above).all(axis=1) & (weights * below <= mine * above).all(axis=1)
-            others = weights[close]
-            pairs += len(others)
-            ratios = (mine[:-1] / others[:, :-1]).max(axis=1)
-            np.maximum.at(found, (parts - mine[-1], parts - others[:, -1]), ratios)
+        for weights_of_one in weights:
+            close = (weights_of_one * below <= weights * above).all(axis=1) & (weights * below <= weights_of_one * above).all(
+                axis=1
+            )
+            neighbours = weights[close]
+            pairs += len(neighbours)
+            ratios = (weights_of_one[:-1] / neighbours[:, :-1]).max(axis=1)
+            np.maximum.at(largest_ratios, (parts - weights_of_one[-1], parts - neighbours[:, -1]), ratios)
         # fractions of numbers up to `parts` lie so far apart that their doubles give them back
-        largest = {(int(a), int(b)): Fraction(found[a, b]).limit_denominator(parts) for a, b in np.argwhere(found > 0)}
+        largest = {
+            (int(a), int(b)): Fraction(largest_ratios[a, b]).limit_denominator(parts)
+            for a, b in np.argwhere(largest_ratios > 0)
+        }
         return cls(parts=parts, outputs=outputs, ratio=ratio, pairs=pairs, largest=largest)
 
 
@@ -186,18 +191,19 @@ def _checked(pairs: FinitePairs, rule: Fraction | FiniteLaw, cap: int | None, cl
     parts = pairs.parts
     accepted = {a: [Fraction(a, parts)] for a in {key[0] for key in pairs.largest}}
     laws = {
-        a: hidden_law(each, rule) if isinstance(rule, FiniteLaw) else loop_law(each, rule, cap) for a, each in accepted.items()
+        a: hidden_law(shares, rule) if isinstance(rule, FiniteLaw) else loop_law(shares, rule, cap)
+        for a, shares in accepted.items()
     }
     worst, exceeded = Fraction(0), 0
     for (a, b), ratio in pairs.largest.items():
-        mine, theirs = laws[a], laws[b]
+        law, neighbour = laws[a], laws[b]
         # an output is a share of what is accepted, and the law gives all of it the same factor
-        found = ratio * Fraction(b, a) * mine.outputs[0] / theirs.outputs[0]
-        none, none_there = mine.nothing + mine.undecided, theirs.nothing + theirs.undecided
+        largest = ratio * Fraction(b, a) * law.outputs[0] / neighbour.outputs[0]
+        none, none_there = law.nothing + law.undecided, neighbour.nothing + neighbour.undecided
         if none_there:
-            found = max(found, none / none_there)
-        worst = max(worst, found)
-        exceeded += found > allowed
+            largest = max(largest, none / none_there)
+        worst = max(worst, largest)
+        exceeded += largest > allowed
     return LawCheck(
         ratio=pairs.ratio,
         stop_probability=None if isinstance(rule, FiniteLaw) else rule,

@@ -144,8 +144,8 @@ class Households:
         attained: int = 1,
     ) -> Sweep:
         """A `Sweep` of a criterion of members, or with `of = ""` of roots: every replaced root."""
-        places = range(1, self.most + 1)
-        in_slots = {slot_name(one, place): high for place in places for one, high in self.members.items()}
+        slots = range(1, self.most + 1)
+        in_slots = {slot_name(column, slot): high for slot in slots for column, high in self.members.items()}
         return Sweep(
             name=f"{kind.replace('_', ' ')} of {name}, roots of {self.least} to {self.most}",
             highs={**self.roots, "n": self.most - self.least, **in_slots},
@@ -157,7 +157,7 @@ class Households:
                 key="k",
                 size="n",
                 names=tuple(self.members),
-                slots=tuple(tuple(slot_name(one, place) for one in self.members) for place in places),
+                slots=tuple(tuple(slot_name(column, slot) for column in self.members) for slot in slots),
                 whole=frozenset(self.members) - set(self.lacking),
                 least=self.least,
             ),
