@@ -39,6 +39,7 @@ def code_that_sees_counts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         joint_test=1,
         plan=SimpleNamespace(after=()),
         with_budget=stop,
+        answers=lambda measured: {},
     )
     private: Any = SimpleNamespace(with_plan=stop, score=None)
     accepted: Any = SimpleNamespace(candidate=SimpleNamespace(transformation=None))
