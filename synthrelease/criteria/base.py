@@ -79,7 +79,7 @@ class Setting:
         )
 
     def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
-        """(n_cells,) over the product of these bins: False where the raw rules exclude every record of the cell.
+        """Return (n_cells,) over the product of these bins: False where the raw rules exclude every record of the cell.
 
         Bins of missing values are left out: a record that lacks one of the columns is in no cell.
         """
@@ -221,11 +221,11 @@ class Criterion(SpecTable):
         return False
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression | None:
-        """Before the loop: spend the charges of `once` and return what later scores need, or None."""
+        """Spend the charges of `once` before the loop and return what later scores need, or None."""
         return None
 
     def refit(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Fitted:
-        """Before a score: return what is fitted anew for it, with what was fitted before. Spends a part of `per_score`."""
+        """Return what is fitted anew before a score, with what was fitted at first. Spends a part of `per_score`."""
         return fitted
 
     # What the shared measurements answer in place of a figure.
@@ -383,7 +383,7 @@ class MeasuredAnswers:
 
 
 def possible_cells(raw: Plausibility) -> Callable[[tuple[str, ...]], np.ndarray]:
-    """For columns, (n_cells,) False where the rules exclude every row. `raw` is over the bins of the cells."""
+    """Return for columns (n_cells,) False where the rules exclude every row. `raw` is over the bins of the cells."""
     return lambda names: ~raw.structural_zeros([raw.layout.index(name) for name in names]).ravel()
 
 

@@ -27,14 +27,14 @@ _LIMIT = 2.0**30
 
 
 def noisy_figure(counts: Counts, query: Query, epsilon: Fraction, rows: int, entropy: SystemEntropy) -> NoisyFigure:
-    """The figure of a query, with noise."""
+    """Return the figure of a query, with noise."""
     return laplace_figure(query.figure(counts), sensitivity=query.sensitivity, epsilon=epsilon, rows=rows, entropy=entropy)
 
 
 def noisy_figures(
     counts: Counts, queries: Sequence[Query], noise: OneNoise, rows: int, entropy: SystemEntropy
 ) -> tuple[NoisyFigure, ...]:
-    """The figures of several queries, with one noise that they share.
+    """Return the figures of several queries, with one noise that they share.
 
     Parameters
     ----------
@@ -64,18 +64,18 @@ def noisy_figures(
 def noisy_least_slack(
     counts: Counts, asked: Sequence[tuple[float, Query]], epsilon: Fraction, entropy: SystemEntropy
 ) -> NoisyFigure:
-    """The least slack of all queries, with noise; thresholds stand beside them."""
+    """Return the least slack of all queries, with noise; thresholds stand beside them."""
     return laplace_figure(least_slack(counts, asked), sensitivity=1.0, epsilon=epsilon, entropy=entropy)
 
 
 def least_slack(counts: Counts, asked: Sequence[tuple[float, Query]]) -> float:
-    """The least slack of all queries, clipped to +-2**30; one that is not a number counts as the lowest."""
+    """Return the least slack of all queries, clipped to +-2**30; one that is not a number counts as the lowest."""
     slacks = [slack(counts, threshold, query) for threshold, query in asked]
     return min((max(-_LIMIT, min(slack, _LIMIT)) if not math.isnan(slack) else -_LIMIT for slack in slacks), default=_LIMIT)
 
 
 def slack(counts: Counts, threshold: float, query: Query) -> float:
-    """How far a private table is from failing a query; sensitivity 1 (see `Query`). Not a number never passes."""
+    """Return how far a private table is from failing a query; sensitivity 1 (see `Query`). Not a number never passes."""
     if query.void:
         return -math.inf
     return query.slack(counts) if query.slack else (threshold - query.figure(counts)) / query.sensitivity

@@ -27,12 +27,12 @@ from synthrelease.settings.base import Mistake, unknown
 
 
 def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """A mistake for every name that is not a column."""
+    """Return a mistake for every name that is not a column."""
     return unknown(field, "a column", names, schema.names)
 
 
 def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
-    """A mistake when some binning of a column has bins without a number."""
+    """Yield a mistake when some binning of a column has bins without a number."""
     for transformation in setting.transformations:
         binning = transformation.binning(column)
         if any(number is None for number in binning.numbers[: binning.present]):
@@ -45,7 +45,7 @@ def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
 
 
 def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> Iterable[Mistake]:
-    """A mistake for every binning that a configuration may use with a bin that straddles two coarser bins."""
+    """Yield a mistake for every binning that a configuration may use with a bin that straddles two coarser bins."""
     seen: set[str] = set()
     for transformation in setting.transformations:
         binning = transformation.binning(column)
@@ -59,7 +59,7 @@ def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> I
 
 
 def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Iterable[Mistake]:
-    """What is wrong with columns to group by: unknown names, or [groups] whose bins an alternative straddles."""
+    """Yield what is wrong with columns to group by: unknown names, or [groups] whose bins an alternative straddles."""
     unknown = [*unknown_columns(setting.schema, field, names)]
     yield from unknown
     for name in () if unknown else names:
@@ -68,14 +68,14 @@ def grouping_mistakes(setting: Setting, field: str, names: Iterable[str]) -> Ite
 
 
 def condition(binning: Binning, coarser: Binning | None, labels: Collection[str]) -> np.ndarray:
-    """(n_bins,) whether a bin meets a condition that names bins: those of `coarser` where it is given."""
+    """Return (n_bins,) whether a bin meets a condition that names bins: those of `coarser` where it is given."""
     if coarser is None:
         return np.isin(binning.labels, list(labels))
     return np.isin(coarser.labels, list(labels))[binning.map_to(coarser)]
 
 
 def condition_mistakes(setting: Setting, field: str, column: str, labels: Collection[str]) -> Iterable[Mistake]:
-    """What is wrong with a condition on a column that names its bins: unknown ones, all or the missing one among them."""
+    """Yield what is wrong with a condition on a column that names its bins: unknown ones, all or the missing one among them."""
     coarser, seen = setting.groups.get(column), set[str]()
     if coarser is not None:
         yield from not_inside(setting, field, column, coarser)
@@ -102,7 +102,7 @@ def condition_mistakes(setting: Setting, field: str, column: str, labels: Collec
 def representation_mistakes(
     setting: Setting, columns: Iterable[str], representation: Mapping[str, str], numbered: Collection[str]
 ) -> Iterable[Mistake]:
-    """What is wrong with the alternatives in which a regression takes its columns; those of `numbered` need numbers."""
+    """Yield what is wrong with the alternatives in which a regression takes its columns; those of `numbered` need numbers."""
     schema, columns = setting.schema, tuple(columns)
     for name in columns:
         known = schema[name].alternatives
@@ -210,7 +210,7 @@ class MarginalCriterion(Criterion):
         return min(self.largest, n_columns)
 
     def named(self, layout: Layout) -> tuple[tuple[int, ...], ...]:
-        """Increasing column indices of the tables compared by name, each once, without those of `up_to` columns."""
+        """Return the increasing column indices of the tables compared by name, each once, without those of `up_to` columns."""
         width = len(layout.sizes)
         everything = tuple(range(width))
         sets = [columns for term in self._named for columns in ([everything] if term is None else term.sets(layout))]
@@ -221,7 +221,7 @@ class MarginalCriterion(Criterion):
         return {"largest": self.up_to(len(layout.sizes)), "named": self.named(layout)}
 
     def named_columns(self, bins: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
-        """The names of the columns of these tables, for columns with so many bins."""
+        """Return the names of the columns of these tables, for columns with so many bins."""
         layout = Layout(columns=tuple(bins), sizes=tuple(bins.values()))
         return tuple(tuple(layout.columns[column] for column in columns) for columns in self.named(layout))
 
@@ -233,7 +233,7 @@ class MarginalCriterion(Criterion):
         return named or len(columns) <= self.up_to(n_columns)
 
     def n_tables(self, layout: Layout) -> int:
-        """How many tables are compared."""
+        """Return how many tables are compared."""
         width = len(layout.sizes)
         return _tables_up_to(self.up_to(width), width) + len(self.named(layout))
 
@@ -260,7 +260,7 @@ class MarginalCriterion(Criterion):
         return []
 
     def compared(self, facts: PublicFacts) -> list[tuple[str, ...]]:
-        """Columns of every table that is compared."""
+        """Return the columns of every table that is compared."""
         names = tuple(column.name for column in facts.columns)
         layout = Layout(columns=names, sizes=tuple(len(column.labels) for column in facts.columns))
         small = [sets for size in range(1, self.up_to(len(names)) + 1) for sets in combinations(range(len(names)), size)]
@@ -296,5 +296,5 @@ class MarginalCriterionExplained(Explanation[Tables]):
 
 
 def furthest(limits: Limits, released: np.ndarray) -> np.ndarray:
-    """(n_cells,) the largest difference of each released count from an original one within limits."""
+    """Return (n_cells,) the largest difference of each released count from an original one within limits."""
     return np.maximum(limits.high - released, released - limits.low)

@@ -134,13 +134,13 @@ class FileFacts:
         )
 
     def numeric_partners(self, column: FileColumn, most: int) -> tuple[FileColumn, ...]:
-        """At most so many columns of numbers, the strongest partners first."""
+        """Return at most so many columns of numbers, the strongest partners first."""
         named = {partner.name: partner for partner in self.columns}
         fits = [named[name] for name in column.partners if named[name].limits is not None and not named[name].weight]
         return tuple(fits[:most])
 
     def grouping(self, column: FileColumn, least: float, most: int) -> tuple[FileColumn, ...]:
-        """At most so many columns to group by, the strongest partners first; each group has `least` rows with values."""
+        """Return at most so many columns to group by, the strongest partners first; each group has `least` rows with values."""
         named = {fitting.name: fitting for fitting in self.columns}
         large = [name for name, partner in column.partners.items() if partner.smallest_group >= max(1, least)]
         fits = [named[name] for name in large if not named[name].weight]
@@ -170,7 +170,7 @@ class CriterionDraft:
 
 
 def budget(least: float) -> Fraction:
-    """An epsilon of at least this much, in thousandths; in hundredths from a tenth on."""
+    """Return an epsilon of at least this much, in thousandths; in hundredths from a tenth on."""
     step = 100 if least >= 0.1 else 1000
     return Fraction(max(1, math.ceil(least * step * (1 - 1e-9))), step)
 

@@ -88,7 +88,7 @@ class FacePrivacy(Criterion):
         return float(sum(rare for _, rare in self._rare_parts(table)))
 
     def _rare_parts(self, table: Counts) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Columns of every choice, and how many of its cells are neither empty nor frequent enough."""
+        """Yield the columns of every choice, and how many of its cells are neither empty nor frequent enough."""
         from synthrelease.data.marginals import sub_tables
 
         width = self.columns or len(table.layout.sizes)
@@ -119,7 +119,7 @@ class FacePrivacyExplained(Explanation[FacePrivacy]):
         return self.about._rare(facts.table)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The columns with the most rare combinations; only the candidate is looked at."""
+        """Return the columns with the most rare combinations; only the candidate is looked at."""
         if self.about.columns is None:
             return None
         columns, rare = max(self.about._rare_parts(candidate.counts), key=lambda found: found[1])

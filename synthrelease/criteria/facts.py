@@ -59,11 +59,11 @@ class PublicFacts:
         return {column.name: column for column in self.columns}
 
     def unit(self, name: str) -> str:
-        """The unit of a column, empty where it has none."""
+        """Return the unit of a column, empty where it has none."""
         return self.by_name[name].unit if name in self.by_name else ""
 
     def grid_of(self, names: Iterable[str]) -> str:
-        """What the grids of some columns do to their values, in words; empty where every value is on its grid."""
+        """Return what the grids of some columns do to their values, in words; empty where every value is on its grid."""
         columns = [self.by_name[name] for name in names if name in self.by_name]
         coarse = [column for column in columns if column.step and not (column.kind == "integer" and column.step == 1)]
         grids = [f"{each.name.replace('_', ' ')} to the nearest {each.step:g} {each.unit}" for each in coarse]
@@ -77,22 +77,22 @@ class PublicFacts:
         return self.counts
 
     def cells(self, names: tuple[str, ...]) -> np.ndarray:
-        """(n_cells,) counts over the product of the released bins of these columns, the last one varying fastest."""
+        """Return (n_cells,) counts over the product of the released bins of these columns, the last one varying fastest."""
         return self.table.marginal([self.table.layout.index(name) for name in names]).ravel()
 
     def of_values(self, cells: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
-        """The entries of `cells` or `possible` for bins that hold values, without those of missing values."""
+        """Return the entries of `cells` or `possible` for bins that hold values, without those of missing values."""
         shape = [len(self.by_name[name].labels) for name in names]
         return cells.reshape(shape)[tuple(slice(self.by_name[name].present) for name in names)].ravel()
 
     def rows_with_values(self, names: tuple[str, ...]) -> int:
-        """Released rows that have a value in all of these columns."""
+        """Return the released rows that have a value in all of these columns."""
         bins = {name: self.table.digits(self.table.layout.index(name)) for name in names}
         valued = np.all([bins[name] < self.by_name[name].present for name in names], axis=0)
         return int(self.table.counts[valued].sum())
 
     def possible(self, names: tuple[str, ...]) -> np.ndarray:
-        """(n_cells,) over the product of the released bins: False where the raw rules exclude every record of the cell."""
+        """Return (n_cells,) over the product of released bins: False where raw rules exclude every record of the cell."""
         if self.raw is None:
             raise LookupError("the rules for private rows are not among these facts")
         return ~self.raw.structural_zeros([self.raw.layout.index(name) for name in names]).ravel()
@@ -243,22 +243,22 @@ class OneNoise:
         return grid.step * cube_sd(self.figures, Fraction(grid.steps) / self.epsilon)
 
     def beyond(self, rows: int, risk: float) -> int:
-        """How many steps of the figure's grid the noise is off at most, to either side, but at this risk (0 to 1)."""
+        """Return how many steps of the figure's grid the noise is off at most, to either side, but at this risk (0 to 1)."""
         return cube_limit(self.figures, Fraction(shared_steps(rows)) / self.epsilon, risk)
 
     def upper(self, value: float, sensitivity: float, rows: int, risk: float) -> float:
-        """What the exact figure is above with at most this probability (0 to 1/2).
+        """Return what the exact figure is above with at most this probability (0 to 1/2).
 
         The law is symmetric, so that one side has half of the risk of both. A step is for the rounding to the grid.
         """
         return value + (self.beyond(rows, 2 * risk) + 1) * shared_grid(sensitivity, rows).step
 
     def deviation(self, sensitivity: float) -> float:
-        """The standard deviation but for the grid: for figures whose number of rows is not known."""
+        """Return the standard deviation but for the grid: for figures whose number of rows is not known."""
         return math.sqrt((self.figures + 1) * (self.figures + 2) / 3) * sensitivity / float(self.epsilon)
 
     def because(self, epsilon: Fraction) -> str:
-        """What a charge of this epsilon pays for, and its standard deviation over that of a noise of its own."""
+        """Return what a charge of this epsilon pays for, and its standard deviation over that of a noise of its own."""
         share = self.deviation(1.0) * float(epsilon) / math.sqrt(2)
         return (
             f"K-norm mechanism: one noise for {self.figures} figures, {share:.2f} of the standard deviation of one of its own"
@@ -336,7 +336,9 @@ class Query:
 
 
 def outward(bound: float) -> float:
-    """An upper bound with room for the rounding of a few sums and quotients of floats: never below it, whatever its sign."""
+    """Return an upper bound with room for the rounding of a few sums and quotients of floats: never below it, whatever its
+    sign.
+    """
     return bound + abs(bound) * 2.0**-40
 
 
@@ -344,12 +346,12 @@ def outward(bound: float) -> float:
 
 
 def words(name: str) -> str:
-    """A name from a file as words."""
+    """Return a name from a file as words."""
     return name.replace("_", " ")
 
 
 def figure(value: float | None, digits: int = 4) -> str:
-    """A figure to so many significant digits, whole numbers in full; with thousands set apart."""
+    """Return a figure to so many significant digits, whole numbers in full; with thousands set apart."""
     if value is None:
         return "not bounded"
     if float(value).is_integer() and abs(value) < 1e15:
@@ -364,7 +366,7 @@ def figure(value: float | None, digits: int = 4) -> str:
 
 
 def shown(value: Any) -> str:
-    """A setting in words: numbers, names, and lists or tables of them."""
+    """Return a setting in words: numbers, names, and lists or tables of them."""
     if isinstance(value, Mapping):
         return ", ".join(f"{words(str(key))}: {shown(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
@@ -375,7 +377,7 @@ def shown(value: Any) -> str:
 
 
 def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
-    """What a figure is taken over: groups of columns, with the labels of [groups] where they have some, and all rows."""
+    """Return what a figure is taken over: groups of columns, with the labels of [groups] where they have some, and all rows."""
 
     def column(name: str) -> str:
         groups = facts.groups.get(name)
@@ -386,7 +388,7 @@ def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
 
 
 def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns: Sequence[str], facts: PublicFacts) -> str:
-    """What original rows count as in a regression, in words, where that is not just their own values."""
+    """Return what original rows count as in a regression, in words, where that is not just their own values."""
     which = {
         "bins": "original rows count by the numbers of their bins",
         "own target": "features count by the numbers of their bins",
@@ -432,5 +434,5 @@ class Offender:
 
 
 def share(rows: float, of: float) -> str:
-    """A share in per cent to three digits."""
+    """Return a share in per cent to three digits."""
     return f"{figure(100 * rows / of, 3)}%" if of else "no rows"

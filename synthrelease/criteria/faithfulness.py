@@ -133,7 +133,7 @@ class Faithfulness(Criterion):
                 yield Mistake("any_order", f"{plain!r} of all members compared alike", listing(same))
 
     def compared(self, layout: Layout) -> tuple[int, ...]:
-        """Indices of the columns that are not ignored."""
+        """Return the indices of the columns that are not ignored."""
         return tuple(index for index, name in enumerate(layout.columns) if name not in self.ignored)
 
     def steps(self, transformation: Transformation) -> tuple[Step, ...]:
@@ -188,7 +188,7 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
 
 
 def similar_to_next(bins: Binning | PublishedColumn, kind: str, around: float | None) -> np.ndarray:
-    """(n_bins,) whether a bin of a tolerant column is similar to the next one up.
+    """Return (n_bins,) whether a bin of a tolerant column is similar to the next one up.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class Step:
 def unmatched_share(
     counts: Counts, kept: tuple[int, ...], synthetic: Counts, steps: tuple[Step, ...], rows: int, linked: Linked | None = None
 ) -> float:
-    """The share of the rows that no similar row of a candidate can be paired with, in the columns that are kept.
+    """Return the share of the rows that no similar row of a candidate can be paired with, in the columns that are kept.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def unmatched_share(
 
 
 def compared_rows(counts: Counts, kept: tuple[int, ...], linked: Linked | None) -> Counts:
-    """The columns that are compared; with `linked` the members of each root in the order of their bins in these."""
+    """Return the columns that are compared; with `linked` the members of each root in the order of their bins in these."""
     if linked is not None:
         names = counts.layout.columns
         bins = linked.in_order(names, counts.bins, {names[column] for column in kept})
@@ -63,7 +63,7 @@ def compared_rows(counts: Counts, kept: tuple[int, ...], linked: Linked | None) 
 
 
 def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:
-    """Largest number of disjoint pairs (row of left, row of right) that are equal or differ by one allowed step.
+    """Return the largest number of disjoint pairs (row of left, row of right) that are equal or differ by one allowed step.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> in
 
 
 def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, Counts]:
-    """The cells of both tables without most of those that nothing of the other can be similar to.
+    """Return the cells of both tables without most of those that nothing of the other can be similar to.
 
     Similar cells differ in one of `columns` at most, so in all words but one they are the same: a cell is kept where its other
     words, mixed to one number, are those of some cell of the other table. What is left out has no pair; what is kept by chance
@@ -97,8 +97,9 @@ def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, 
 
 
 def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
-    """(n_words, n_cells) a number of 64 bits for each word of each cell, of which no bit is like one of the word (Steele, Lea &
-    Flood 2014, the finalizer of SplitMix)."""
+    """Return (n_words, n_cells) a number of 64 bits for each word of each cell, of which no bit is like one of the word
+    (Steele, Lea & Flood 2014, the finalizer of SplitMix).
+    """
     mixed = np.stack(words).view(np.uint64)
     for number, bits in enumerate(mixed, start=1):
         bits += np.uint64(number * 0x9E3779B97F4A7C15 % 2**64)
@@ -109,7 +110,7 @@ def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _perhaps_shared(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where the numbers of 64 bits stand that both sides have; with few others."""
+    """Return where the numbers of 64 bits stand that both sides have; with few others."""
     places = [np.arange(len(left)), np.arange(len(right))]
     for shift in (0, 21, 42):  # by other bits each time, which are as many as tell 16 times as many numbers apart
         bits = (16 * max(map(len, places))).bit_length()
@@ -125,7 +126,7 @@ def _perhaps_shared(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np
 
 
 def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Pairs (left cell, right cell) of similar cells: the equal ones, then one group per direction of each step.
+    """Return the pairs (left cell, right cell) of similar cells: the equal ones, then one group per direction of each step.
 
     Within a group every cell of either side occurs at most once.
     """
@@ -160,14 +161,14 @@ class _Codes:
     strides: dict[int, int]
 
     def equal(self, inside: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs (left cell, right cell) of which the right code is the left one and a step, for the left cells `inside`."""
+        """Return pairs (left cell, right cell) with the left code and a step as the right one, for the left cells `inside`."""
         places = places_in([self.right], [self.left[inside] + step])
         paired = places >= 0
         return self.left_cells[inside][paired], self.right_cells[places[paired]]
 
 
 def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[_Codes]:
-    """Codes for each of a few groups of neighbouring columns that hold some of `columns`.
+    """Yield the codes for each of a few groups of neighbouring columns that hold some of `columns`.
 
     A code is the number of what a cell has in all other columns, among all cells of both tables, and the code of the bins of
     the group. Tables whose layout has codes have one group, and nothing beside it.
@@ -214,7 +215,7 @@ def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> int:
-    """What can still be added to a given flow: the maximum flow of its residual network, part by part."""
+    """Return what can still be added to a given flow: the maximum flow of its residual network, part by part."""
     if not len(tails) or not left_free.any() or not right_free.any():
         return 0
     n_left = len(left_free)
@@ -237,7 +238,7 @@ def _augment(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, left_free:
 
 
 def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:
-    """(n_left + n_right,) which of a few networks a cell belongs to, -1 for those to which no flow can be added.
+    """Return (n_left + n_right,) which of a few networks a cell belongs to, -1 for those to which no flow can be added.
 
     No flow passes between connected components, so that the maximum is the sum of theirs, and a component without free cells on
     one side has its maximum already (theory 8.2, independent parts). The others are put together to parts of some thousand
@@ -260,7 +261,7 @@ def _parts(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_fr
 
 
 def residual_flow(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free: np.ndarray, n_left: int) -> int:
-    """What can be added to the flow in one network, of nodes 0 to n_left - 1 on the left and the others on the right.
+    """Return what can be added to the flow in one network, of nodes 0 to n_left - 1 on the left and the others on the right.
 
     Exact for 64-bit capacities, by networks of 32-bit ones (theory 8.3, scaled capacities): all of them divided by a power of
     two and rounded down, the maximum flow of that added, times the power, and what is left done again. Where less than 2^30 can
@@ -289,7 +290,7 @@ def residual_flow(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free:
 
 
 def _in_units(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free: np.ndarray, n_left: int) -> csr_array:
-    """The residual network of flows and free rows, below 2^30 each; the last nodes are source and sink."""
+    """Return the residual network of flows and free rows, below 2^30 each; the last nodes are source and sink."""
     from scipy.sparse import csr_array
 
     source, sink = len(free), len(free) + 1
@@ -303,5 +304,5 @@ def _in_units(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free: np.
 
 
 def _entries(flow: csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """(k,) int64 entries of a matrix."""
+    """Return (k,) int64 entries of a matrix."""
     return np.asarray(flow[rows, columns], dtype=np.int64).ravel()

@@ -101,7 +101,7 @@ class Design(MomentGrid):
         return [axis[digit] for axis, digit in zip(axes, digits, strict=True)]
 
     def largest_moments(self, indices: np.ndarray) -> np.ndarray:
-        """(n, k) what the moments of a record in each of these cells are at most, in absolute size.
+        """Return (n, k) what the moments of a record in each of these cells are at most, in absolute size.
 
         By the steps of `mechanism.real_moments` on intervals: rounding is monotone, so no record of the cell has a larger one.
         """
@@ -148,11 +148,11 @@ class NoisyMoments:
 
     @classmethod
     def of(cls, design: Design, noisy: np.ndarray, epsilon: Fraction) -> NoisyMoments:
-        """From the noisy sums of `mechanism.noisy_sums` at this epsilon."""
+        """Make them from the noisy sums of `mechanism.noisy_sums` at this epsilon."""
         return cls(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
     def solve(self, n: int) -> LinearModel:
-        """The least-squares line of the noisy moments. Total: a line exists for every input. Post-processing.
+        """Return the least-squares line of the noisy moments. Total: a line exists for every input. Post-processing.
 
         Where the records were counted, their noisy number takes the place of n.
         """
@@ -173,7 +173,8 @@ class NoisyMoments:
         )
 
     def redrawn(self, n: int, n_draws: int, entropy: np.random.Generator) -> np.ndarray:
-        """(n_draws, d) slopes after the same noise once more on these sums: how far noise moves them (a parametric bootstrap).
+        """Return (n_draws, d) slopes after the same noise once more on these sums: how far noise moves them (a parametric
+        bootstrap).
 
         Post-processing: it starts from the noisy sums, never from the private ones.
         """
@@ -182,7 +183,7 @@ class NoisyMoments:
 
 
 def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:
-    """Ordinary least squares on public records, and the features' standard deviations: (model, (d,) deviations)."""
+    """Fit ordinary least squares to public records; return it, and the features' deviations: (model, (d,) deviations)."""
     weights = records.counts.astype(float)
     features, target = records.values[:, :-1], records.values[:, -1]
     total = max(weights.sum(), 1.0)
@@ -198,7 +199,7 @@ def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:
 
 
 def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
-    """How much an error in each mean moment moves the slopes, in units of the target (first-order perturbation).
+    """Return how much an error in each mean moment moves the slopes, in units of the target (first-order perturbation).
 
     delta slopes = A^-1 (delta v - delta A a) with A near the identity and |a| about `uncertainty`: product moments count
     by the uncertainty, off-diagonal ones twice.

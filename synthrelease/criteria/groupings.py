@@ -42,16 +42,16 @@ class Grouping:
         return len(self.labels)
 
     def on_atoms(self, transformation: Transformation) -> Grouping:
-        """The same of atomic cells."""
+        """Return the same of atomic cells."""
         return replace(self, into=self.into[transformation.maps[self.column]])
 
     def where(self, group: int) -> str:
-        """A group in words."""
+        """Return a group in words."""
         return f"{words(self.name)}={self.labels[group]}" if self.name else "all rows"
 
 
 def groupings(by: Iterable[str], overall: bool, transformation: Transformation, setting: Setting) -> list[Grouping]:
-    """A grouping for every column of `by`, in the bins of [groups] where it has some, and one of all rows."""
+    """Return a grouping for every column of `by`, in the bins of [groups] where it has some, and one of all rows."""
     layout, ways = transformation.layout, []
     for name in by:
         binning = transformation.binning(name)
@@ -65,12 +65,14 @@ def groupings(by: Iterable[str], overall: bool, transformation: Transformation, 
 
 
 def present(binning: Binning) -> np.ndarray:
-    """(n_bins,) whether a bin holds values: False for the bin of missing values."""
+    """Return (n_bins,) whether a bin holds values: False for the bin of missing values."""
     return np.arange(len(binning)) < binning.present
 
 
 def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
-    """(n_groups,) the lowest bin at or below which at least a share q of a group's rows with a value lies; -1 without rows."""
+    """Return (n_groups,) the lowest bin at or below which at least a share q of a group's rows with a value lies; -1 without
+    rows.
+    """
     bins, groups = table.digits(column), grouping.into[table.digits(grouping.column)]
     counted = np.flatnonzero((groups >= 0) & (bins < present))
     order = counted[np.lexsort((bins[counted], groups[counted]))]
@@ -84,7 +86,9 @@ def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, 
 
 
 def public_sizes(name: str, column: str, facts: PublicFacts) -> list[int]:
-    """Released rows with a value of `column` in every group of a column `name`; of all rows together where `name` is empty."""
+    """Return the released rows with a value of `column` in every group of a column `name`; of all rows together where `name` is
+    empty.
+    """
     table, present = facts.table, facts.by_name[column].present
     return group_sizes(name, table.digits(table.layout.index(column)) < present, facts)
 
@@ -102,7 +106,7 @@ def group_sizes(name: str, which: np.ndarray, facts: PublicFacts) -> list[int]:
 def tables_of_groups(
     by: Iterable[str], overall: bool, column: str, facts: PublicFacts
 ) -> Iterator[tuple[tuple[str, ...], np.ndarray, np.ndarray]]:
-    """Every group as (columns, inside, rows) on the released table: what linear facts about it are made of.
+    """Yield every group as (columns, inside, rows) on the released table: what linear facts about it are made of.
 
     columns : the one that is looked at, alone for all rows, otherwise after the column of the group.
     inside : an axis for each of them, 1.0 where a row of the group has a value of `column`, else 0.0.
@@ -113,7 +117,7 @@ def tables_of_groups(
 
 
 def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFacts) -> np.ndarray:
-    """(n_bins,) released rows of a group of `public_groupings` in the bins of the column that is looked at."""
+    """Return (n_bins,) released rows of a group of `public_groupings` in the bins of the column that is looked at."""
     rows = facts.cells(columns).reshape(inside.shape) * inside
     return rows.reshape(-1, inside.shape[-1]).sum(axis=0)
 
@@ -121,7 +125,7 @@ def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFac
 def public_groupings(
     by: Iterable[str], overall: bool, column: str, facts: PublicFacts
 ) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
-    """Every group as (columns, inside), as in `tables_of_groups`; no table is needed.
+    """Yield every group as (columns, inside), as in `tables_of_groups`; no table is needed.
 
     A group of the column itself has the one axis of that column.
     """
@@ -134,7 +138,7 @@ def public_groupings(
 
 
 def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
-    """(n_groups, n_bins) which released bins lie in each group of a column; those of missing values in none."""
+    """Return (n_groups, n_bins) which released bins lie in each group of a column; those of missing values in none."""
     column = facts.by_name[name]
     groups = (
         np.array([group.inside for group in facts.groups[name]])
@@ -165,7 +169,7 @@ def sums_of_numbers(by: Iterable[str], overall: bool, column: str, numbers: np.n
 
 
 def furthest_mean(limits: Limits, step: float, size: int, target: float, most: float) -> float:
-    """The largest |resized mean - target| for numbers of rows and sums within limits.
+    """Return the largest |resized mean - target| for numbers of rows and sums within limits.
 
     Parameters
     ----------
@@ -200,7 +204,10 @@ def shares_of_groups(by: Iterable[str], overall: bool, column: str, meets: np.nd
 
 
 def furthest_share(limits: Limits, hits: int, rows: int) -> float:
-    """The largest |a - p (a + b)| / rows, p = hits / rows, for a and b within limits: it is |a (1 - p) - b p|, linear."""
+    """Return the largest |a - p (a + b)| / rows, p = hits / rows, for a and b within limits.
+
+    It is |a (1 - p) - b p|, linear.
+    """
     share = hits / rows
     highest = float(limits.high[0]) * (1 - share) - float(limits.low[1]) * share
     lowest = float(limits.low[0]) * (1 - share) - float(limits.high[1]) * share

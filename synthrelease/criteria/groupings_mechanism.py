@@ -34,7 +34,7 @@ _PRODUCTS = 2**30
 def furthest_mean_of_groups(
     counts: Counts, rows: RowsOfGroups, groups: Sequence[Grouping], sizes: Sequence[np.ndarray], targets: Sequence[np.ndarray]
 ) -> float:
-    """The largest difference of a resized mean of any group from its target."""
+    """Return the largest difference of a resized mean of any group from its target."""
     worst = 0.0
     for group, size, target in zip(groups, sizes, targets, strict=True):
         means = resized_means(*rows.of_original(counts, group), size)
@@ -43,22 +43,22 @@ def furthest_mean_of_groups(
 
 
 def largest_excess(counts: Counts, windows: Sequence[Windows], n: int) -> float:
-    """The most rows beyond any window, as a share of n."""
+    """Return the most rows beyond any window, as a share of n."""
     return max(int(window.excess(counts).max()) / (window.q.denominator * n) for window in windows)
 
 
 def largest_error(counts: Counts, shares: Sequence[SharesOfGroups]) -> float:
-    """The largest error of a share of any group."""
+    """Return the largest error of a share of any group."""
     return max(float(grouped.errors(counts).max()) for grouped in shares)
 
 
 def groups_of_cells(table: Counts, grouping: Grouping) -> np.ndarray:
-    """(n_cells,) the group of every cell of a table; -1 for none."""
+    """Return (n_cells,) the group of every cell of a table; -1 for none."""
     return grouping.into[table.digits(grouping.column)]
 
 
 def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) -> np.ndarray:
-    """(n_groups,) exact numbers of rows of every group in the cells that are `inside`.
+    """Return (n_groups,) exact numbers of rows of every group in the cells that are `inside`.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, o
 
 
 def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) -> Counts:
-    """The rows of a table by group and bin of a column; those in no group are left out."""
+    """Return the rows of a table by group and bin of a column; those in no group are left out."""
     groups = groups_of_cells(table, grouping)
     counted = groups >= 0
     places = groups[counted] * n_bins + table.digits(column)[counted]
@@ -108,12 +108,12 @@ class RowsOfGroups:
     own: bool
 
     def of_released(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """(n_groups,) counts and sums of a table on the released bins, each row by the number that stands for its bin."""
+        """Return (n_groups,) counts and sums of a table on the released bins, each row by its bin's number."""
         cells = rows_of_bins(table, self._place, grouping, len(self.transformation.binning(self.column)))
         return sums_of_rows(cells, self._clipped(self.transformation.numbers(self.column)))
 
     def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """(n_groups,) counts and sums of the original, which is counted by group and value once for all candidates."""
+        """Return (n_groups,) counts and sums of the original, which is counted by group and value once for all candidates."""
         if not self.own:
             return self.of_released(table, grouping)
         atoms = self.transformation.schema[self.column].atoms
@@ -135,7 +135,7 @@ class RowsOfGroups:
 
 
 def sums_of_rows(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n_groups,) counts, exact, and sums of the numbers, correctly rounded sums of products that are.
+    """Return (n_groups,) counts, exact, and sums of the numbers, correctly rounded sums of products that are.
 
     Rows in a bin that is not a number (missing values) count in neither.
 
@@ -153,7 +153,7 @@ def sums_of_rows(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Deterministic resized mean of every group: short groups are filled up with 0, the middle of the range.
+    """Return the deterministic resized mean of every group: short groups are filled up with 0, the middle of the range.
 
     Theory 3.3, conditional means.
     """
@@ -180,7 +180,7 @@ class Windows:
         return bool((self.middle < 0).any())
 
     def excess(self, counts: Counts) -> np.ndarray:
-        """(n_groups,) denominator of q times max(B - q n_g, A - (1 - q) n_g): whole numbers."""
+        """Return (n_groups,) denominator of q times max(B - q n_g, A - (1 - q) n_g): whole numbers."""
         bins, groups, n_groups = counts.digits(self.column), groups_of_cells(counts, self.grouping), len(self.grouping)
         values, middle = bins < self.present, self.middle[np.maximum(groups, 0)]
         rows = sizes(counts, groups, values, n_groups)
@@ -212,7 +212,7 @@ class SharesOfGroups:
         return self.of(self.table)
 
     def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:
-        """(n_groups, 1) rows with a value, and (n_groups, n_shares) those that a share counts, of a table: exact."""
+        """Return (n_groups, 1) rows with a value, and (n_groups, n_shares) those that a share counts, of a table: exact."""
         bins = table.layout.sizes[self.column]
         rows = rows_of_bins(table, self.column, self.grouping, bins).dense().reshape(-1, bins)
         rows = rows[:, : self.present]
@@ -221,7 +221,9 @@ class SharesOfGroups:
         return cumulated[:, -1:], hits
 
     def errors(self, table: Counts) -> np.ndarray:
-        """(n_groups, n_shares) |a_g - p_g n_g| / m_g: each the quotient of two whole numbers below 2^81, to 2^-51 of itself."""
+        """Return (n_groups, n_shares) |a_g - p_g n_g| / m_g: each the quotient of two whole numbers below 2^81, to 2^-51 of
+        itself.
+        """
         (ours, our_hits), (rows, hits) = self.released, self.of(table)
         excess = excess_of_shares(hits, rows, our_hits, ours)
         return np.abs(excess).astype(float) / np.maximum(ours, 1).astype(float) ** 2

@@ -94,7 +94,7 @@ class InGroups(OfMembers):
         return wrong
 
     def rows_of_smallest_group(self, n: int, setting: Setting | None) -> int:
-        """How many of n rows the smallest group has at most, whatever the table: the groups of a column share the rows."""
+        """Return how many of n rows the smallest group has at most, whatever the table: groups of a column share the rows."""
         if setting is None or setting.schema.linked is not None:  # of members there may be more rows than n
             return n
         schema, own = setting.schema, setting.groups
@@ -238,7 +238,7 @@ class ConditionalMean(InGroups):
         return wrong if unknown else [*unnumbered(setting, "column", self.column), *wrong]
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Rows and sums of every group."""
+        """Return the rows and sums of every group."""
         return sums_of_numbers(self.by, self.overall, self.column, self._in_steps(facts)[0], facts)
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
@@ -286,7 +286,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """The range over the smallest public group size (theory 3.3, conditional means)."""
+        """Return the range over the smallest public group size (theory 3.3, conditional means)."""
         lowest, highest = self.about.range
         margin = math.ceil(self.about.size_margin * facts.n)
         return (highest - lowest) / min(max(1, size - margin) for size in self.public_sizes(facts))
@@ -305,7 +305,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         )
 
     def _value_limits(self, facts: PublicFacts) -> tuple[np.ndarray, np.ndarray]:
-        """(n_present,) the lowest and the highest that an original row of each released bin counts as."""
+        """Return (n_present,) the lowest and the highest that an original row of each released bin counts as."""
         column = facts.by_name[self.about.column]
         numbers = np.array(column.numbers[: column.present], dtype=float)
         low, high = column.value_limits if self.about.values == "own" else (numbers, numbers)
@@ -316,7 +316,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
         return (self.about.range[1] - self.about.range[0]) / max(1, smallest)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The group whose mean is furthest off, as it is: not resized."""
+        """Return the group whose mean is furthest off, as it is: not resized."""
         values, centre = self.about.rows(candidate), middle(*self.about.range)
         offenders = []
         for grouping in groupings(self.about.by, self.about.overall, candidate.transformation, setting):
@@ -333,7 +333,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
 
 
 def check_range(ends: tuple[float, float]) -> None:
-    """Raises ValueError for a range of values whose means floating-point numbers cannot tell apart."""
+    """Raise ValueError for a range of values whose means floating-point numbers cannot tell apart."""
     lowest, highest = ends
     if not lowest < highest:
         raise ValueError("range must be [lowest, highest] with lowest < highest")
@@ -344,12 +344,12 @@ def check_range(ends: tuple[float, float]) -> None:
 
 
 def middle(lowest: float, highest: float) -> float:
-    """A public number in the middle of a range, that means are computed around."""
+    """Return a public number in the middle of a range, that means are computed around."""
     return lowest + (highest - lowest) / 2
 
 
 def mean_error(lowest: float, highest: float) -> float:
-    """How far rounding moves the difference of two resized means of values in a range, at most.
+    """Return how far rounding moves the difference of two resized means of values in a range, at most.
 
     A mean is at most half the width from the middle; the products behind it, their sum, the quotient and the difference are
     each rounded once, by 2^-53 of the width at most.
@@ -423,7 +423,7 @@ class ConditionalMedian(InGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Rows beyond every bin of every group."""
+        """Return the rows beyond every bin of every group."""
         return sums_beyond(self.by, self.overall, self.column, self._exact_quantiles, facts)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -501,7 +501,7 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         return SumErrors(sums=tuple(errors), criterion=self.about.name)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The group and quantile with the most rows on the wrong side."""
+        """Return the group and quantile with the most rows on the wrong side."""
         labels = candidate.transformation.binning(self.about.column).labels
 
         def words_of(window: Windows) -> tuple[float, Offender]:

@@ -139,7 +139,7 @@ class LogisticRegression(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting) -> RegressionColumns:
-        """The columns of the regression, and what stands for the rows of either table in them."""
+        """Return the columns of the regression, and what stands for the rows of either table in them."""
         binnings = self.binnings(setting)
         return RegressionColumns(
             schema=setting.schema,
@@ -194,7 +194,7 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         return _Steps.of(released).sensitivity([*limits, Interval.exactly(outcome)], possible)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The coefficient with the largest change."""
+        """Return the coefficient with the largest change."""
         from synthrelease.criteria.records_mechanism import logistic_steps, original_records, released_records
 
         columns = self.about.regression_columns(setting)
@@ -262,7 +262,7 @@ class _Steps(LogisticStep):
 
 
 def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonResult | None:
-    """The maximum of the log likelihood per row; None where the rows determine none.
+    """Return the maximum of the log likelihood per row; None where the rows determine none.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
         return Query(sensitivity=1 / n, figure=partial(largest_share, candidate=candidate.counts, rows=n, **tables))
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Every cell of every table."""
+        """Return every cell of every table."""
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
@@ -113,7 +113,7 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         return drawing.of_cells(bins, self.about.up_to(len(bins)), self.about.named_columns(bins))
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The cell that is furthest off."""
+        """Return the cell that is furthest off."""
         tables = self.about.compared_in(candidate.counts.layout)
         where, ours, public_rows = worst_cell(candidate.counts, public.counts, candidate.transformation, **tables)
         if ours is None or public_rows is None:
@@ -173,7 +173,7 @@ class RelativeMarginalError(Criterion):
         return self
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Every bin of every column."""
+        """Return every bin of every column."""
         return [Sums(columns=(column.name,)) for column in facts.columns]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
@@ -212,11 +212,11 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
         return ratio_sensitivity(one_way(facts.table), self.about.clip)
 
     def known_error(self, limit: float, facts: PublicFacts) -> RatioError | None:
-        """A limit at the clip says nothing: larger ratios were counted as the clip."""
+        """Return a limit at the clip says nothing: larger ratios were counted as the clip."""
         return RatioError(factor=limit, criterion=self.about.name) if limit < self.about.clip else None
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The bin with the largest ratio."""
+        """Return the bin with the largest ratio."""
         from synthrelease.criteria.marginals_mechanism import one_way
 
         binnings = zip(candidate.transformation.schema.names, candidate.transformation.binnings, strict=True)
@@ -230,7 +230,9 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
 def worst_cell(
     released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
 ) -> tuple[str, int | None, int | None]:
-    """The cell that is furthest off, in words, with what two public tables have in it; None of a table that is too large."""
+    """Return the cell that is furthest off, in words, with what two public tables have in it; None of a table that is too
+    large.
+    """
     from synthrelease.data.marginals import differences  # here, for readers of a release have no use for it
 
     layout = released.layout
@@ -250,7 +252,7 @@ def worst_cell(
 
 
 def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
-    """Exact largest step of the clipped ratio between r and r + 1 for any of the synthetic counts.
+    """Return the exact largest step of the clipped ratio between r and r + 1 for any of the synthetic counts.
 
     For a fixed s the ratio s/r falls convexly and r/s rises linearly, so the largest step is next to where s/r leaves the
     clip, next to its minimum at r = s, or where r/s enters the clip; only those r are tried.
@@ -266,7 +268,9 @@ def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
 
 
 def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
-    """How long `differences` takes for two tables of so many rows each, about, on one core (docs/appendix/benchmarks.md)."""
+    """Return how long `differences` takes for two tables of so many rows each, about, on one core
+    (docs/appendix/benchmarks.md).
+    """
     from synthrelease.data.marginals import column_groups
 
     largest = min(largest, len(layout.sizes))
@@ -292,7 +296,7 @@ class TypicalMarginalError(MarginalCriterion, OfMembers):
     counts_rows: ClassVar[bool] = True
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Every cell of every table."""
+        """Return every cell of every table."""
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def furthest_moved(self, limits: Sequence[Limits], facts: PublicFacts) -> list[int]:
@@ -320,7 +324,7 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
         return drawing.of_distances(self.about.compared(facts), {column.name: len(column.labels) for column in facts.columns})
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The table that is furthest off."""
+        """Return the table that is furthest off."""
         from synthrelease.criteria.marginals_mechanism import moved
 
         layout = candidate.counts.layout
@@ -513,7 +517,7 @@ class WeightedMarginalError(MarginalCriterion):
                 return
 
     def _weights(self, candidate: SyntheticTable) -> np.ndarray:
-        """(n_bins,) of the rows of each bin, as whole numbers."""
+        """Return (n_bins,) those of the rows of each bin, as whole numbers."""
         return whole_weights(candidate.transformation.numbers(self.weight).tolist())
 
 
@@ -533,12 +537,12 @@ class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginal
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """The largest weight over the sum of all released ones."""
+        """Return the largest weight over the sum of all released ones."""
         weights = whole_weights([number or 0.0 for number in facts.by_name[self.about.weight].numbers])
         return HEAVIEST / max(1, int(facts.cells((self.about.weight,)) @ weights))
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The cell whose weighted count is furthest off."""
+        """Return the cell whose weighted count is furthest off."""
         from synthrelease.criteria.marginals_mechanism import weighted
 
         layout, weights = candidate.counts.layout, self.about._weights(candidate)
@@ -552,6 +556,6 @@ class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginal
 
 
 def whole_weights(numbers: Sequence[float]) -> np.ndarray:
-    """(n_bins,) weights as whole numbers, the largest of which is `HEAVIEST`."""
+    """Return (n_bins,) weights as whole numbers, the largest of which is `HEAVIEST`."""
     heaviest = max(numbers)
     return np.array([round(number / heaviest * HEAVIEST) for number in numbers], dtype=np.int64)

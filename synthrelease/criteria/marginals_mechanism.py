@@ -22,12 +22,12 @@ Tables = Sequence[tuple[int, ...]]
 
 
 def largest_share(counts: Counts, candidate: Counts, largest: int, named: Tables, rows: int) -> float:
-    """The largest difference of a cell, as a share of so many rows."""
+    """Return the largest difference of a cell, as a share of so many rows."""
     return largest_difference(counts, candidate, largest, named) / rows
 
 
 def largest_difference(left: Counts, right: Counts, largest: int, named: Sequence[tuple[int, ...]] = ()) -> int:
-    """Largest difference of two tables' counts over all cells of the sub-tables of `data.marginals.differences`."""
+    """Return the largest difference of two tables' counts over all cells of the sub-tables of `data.marginals.differences`."""
     worst = 0
     for _, values in differences(left, right, largest, named):
         worst = max(worst, int(values.max(initial=0)), -int(values.min(initial=0)))
@@ -35,35 +35,35 @@ def largest_difference(left: Counts, right: Counts, largest: int, named: Sequenc
 
 
 def moved(left: Counts, right: Counts, largest: int, named: Tables) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Columns of every compared table, and sum |r - s| over its cells: twice the rows that would have to move."""
+    """Yield the columns of every compared table, and sum |r - s| over its cells: twice the rows that would have to move."""
     for columns, values in differences(left, right, largest, named):
         yield columns, int(np.abs(values).sum())
 
 
 def mean_distance(counts: Counts, candidate: Counts, largest: int, named: Tables, tables: int, rows: int) -> float:
-    """The mean total variation distance of so many tables of so many rows."""
+    """Return the mean total variation distance of so many tables of so many rows."""
     return sum(distance for _, distance in moved(counts, candidate, largest, named)) / (2 * rows * tables)
 
 
 def quantile_distance(counts: Counts, candidate: Counts, largest: int, named: Tables, rank: int, rows: int) -> float:
-    """The total variation distance at this place of the increasing ones."""
+    """Return the total variation distance at this place of the increasing ones."""
     return sorted(distance for _, distance in moved(counts, candidate, largest, named))[rank] / (2 * rows)
 
 
 def weighted(table: Counts, column: int, weights: np.ndarray) -> Counts:
-    """A table with every count times the whole weight of its rows, by their bin in a column: integers, exact."""
+    """Return a table with every count times the whole weight of its rows, by their bin in a column: integers, exact."""
     return table.with_counts(table.counts * weights[table.digits(column)])
 
 
 def largest_weighted_share(
     counts: Counts, candidate: Counts, column: int, weights: np.ndarray, largest: int, named: Tables, total: int
 ) -> float:
-    """The largest difference of a weighted cell from the candidate's, which is weighted already, as a share of a total."""
+    """Return the largest difference of a weighted cell from the candidate's, which is weighted, as a share of a total."""
     return largest_difference(weighted(counts, column, weights), candidate, largest, named) / total
 
 
 def clipped_ratio(counts: Counts, synthetic: np.ndarray, clip: float) -> float:
-    """The largest ratio of the bins of single columns, clipped."""
+    """Return the largest ratio of the bins of single columns, clipped."""
     return largest_ratio(one_way(counts), synthetic, clip)
 
 
@@ -73,7 +73,7 @@ def records_to_spare(counts: Counts, synthetic: np.ndarray, threshold: float) ->
 
 
 def one_way(table: Counts) -> np.ndarray:
-    """Counts of all bins of all columns, one after the other, empty bins included."""
+    """Return the counts of all bins of all columns, one after the other, empty bins included."""
     counts = Addends(table.counts)
     return np.concatenate([counts.sums(bins, size) for bins, size in zip(table.bins, table.layout.sizes, strict=True)])
 
@@ -85,11 +85,11 @@ def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> f
 
 
 def records_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> float:
-    """The least number of records by which r lies inside [s / threshold, threshold s]; r, s as in `largest_ratio`."""
+    """Return the least number of records by which r lies inside [s / threshold, threshold s]; r, s as in `largest_ratio`."""
     return float(bins_inside(original, synthetic, threshold).min())
 
 
 def bins_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> np.ndarray:
-    """(k,) the number of records by which each r lies inside."""
+    """Return (k,) the number of records by which each r lies inside."""
     r, s = original + 1.0, synthetic + 1.0
     return np.asarray(np.minimum(threshold * s - r, r - s / threshold))

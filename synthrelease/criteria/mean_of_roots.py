@@ -150,7 +150,7 @@ class MeanOfRoots(Criterion):
         return numbers, [numbers.of_released(candidate.counts, grouping) for grouping in ways]
 
     def _scores(self, name: str, transformation: Transformation, setting: Setting) -> np.ndarray:
-        """(n_bins,) what a member in each bin of a column counts as; not a number where it has no value."""
+        """Return (n_bins,) what a member in each bin of a column counts as; not a number where it has no value."""
         binning, groups = transformation.binning(name), setting.groups.get(name)
         if self.bins:
             scores = condition(binning, groups, self.bins).astype(float)
@@ -195,7 +195,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return f"the {number} of {name} over the members of a root{roots}"
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """The range over the smallest released group of roots that count."""
+        """Return the range over the smallest released group of roots that count."""
         table, (low, high) = facts.table, self.about.limits
         valued = np.zeros(len(table.counts), dtype=np.int64)
         for name in _columns(self.about.column, facts):
@@ -218,7 +218,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return (self.about.limits[1] - self.about.limits[0]) / n
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The group whose mean is furthest off."""
+        """Return the group whose mean is furthest off."""
         numbers, groups = self.about._numbers(candidate, setting)
         offenders = []
         for group in groups:
@@ -232,5 +232,5 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
 
 
 def _columns(column: str, known: Schema | PublicFacts) -> tuple[str, ...]:
-    """Those of the wide record that a column is about: of all slots, or the one of the root."""
+    """Return those of the wide record that a column is about: of all slots, or the one of the root."""
     return known.linked.slots_of(column, known.by_name) if known.linked else (column,)

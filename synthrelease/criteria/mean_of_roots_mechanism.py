@@ -27,7 +27,7 @@ from synthrelease.data.schema import Transformation
 
 
 def furthest_mean_of_roots(counts: Counts, numbers: NumbersOfRoots, groups: Sequence[ReleasedRoots]) -> float:
-    """The largest error of the mean of any group."""
+    """Return the largest error of the mean of any group."""
     return max(float(group.errors(*numbers.of_original(counts, group.grouping)).max()) for group in groups)
 
 
@@ -44,7 +44,7 @@ class ReleasedRoots:
         return np.asarray(self.sums / np.maximum(self.roots, 1))
 
     def errors(self, roots: np.ndarray, sums: np.ndarray) -> np.ndarray:
-        """(n_groups,) |sum - mean roots| / m: how far the numbers of some roots are from having the candidate's mean."""
+        """Return (n_groups,) |sum - mean roots| / m: how far the numbers of some roots are from having the candidate's mean."""
         return np.abs(sums - self.means * roots) / np.maximum(self.roots, 1)
 
 
@@ -72,12 +72,12 @@ class NumbersOfRoots:
     centre: float
 
     def of_released(self, table: Counts, grouping: Grouping) -> ReleasedRoots:
-        """A candidate, by the numbers that stand for its bins."""
+        """Return a candidate, by the numbers that stand for its bins."""
         roots, sums = self._added(table, grouping, self.scores)
         return ReleasedRoots(grouping=grouping, roots=roots, sums=sums)
 
     def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """(n_groups,) roots that count, and sums, of the original; added up once for all candidates on the same bins."""
+        """Return (n_groups,) roots that count, and sums, of the original; added up once for all candidates on the same bins."""
 
         def added() -> tuple[np.ndarray, np.ndarray]:
             if not self.own:
@@ -104,7 +104,7 @@ class NumbersOfRoots:
         return roots, np.array([math.fsum(products[cells].tolist()) for cells in inside])
 
     def _numbers(self, scores: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """(n_cells,) the number of the roots in each cell, and whether they count.
+        """Return (n_cells,) the number of the roots in each cell, and whether they count.
 
         Parameters
         ----------

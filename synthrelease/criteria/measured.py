@@ -51,7 +51,7 @@ def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: floa
 
 
 def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMarginals, risk: float) -> list[Limit]:
-    """What each measured sum of these columns says about the sum of these weights."""
+    """Return what each measured sum of these columns says about the sum of these weights."""
     limits = (limit_of(noisy, steps, weights, measured.n, risk) for noisy, steps in _with(columns, measured))
     return [limit for limit in limits if limit]
 
@@ -78,7 +78,7 @@ def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, ri
 
 
 def _with(columns: Sequence[str], measured: NoisyMarginals) -> list[tuple[NoisySum, np.ndarray]]:
-    """The sums of just these columns, with their steps in this order of columns."""
+    """Return the sums of just these columns, with their steps in this order of columns."""
     sums = []
     for noisy in measured.sums:
         names = [measured.layout.columns[column] for column in noisy.columns]
@@ -112,7 +112,7 @@ class Sums:
     weights: np.ndarray | None = None
 
     def number(self, sizes: Mapping[str, int]) -> int:
-        """How many sums these are, on bins of these sizes."""
+        """Return how many sums these are, on bins of these sizes."""
         cells = int(np.prod([sizes[name] for name in self.columns], dtype=np.int64))
         return cells if self.weights is None else len(self.weights)
 
@@ -144,7 +144,7 @@ class _Estimate:
 def all_limits(
     sums_by_name: Mapping[Name, Sequence[Sums]], measured: NoisyMarginals, possible: Possible, risk: float
 ) -> dict[Name, list[Limits]]:
-    """Limits of all sums: with probability at least 1 - risk over the noise, every one of them holds.
+    """Return limits of all sums: with probability at least 1 - risk over the noise, every one of them holds.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def all_limits(
 
 
 def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: float) -> np.ndarray:
-    """(n_sums,) how far each limit is from the middle at least, whatever the noise turns out to be: public beforehand."""
+    """Return (n_sums,) how far each limit is from the middle at least, whatever the noise turns out to be: public."""
     tables = [_Table(measured, table, possible) for table in measured.tables]
     widths = []
     of_sums = _of_scored_sums(sums, measured, risk)
@@ -222,7 +222,7 @@ def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, risk
 
 
 def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callable[[int], Sequence[Limit]]:
-    """What measured sums of scores say about each of these sums."""
+    """Return what measured sums of scores say about each of these sums."""
     if sums.weights is None:
         cells = limits_of_cells(sums.columns, measured, risk)
         return lambda index: cells.get(index, [])
@@ -231,19 +231,19 @@ def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callab
 
 
 def _least(limits: Sequence[Limit]) -> Limit:
-    """The narrowest: a function of scales alone, which are public."""
+    """Return the narrowest: a function of scales alone, which are public."""
     return min(limits, key=lambda limit: limit[1] / limit[2])
 
 
 def _possible_range(weights: np.ndarray, n: int) -> tuple[int, int]:
-    """What a weighted sum of n rows can be."""
+    """Return what a weighted sum of n rows can be."""
     if max(abs(int(weights.min())), abs(int(weights.max()))) * n >= _EXACT:
         raise ValueError("expected weights whose sums over all rows are exact")
     return int(weights.min()) * n, int(weights.max()) * n
 
 
 def _estimates(sums: Sums, tables: Sequence[_Table]) -> Iterator[list[_Estimate]]:
-    """The estimates of one sum after the other, one from each table."""
+    """Yield the estimates of one sum after the other, one from each table."""
     if sums.weights is None:
         yield from map(list, zip(*(table.every_cell(sums.columns) for table in tables), strict=True))
     else:
@@ -252,7 +252,10 @@ def _estimates(sums: Sums, tables: Sequence[_Table]) -> Iterator[list[_Estimate]
 
 
 def _narrowest(estimates: Sequence[_Estimate], risk: float) -> tuple[int, int, int]:
-    """(v, t, m): m times the sum is within t of v, at this risk. Which tables it is from does not depend on their values."""
+    """Return (v, t, m): m times the sum is within t of v, at this risk.
+
+    Which tables it is from does not depend on their values.
+    """
     least = min(estimates, key=lambda estimate: estimate.variance)
     if not least.noises:
         return least.value, 0, 1
@@ -287,7 +290,7 @@ _ROOM = 1e-9
 
 
 def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
-    """Sums of every number, and of every product of two, each in steps of the grid.
+    """Return the sums of every number, and of every product of two, each in steps of the grid.
 
     Parameters
     ----------
@@ -303,7 +306,8 @@ def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
 
 
 def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: PublicFacts) -> float:
-    """The largest sum over the features of |slope(R) - slope(S)| times the deviation of the feature in S, or a number above it.
+    """Return the largest sum over the features of |slope(R) - slope(S)| times the deviation of the feature in S, or a number
+    above it.
 
     In units of the target. Infinite where the limits leave the slopes of R open.
     """
@@ -336,7 +340,7 @@ def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: Pub
 
 
 def _pairs(width: int) -> list[tuple[int, int | None]]:
-    """Every column, and every pair of columns, a column with itself included; but not the target with itself."""
+    """Return every column, and every pair of columns, a column with itself included; but not the target with itself."""
     singles: list[tuple[int, int | None]] = [(first, None) for first in range(width)]
     return [*singles, *((first, second) for first in range(width) for second in range(first, width) if first < width - 1)]
 
@@ -346,7 +350,7 @@ def _names(columns: Sequence[str], first: int, second: int | None) -> tuple[str,
 
 
 def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndarray:
-    """What a row adds to the moment, on the bins of the columns; a column with itself has one axis."""
+    """Return what a row adds to the moment, on the bins of the columns; a column with itself has one axis."""
     first = _standard(names[0], facts)
     if len(names) == 2:
         return np.outer(first, _standard(names[1], facts))
@@ -354,7 +358,7 @@ def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndar
 
 
 def _standard(name: str, facts: PublicFacts) -> np.ndarray:
-    """(n_bins,) numbers between -1 and 1 around the middle of their range."""
+    """Return (n_bins,) numbers between -1 and 1 around the middle of their range."""
     numbers = np.array(facts.by_name[name].numbers, dtype=float)
     return (numbers - (numbers.max() + numbers.min()) / 2) / _half_range(name, facts)
 

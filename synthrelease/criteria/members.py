@@ -56,13 +56,13 @@ class OfMembers(Criterion):
         return ""
 
     def rows_of(self, linked: Linked | None, wide: Iterable[str]) -> MemberRows:
-        """The rows that it looks at. Raises LookupError where roots have no members."""
+        """Return the rows that it looks at. Raises LookupError where roots have no members."""
         if linked is None or self.of is None:
             raise LookupError("there are no rows of members")
         return MemberRows(linked=linked, of=self.of, wide=tuple(wide), names=tuple(dict.fromkeys(self.read)))
 
     def rows_on(self, transformation: Transformation) -> RowsOnBins:
-        """The rows that it looks at, on the bins of a transformation."""
+        """Return the rows that it looks at, on the bins of a transformation."""
         schema = transformation.schema
         return RowsOnBins(rows=self.rows_of(schema.linked, schema.names), wide=transformation, own=self.own_values_of)
 
@@ -108,7 +108,7 @@ def _either(plain: Callable[..., Any], of_members: Callable[..., Any]) -> Callab
 def _query(
     criterion: OfMembers, plain: Callable[..., Query], n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted
 ) -> Query:
-    """What is asked of the rows of members.
+    """Return what is asked of the rows of members.
 
     Privacy
     -------
@@ -126,7 +126,7 @@ def _query(
 
 
 def _setting(criterion: OfMembers, setting: Setting) -> Setting:
-    """The public facts about the rows, from those about wide records."""
+    """Return the public facts about the rows, from those about wide records."""
     transformations = tuple(criterion.rows_on(transformation).transformation for transformation in setting.transformations)
     schema, rows = transformations[0].schema, criterion.rows_of(setting.schema.linked, setting.schema.names)
     return Setting(
@@ -143,13 +143,13 @@ Groups = TypeVar("Groups")
 
 
 def _groups(rows: MemberRows, groups: Mapping[str, Groups]) -> dict[str, Groups]:
-    """The groups of each column of the rows: those of its columns of the wide record."""
+    """Return the groups of each column of the rows: those of its columns of the wide record."""
     columns_of = {name: rows.columns(name, rows.seats[0]) for name in rows.names}
     return {name: groups[columns[0]] for name, columns in columns_of.items() if len(columns) == 1 and columns[0] in groups}
 
 
 def _facts(criterion: OfMembers, facts: PublicFacts) -> PublicFacts:
-    """What is public about the rows of a released table."""
+    """Return what is public about the rows of a released table."""
     rows = criterion.rows_of(facts.linked, facts.by_name)
     numbers = {column.name: column.numbers for column in facts.columns}
     counts = None if facts.counts is None else on_bins(rows, facts.counts, numbers)
@@ -201,7 +201,7 @@ def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting)
 
 
 def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[str, str]]:
-    """What two columns of the wide record may be called in one of the rows, as far as the criterion names both."""
+    """Return what two columns of the wide record may be called in one of the rows, as far as the criterion names both."""
     names = {column for name in criterion.read for column in parts_of(name)}
     plain, slot = plain_and_place(first)
     beside, slot_beside = plain_and_place(second)
@@ -216,7 +216,7 @@ def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[s
 
 
 def plain_and_place(name: str) -> tuple[str, int]:
-    """The column of members that a column of a slot is of, and its place; 0 for one of roots."""
+    """Return the column of members that a column of a slot is of, and its place; 0 for one of roots."""
     plain, _, slot = name.rpartition("_")
     return (plain, int(slot)) if plain and slot.isdecimal() else (name, 0)
 

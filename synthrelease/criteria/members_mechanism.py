@@ -18,6 +18,6 @@ from synthrelease.data.member_counts import RowsOnBins
 def figure_of_members(
     counts: Counts, rows: RowsOnBins, figure: Callable[[Counts], float], figure_range: tuple[float, float]
 ) -> float:
-    """The figure of the rows of members of the wide records."""
+    """Return the figure of the rows of members of the wide records."""
     least, most = figure_range
     return min(max(figure(rows.with_own_values(counts)), least), most)

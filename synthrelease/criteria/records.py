@@ -47,12 +47,12 @@ class Interval:
         return Interval(np.minimum.reduce(ends), np.maximum.reduce(ends))
 
     def times(self, factor: float) -> Interval:
-        """Every value times a number."""
+        """Return every value times a number."""
         ends = self.low * factor, self.high * factor
         return Interval(np.minimum(*ends), np.maximum(*ends))
 
     def clipped(self, lowest: float, highest: float) -> Interval:
-        """Every value, those beyond the limits as these."""
+        """Return every value, those beyond the limits as these."""
         return Interval(np.clip(self.low, lowest, highest), np.clip(self.high, lowest, highest))
 
     @property
@@ -72,7 +72,7 @@ class Interval:
         return Interval(self.low[..., None], self.high[..., None])
 
     def along(self, axis: int, n_axes: int) -> Interval:
-        """(n,) values as an array of so many axes, of which this one has them."""
+        """Return (n,) values as an array of so many axes, of which this one has them."""
         shape = [-1 if number == axis else 1 for number in range(n_axes)]
         return Interval(self.low.reshape(shape), self.high.reshape(shape))
 
@@ -122,7 +122,8 @@ def maximum(
     small: Callable[[np.ndarray, NewtonResult], bool],
     most_steps: int,
 ) -> NewtonResult | None:
-    """Newton steps from `start` on, each halved until it does not lower the value; None where the information was singular.
+    """Take Newton steps from `start` on, each halved until it does not lower the value; None where the information was
+    singular.
 
     Parameters
     ----------
@@ -231,7 +232,7 @@ class RegressionColumns:
         return own_limits(name, ends, self.ranges)
 
     def of_atoms(self, name: str, binning: Binning, numbers: np.ndarray) -> np.ndarray:
-        """(n_atoms,) what a row of the original counts as; NaN for a missing value."""
+        """Return (n_atoms,) what a row of the original counts as; NaN for a missing value."""
         if name in self.own:
             return self._clipped(name, self.schema[name].atoms.known_numbers)
         return np.append(numbers, np.nan)[np.minimum(binning.of_atom, len(numbers))]
@@ -253,17 +254,17 @@ def public_axes(
 
 
 def own_limits(name: str, ends: tuple[np.ndarray, np.ndarray], ranges: Ranges) -> Interval:
-    """What rows of each bin can count as by their own values, which lie between these ends."""
+    """Return what rows of each bin can count as by their own values, which lie between these ends."""
     return Interval(*(clipped(name, end, ranges) for end in ends))
 
 
 def clipped(name: str, numbers: np.ndarray, ranges: Ranges) -> np.ndarray:
-    """Numbers of a column, those beyond its range as its ends."""
+    """Return numbers of a column, those beyond its range as its ends."""
     return np.clip(numbers, *ranges[name]) if name in ranges else numbers
 
 
 def check_ranges(ranges: Ranges, columns: Sequence[str]) -> None:
-    """Raises ValueError for a range of another column, or one without a lowest and a highest value."""
+    """Raise ValueError for a range of another column, or one without a lowest and a highest value."""
     for name, (lowest, highest) in ranges.items():
         if name not in columns:
             raise ValueError(f"ranges are of {listing(columns)}, and {name!r} is none of these")

@@ -44,13 +44,16 @@ MOST_REPLACED = 2**12
 
 
 def released_records(table: Counts, columns: RegressionColumns, transformation: Transformation) -> Records:
-    """The rows of a table on the bins of a transformation, each with the numbers of its bins of the representation."""
+    """Return the rows of a table on the bins of a transformation, each with the numbers of its bins of the representation."""
     present = [transformation.binning(name) for name in columns.names]
     return records_of_cells(sub_table(table, columns.names, present, columns.wanted), columns.numbers)
 
 
 def original_records(table: Counts, columns: RegressionColumns, transformation: Transformation) -> Records:
-    """The rows of the original, on the bins of a transformation. Each record's values are its own, whatever others are."""
+    """Return the rows of the original, on the bins of a transformation.
+
+    Each record's values are its own, whatever others are.
+    """
     if not columns.own:
         return released_records(table, columns, transformation)
 
@@ -65,7 +68,7 @@ def original_records(table: Counts, columns: RegressionColumns, transformation: 
 
 
 def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records:
-    """The rows of a table, given over the product of bins, the target's varying fastest, by the numbers of these bins."""
+    """Return the rows of a table over the product of bins, the target's varying fastest, by the numbers of these bins."""
     occupied = np.flatnonzero(rows)
     digits = np.unravel_index(occupied, [len(axis) for axis in numbers])
     values = [axis[digit] for axis, digit in zip(numbers, digits, strict=True)]
@@ -73,7 +76,7 @@ def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records
 
 
 def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning], coarser: Sequence[Binning]) -> np.ndarray:
-    """(n_cells,) counts over the product of the wanted bins of `columns`, the last column varying fastest.
+    """Return (n_cells,) counts over the product of the wanted bins of `columns`, the last column varying fastest.
 
     Rows that lack a value in one of the columns are left out, and so are the bins of missing values.
     """
@@ -94,12 +97,12 @@ def noisy_moments(
     epsilon: Fraction,
     entropy: SystemEntropy,
 ) -> np.ndarray:
-    """The moment sums of the table with noise."""
+    """Return the moment sums of the table with noise."""
     return noisy_sums(original_records(counts, columns, transformation), design, epsilon, entropy)
 
 
 def noisy_sums(records: Records, design: MomentGrid, epsilon: Fraction, entropy: SystemEntropy) -> np.ndarray:
-    """(k,) moment sums of a private table on the integer grid, with noise.
+    """Return (k,) moment sums of a private table on the integer grid, with noise.
 
     Parameters
     ----------
@@ -121,7 +124,7 @@ def noisy_sums(records: Records, design: MomentGrid, epsilon: Fraction, entropy:
 
 
 def moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
-    """(n, k) integers that each of some (n, d + 1) records adds to the moment sums.
+    """Return (n, k) integers that each of some (n, d + 1) records adds to the moment sums.
 
     Raises
     ------
@@ -139,7 +142,7 @@ def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
 
 
 def real_moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
-    """(n, k): features, their products (upper triangle), residual, residual times each feature; 1 before, if `counted`.
+    """Return (n, k): features, their products (upper triangle), residual, residual times each feature; 1 before, if `counted`.
 
     A record's numbers are a function of the record alone: single numbers are added and multiplied, feature by feature. A matrix
     product adds in an order that depends on how many rows it has, so that the last bit of a record's moments, and with it where
@@ -156,7 +159,7 @@ def real_moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
 
 
 def all_moments(standard: np.ndarray, residual: np.ndarray, counted: bool) -> np.ndarray:
-    """(n, k) from standardised features and residuals, or from bounds of both: elementwise."""
+    """Return (n, k) from standardised features and residuals, or from bounds of both: elementwise."""
     rows, columns = np.triu_indices(standard.shape[1])
     products = standard[:, rows] * standard[:, columns]
     ones = [np.ones(len(residual))] if counted else []
@@ -164,7 +167,7 @@ def all_moments(standard: np.ndarray, residual: np.ndarray, counted: bool) -> np
 
 
 def distance_of_steps(counts: Counts, columns: RegressionColumns, transformation: Transformation, step: LinearStep) -> float:
-    """The sum over the slopes of how far one Newton step of the table's rows moves them."""
+    """Return the sum over the slopes of how far one Newton step of the table's rows moves them."""
     records = original_records(counts, columns, transformation)
     shares = steps_of_records(records.values, step) * records.counts[:, None]
     return math.fsum(abs(math.fsum(each.tolist())) for each in shares.T) / step.rows
@@ -179,7 +182,8 @@ def slack_of_steps(
     sensitivity: float,
     farthest: Sequence[tuple[np.ndarray, float]],
 ) -> float:
-    """How far the table is from a distance of steps above the threshold: of sensitivity 1, below 0 just when it is above.
+    """Return how far the table is from a distance of steps above the threshold: of sensitivity 1, below 0 just when it is
+    above.
 
     (threshold - figure) / sensitivity where that is below 0; otherwise the records that must be replaced before it is above,
     less 1, where those are more (theory 3.4, one-step regression).
@@ -194,7 +198,8 @@ def slack_of_steps(
 def replaced_before(
     records: Records, lacking: int, step: LinearStep, threshold: float, farthest: Sequence[tuple[np.ndarray, float]]
 ) -> int:
-    """How many records must be replaced, at least, before the sum of the steps is above the threshold; at most `MOST_REPLACED`.
+    """Return how many records must be replaced, at least, before the sum of the steps is above the threshold; at most
+    `MOST_REPLACED`.
 
     In one direction after the other records with the least steps are replaced by ones with the farthest step that the rules
     allow. What a record adds is a whole number, rounded up, of steps of a public grid: a function of the record alone.
@@ -232,7 +237,8 @@ def replaced_before(
 
 
 def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, most: int) -> int:
-    """The least k, if it is below `most`, at which k of the least numbers, replaced by the highest, add more than what is left.
+    """Return the least k, if it is below `most`, at which k of the least numbers, replaced by the highest, add more than what
+    is left.
 
     Parameters
     ----------
@@ -250,13 +256,13 @@ def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, mos
 
 
 def steps_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
-    """(n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
+    """Return (n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
     parts, residuals = in_units(records[:, :-1], step.units).T, residuals_of_records(records, step)
     return np.column_stack([added(0.0, parts, slopes) * residuals for slopes in step.inverse.T])
 
 
 def residuals_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
-    """(n,) target less clipped prediction."""
+    """Return (n,) target less clipped prediction."""
     prediction = added(step.line.intercept, records.T[:-1], step.line.coefficients)
     return records[:, -1] - np.clip(prediction, *step.allowed)
 
@@ -264,18 +270,18 @@ def residuals_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
 def largest_logistic_step(
     counts: Counts, columns: RegressionColumns, transformation: Transformation, step: LogisticStep
 ) -> float:
-    """How far one Newton step of the table's rows moves the slope that it moves most."""
+    """Return how far one Newton step of the table's rows moves the slope that it moves most."""
     return max(abs(change) for change in logistic_steps(original_records(counts, columns, transformation), step))
 
 
 def logistic_steps(records: Records, step: LogisticStep) -> list[float]:
-    """(d,) sum of v_j over some records, over m."""
+    """Return (d,) sum of v_j over some records, over m."""
     shares = logistic_steps_of_records(records.values, step) * records.counts[:, None]
     return [math.fsum(each.tolist()) / step.rows for each in shares.T]
 
 
 def logistic_steps_of_records(records: np.ndarray, step: LogisticStep) -> np.ndarray:
-    """(n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
+    """Return (n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
     parts, (start, *slopes) = in_units(records[:, :-1], step.units).T, step.coefficients
     residuals = records[:, -1] - probability(added(start, parts, slopes))
     return np.column_stack([added(first, parts, rest) * residuals for first, *rest in step.inverse.T[1:]])
@@ -296,13 +302,13 @@ def difference_of_mean_errors(
 
 
 def absolute_errors(records: np.ndarray, model: LinearModel, lowest: float, highest: float) -> np.ndarray:
-    """(n,) |target - prediction|, both clipped, of a line for each of some (n, d + 1) records: each by itself."""
+    """Return (n,) |target - prediction|, both clipped, of a line for each of some (n, d + 1) records: each by itself."""
     prediction = added(model.intercept, records.T[:-1], model.coefficients)
     return np.abs(np.clip(prediction, lowest, highest) - np.clip(records[:, -1], lowest, highest))
 
 
 def in_units(features: np.ndarray, units: StandardUnits) -> np.ndarray:
-    """(n, d) features of records in standard units, number by number."""
+    """Return (n, d) features of records in standard units, number by number."""
     return (features - units.centres) / units.deviations
 
 

@@ -183,7 +183,7 @@ class RegressionCoefficients(Criterion):
         return () if self.fit == "once" or self.answered_by is not None else (self.charge,)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Moments of all pairs of columns."""
+        """Return the moments of all pairs of columns."""
         return moment_sums(self.columns, facts)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -191,7 +191,7 @@ class RegressionCoefficients(Criterion):
         return furthest_slopes(self.columns, limits, facts)
 
     def _unanswered(self, setting: Setting) -> Iterable[Mistake]:
-        """Why moments of pairs of columns do not determine the line that is compared."""
+        """Yield why moments of pairs of columns do not determine the line that is compared."""
         if self.values != "bins":
             yield Mistake(
                 "answered_by",
@@ -246,13 +246,13 @@ class RegressionCoefficients(Criterion):
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
     def regression_columns(self, setting: Setting) -> RegressionColumns:
-        """The columns of the regression, and what stands for the rows of either table in them."""
+        """Return the columns of the regression, and what stands for the rows of either table in them."""
         return RegressionColumns(
             schema=setting.schema, names=self.columns, wanted=self.binnings(setting), ranges=self.ranges, own=self.own_values_of
         )
 
     def public_prior(self) -> Prior | None:
-        """The public guess, in the order of the features."""
+        """Return the public guess, in the order of the features."""
         guess = self.prior
         if guess is None:
             return None
@@ -269,7 +269,7 @@ class RegressionCoefficients(Criterion):
         )
 
     def design(self, setting: Setting, possible: np.ndarray) -> Design:
-        """The public domain of (features, target): every combination of bins that the raw rules allow."""
+        """Return the public domain of (features, target): every combination of bins that the raw rules allow."""
         counted = any(binning.missing is not None for binning in self.binnings(setting))
         columns = self.regression_columns(setting)
         return design_of(columns.numbers, possible, self.public_prior(), limits=columns.limits, counted=counted)
@@ -328,7 +328,7 @@ class RegressionCoefficientsExplained(Explanation[Line]):
         return pair.is_one_of(self.about.target, self.about.features)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The slope that is furthest from that of the public rows, both by least squares."""
+        """Return the slope that is furthest from that of the public rows, both by least squares."""
         from synthrelease.criteria.records_mechanism import original_records, released_records
 
         columns, transformation = self.about.regression_columns(setting), candidate.transformation
@@ -540,7 +540,9 @@ class _Step(LinearStep):
         return farthest
 
     def _residuals(self, limits: Sequence[Interval], possible: np.ndarray) -> Interval:
-        """(n,) the lowest and the highest residual of records of each cell of the features, 0 where the rules allow none."""
+        """Return (n,) the lowest and the highest residual of records of each cell of the features, 0 where the rules allow
+        none.
+        """
         *features, target = limits
         predictions = linear(self.line.intercept, features, self.line.coefficients.tolist()).clipped(*self.allowed)
         shape = (-1, len(target.low))
@@ -686,7 +688,7 @@ class RegressionPredictionExplained(Explanation[RegressionPrediction]):
 def _gaps(
     limits: Sequence[Interval], lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(n_cells,) the lowest and highest difference of a record's absolute errors by two lines, or what is beyond them.
+    """Return (n_cells,) the lowest and highest difference of a record's absolute errors by two lines, or what is beyond them.
 
     By the steps of `mechanism.absolute_errors` on intervals; and the difference is at most that of the two predictions, which
     are further apart before they are clipped.

@@ -57,7 +57,7 @@ class JointTest:
         )
 
     def noisy_slack(self, private: PrivateCounts, asked: Sequence[tuple[Criterion, Query | Score]]) -> float:
-        """The least slack of all queries, with noise.
+        """Return the least slack of all queries, with noise.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ def fitted_before(
 def scores_of(
     criteria: Iterable[Criterion], private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted
 ) -> tuple[Score, ...]:
-    """Every criterion's score of a candidate, in order; what one fits anew, later ones can use.
+    """Return every criterion's score of a candidate, in order; what one fits anew, later ones can use.
 
     Privacy
     -------
@@ -110,7 +110,7 @@ def figures_of(
     fitted: Fitted,
     noises: Mapping[str, OneNoise],
 ) -> tuple[Score, ...]:
-    """Every criterion's figure of an accepted candidate, in order, those in `noises` with the one noise that they share.
+    """Return every criterion's figure of an accepted candidate, in order, those in `noises` with the one noise that they share.
 
     Privacy
     -------
@@ -129,7 +129,7 @@ def figures_of(
 def _together(
     criteria: Sequence[Criterion], private: PrivateCounts, asked: Mapping[str, Query | Score], noise: OneNoise
 ) -> dict[str, Score]:
-    """The figures of these criteria with one noise, which takes the charges of all of them off the plan."""
+    """Return the figures of these criteria with one noise, which takes the charges of all of them off the plan."""
     from synthrelease.criteria.base_mechanism import noisy_figures  # here, for readers of a release have no use for it
 
     queries = [query for criterion in criteria if isinstance(query := asked[criterion.name], Query)]
@@ -155,7 +155,7 @@ class NobodyPasses(str):
 
 
 def none_can_fail(criteria: Iterable[Criterion]) -> str:
-    """Why none of these criteria can refuse a table for being unlike the original one; empty where one can.
+    """Return why none of these criteria can refuse a table for being unlike the original one; empty where one can.
 
     A criterion can when its threshold is below the worst figure that is possible, or when that is not known
     (`Criterion.worst_figure` is infinite). One that looks at released rows alone says nothing about likeness. An answer
@@ -176,7 +176,8 @@ def none_can_fail(criteria: Iterable[Criterion]) -> str:
 
 
 def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None) -> Iterator[str]:
-    """Why a criterion can refuse nothing, accept nothing, or decides by luck; nothing for a criterion that can say something.
+    """Yield why a criterion can refuse nothing, accept nothing, or decides by luck; nothing for a criterion that can say
+    something.
 
     Parameters
     ----------
@@ -222,7 +223,7 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
 
 
 def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
-    """Why the noise of the measurements alone lets no table pass, or few; nothing for a criterion that can be answered.
+    """Yield why the noise of the measurements alone lets no table pass, or few; nothing for a criterion that can be answered.
 
     Parameters
     ----------

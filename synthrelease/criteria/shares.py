@@ -86,7 +86,7 @@ class SharesInGroups(InGroups):
         raise NotImplementedError
 
     def said_of_each(self, limit: float) -> str:
-        """What an error of at most `limit` means, in words."""
+        """Return what an error of at most `limit` means, in words."""
         raise NotImplementedError
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
@@ -126,7 +126,7 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         return 1 / self.about.rows_of_smallest_group(n, setting)
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
-        """One over the smallest released group; groups of rows that have a value of the column."""
+        """Return one over the smallest released group; groups of rows that have a value of the column."""
         return 1 / max(1, min(self.public_sizes(facts)))
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
@@ -160,7 +160,7 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
         raise NotImplementedError
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
-        """The group and the share with the largest error."""
+        """Return the group and the share with the largest error."""
 
         def furthest_of(shares: SharesOfGroups) -> tuple[float, Offender]:
             errors = shares.errors(public.counts)
@@ -293,7 +293,7 @@ class DifferenceInProportions(SharesInGroups):
         return f"each share of {words(self.column)}={shown(self.bins)} is off by at most {figure(limit)}"
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
-        """(n_bins,) which released bins meet the condition."""
+        """Return (n_bins,) which released bins meet the condition."""
         column = facts.by_name[self.column]
         groups = facts.groups.get(self.column) or [
             Group(label=label, inside=tuple(label == other_label for other_label in column.labels)) for label in column.labels

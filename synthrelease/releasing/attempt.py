@@ -51,15 +51,15 @@ class PrivatePieces:
     score: PrivateCounts
 
     def with_plan(self, planned: Sequence[Charge]) -> PrivatePieces:
-        """The same pieces with fresh meters: each gets those of the charges that read it."""
+        """Return the same pieces with fresh meters: each gets those of the charges that read it."""
         return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
 
     def on(self, transformation: Transformation) -> PrivatePieces:
-        """Both on the bins of a transformation, behind the same meters."""
+        """Return both on the bins of a transformation, behind the same meters."""
         return PrivatePieces(self.fit.on(transformation), self.score.on(transformation))
 
     def rehearsed(self, entropy: SystemEntropy) -> PrivatePieces:
-        """The same pieces with another source of noise. For public data only: such noise protects nobody."""
+        """Return the same pieces with another source of noise. For public data only: such noise protects nobody."""
         return PrivatePieces(self.fit.rehearsed(entropy), self.score.rehearsed(entropy))
 
 
@@ -68,7 +68,7 @@ PrivateTable = PrivateCounts | PrivatePieces
 
 
 def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequence[Charge]) -> PrivateTable:
-    """The table with a plan, in two random pieces where there is a rule. Once in a release, before all that reads rows.
+    """Return the table with a plan, in two random pieces where there is a rule. Once in a release, before all that reads rows.
 
     Raises
     ------
@@ -95,7 +95,7 @@ DOCUMENT = "release.json"
 
 
 def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
-    """The released rows as counts of atomic cells: each stands in the first atomic bin of its released bin.
+    """Return the released rows as counts of atomic cells: each stands in the first atomic bin of its released bin.
 
     Which atomic bin it is makes no difference: whatever a generator may draw on has released bins as wholes.
 
@@ -132,12 +132,12 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
 
 
 def _tables(document: ReleaseDocument) -> list[str]:
-    """The files with its rows."""
+    """Return the files with its rows."""
     return [name for name in document.tables[0] if name]
 
 
 def _check_neighbours(where: str, document: ReleaseDocument, spec: ReleaseSpec) -> None:
-    """Losses add up over neighbours that are the same: which rows are a record, and how many of them a person has."""
+    """Check that losses add up over neighbours that are the same: which rows are a record, and how many a person has."""
     old = document.guarantee
     earlier = (old.neighbours, old.unit, old.person.unit, old.person.records, document.domain.persons is not None)
     expected = (NEIGHBOURS, UNIT, spec.unit.name, spec.unit.records, spec.unit.key is not None)
@@ -148,7 +148,7 @@ def _check_neighbours(where: str, document: ReleaseDocument, spec: ReleaseSpec) 
 
 
 def _atoms(where: str, old: PublishedColumn, column: Column, binnings: list[Binning]) -> np.ndarray:
-    """(n_bins,) for each released bin an atomic bin in it."""
+    """Return (n_bins,) for each released bin an atomic bin in it."""
     atoms_of_bins = np.zeros(len(old.labels), dtype=np.int64)
     if (old.kind == "category") != (column.kind == "category"):
         raise InputError(f"{where}: expected a column {column.name} of the kind {column.kind}, found {old.kind}.")
@@ -164,7 +164,7 @@ def _atoms(where: str, old: PublishedColumn, column: Column, binnings: list[Binn
 
 
 def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarray:
-    """(n_atoms,) which atomic bins have values of a released bin; none where it has a category that there is no more."""
+    """Return (n_atoms,) which atomic bins have values of a released bin; none where it has a category that there is no more."""
     atoms = column.atoms
     if bin_number == old.missing:
         return np.arange(len(atoms)) == (-1 if atoms.missing is None else atoms.missing)
@@ -180,7 +180,7 @@ def _touched(old: PublishedColumn, bin_number: int, column: Column) -> np.ndarra
 
 
 def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
-    """Raises BudgetError for more rows than every part of the specification takes.
+    """Raise BudgetError for more rows than every part of the specification takes.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ class Attempt:
 
 
 def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
-    """The public tables that generators start from. Raises InputError when one does not fit the specification."""
+    """Return the public tables that generators start from. Raises InputError when one does not fit the specification."""
     return {
         name: released_rows(prior.path, spec, prior.digest)
         if name.startswith(RELEASED)
@@ -249,7 +249,7 @@ def public_digest(path: str | Path | Source, spec: ReleaseSpec, counts: Counts) 
 
 @one_thread
 def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Counts] | None = None) -> Prepared:
-    """What the criteria fit, and the generators measure, once before the loop.
+    """Return what the criteria fit, and the generators measure, once before the loop.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Count
 def generate(
     spec: ReleaseSpec, configuration: Configuration, private: PrivateTable, prepared: Prepared
 ) -> tuple[PrivateCounts, Candidate]:
-    """The candidate of a configuration, and the private table on its bins with what is left of the round's charges.
+    """Return the candidate of a configuration, and the private table on its bins with what is left of the round's charges.
 
     The candidate has as many rows as the table, so that criteria compare tables of the same size. With pieces: as the piece
     that criteria ask, which is the table that is returned.
@@ -316,7 +316,7 @@ def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateTab
 
 
 def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared) -> Attempt:
-    """The verdict on a candidate: what is left of a round once there is one.
+    """Return the verdict on a candidate: what is left of a round once there is one.
 
     Under a joint test a candidate that fails a public score is rejected before anything private is asked about it: that, and
     the time it saves, are functions of the candidate and of shared measurements alone.
@@ -338,7 +338,7 @@ def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepar
 
 @one_thread
 def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable, prepared: Prepared) -> tuple[Score, ...]:
-    """The figures of the accepted candidate. Those that a joint test accepted get their noise here, and count as passed.
+    """Return the figures of the accepted candidate. Those that a joint test accepted get their noise here, and count as passed.
 
     Privacy
     -------

@@ -67,12 +67,12 @@ class AttemptCost:
 
 
 def usual_rows(spec: ReleaseSpec) -> int:
-    """The rows that costs are reckoned for: the stated number, or `USUAL_ROWS`."""
+    """Return the rows that costs are reckoned for: the stated number, or `USUAL_ROWS`."""
     return spec.rows.stated or USUAL_ROWS
 
 
 def attempt_costs(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCost, ...]:
-    """One for each family of the space, the slowest first, for a file of so many rows."""
+    """Return one for each family of the space, the slowest first, for a file of so many rows."""
     rows, layout = rows or usual_rows(spec), finest(spec)
     families: dict[str, list[Generator]] = {}
     for generator in spec.space.generators:
@@ -82,7 +82,7 @@ def attempt_costs(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCo
 
 
 def finest(spec: ReleaseSpec) -> Layout:
-    """The layout of the transformation with the most cells."""
+    """Return the layout of the transformation with the most cells."""
     return max((transformation.layout for transformation in spec.space.transformations), key=lambda layout: layout.n_cells)
 
 
@@ -111,7 +111,7 @@ _BASE_MB = 330
 
 
 def peak_megabytes(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> int:
-    """The peak memory of a release, about, all processes together. Measured in docs/appendix/benchmarks.md.
+    """Return the peak memory of a release, about, all processes together. Measured in docs/appendix/benchmarks.md.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def peak_megabytes(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) ->
 
 
 def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> None:
-    """Raises ResourceError when that is more than the memory of this machine; where that is unknown, never."""
+    """Raise ResourceError when that is more than the memory of this machine; where that is unknown, never."""
     needed, available = peak_megabytes(spec, jobs, rows), machine_megabytes()
     if available is not None and needed > available:
         heaviest = max(attempt_costs(spec, rows), key=lambda cost: cost.megabytes)
@@ -135,7 +135,7 @@ def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> N
 
 
 def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None:
-    """The same for what a dry run took: what the process holds with its libraries, and the growth of an attempt per process.
+    """Check what a dry run took: what the process holds with its libraries, and the growth of an attempt per process.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None
 
 
 def megabytes_in_use() -> int | None:
-    """The most memory that this process has held so far; None on Windows."""
+    """Return the most memory that this process has held so far; None on Windows."""
     try:
         import resource
     except ImportError:
@@ -164,7 +164,7 @@ def megabytes_in_use() -> int | None:
 
 
 def machine_megabytes() -> int | None:
-    """The memory of this machine; None where the system does not say (Windows)."""
+    """Return the memory of this machine; None where the system does not say (Windows)."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
     except (AttributeError, ValueError, OSError):
@@ -175,7 +175,7 @@ def machine_megabytes() -> int | None:
 
 
 def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
-    """Criteria that can say nothing of a file of so many rows, by name, and why."""
+    """Return criteria that can say nothing of a file of so many rows, by name, and why."""
     n = spec.scored_rows(rows)
     least = least_bounds(spec, n)
     unanswered = [(each.name, text) for each in spec.setting.answered for text in unanswerable(each, least[each.name])]
@@ -187,7 +187,7 @@ def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
 
 
 def check_possible(spec: ReleaseSpec, rows: int | None) -> None:
-    """Raises SpecError for criteria that no table of the file's size can meet: a plan and a release refuse the same.
+    """Raise SpecError for criteria that no table of the file's size can meet: a plan and a release refuse the same.
 
     Parameters
     ----------

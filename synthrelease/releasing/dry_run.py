@@ -90,7 +90,7 @@ def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> D
 
 
 def made_up(spec: ReleaseSpec) -> Counts:
-    """The made-up table over atomic cells. Raises SpecError when the rules for private rows leave none."""
+    """Return the made-up table over atomic cells. Raises SpecError when the rules for private rows leave none."""
     layout, generator = spec.schema.layout, SeededEntropy(ROWS).generator()
     rows = min(ROWS, spec.rows.stated or ROWS)
     digits = [np.zeros(rows, dtype=np.int64) for _ in layout.sizes]
@@ -106,7 +106,7 @@ def made_up(spec: ReleaseSpec) -> Counts:
 
 
 def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
-    """The smallest and the largest configuration of every family, by the cells of the table and the work of the fit.
+    """Yield the smallest and the largest configuration of every family, by the cells of the table and the work of the fit.
 
     Of a shortlist only its own. The projection is the first that they come with: it keeps rows, or the round is rejected.
     """
@@ -129,7 +129,7 @@ def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
 
 
 def _without_projections(spec: ReleaseSpec) -> Iterator[Configuration]:
-    """The configurations that differ in more than the projection."""
+    """Yield the configurations that differ in more than the projection."""
     if spec.space.shortlist is not None:
         yield from spec.space
         return
@@ -137,7 +137,7 @@ def _without_projections(spec: ReleaseSpec) -> Iterator[Configuration]:
 
 
 def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, prepared: Prepared) -> None:
-    """One attempt. Where the noise leaves no candidate, the made-up table stands in for it, so that criteria are asked."""
+    """Make one attempt. Where the noise leaves no candidate, the made-up table stands in for it, so that criteria are asked."""
     private = _behind_doors(spec, table, ())
     try:
         merged, candidate = generate(spec, configuration, private, prepared)
@@ -154,7 +154,7 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
 
 
 def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -> PrivateTable:
-    """The made-up table, or its pieces: always the same ones."""
+    """Return the made-up table, or its pieces: always the same ones."""
     if spec.options.partition is None:
         return MadeUp(table, Meter(planned))
     fit, score = random_pieces(table, spec.options.partition.sizes(table.total), SeededEntropy(ROWS))
@@ -162,14 +162,14 @@ def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -
 
 
 def _scored(spec: ReleaseSpec, table: Counts) -> Counts:
-    """The rows that criteria ask."""
+    """Return the rows that criteria ask."""
     if spec.options.partition is None:
         return table
     return random_pieces(table, spec.options.partition.sizes(table.total), SeededEntropy(ROWS))[1]
 
 
 def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[[], Result]) -> Result:
-    """A part of the dry run; an error in it becomes one that says where, and what was tried."""
+    """Run a part of the dry run; an error in it becomes one that says where, and what was tried."""
     tried = "what is fitted once" if configuration is None else f"the configuration {_described(configuration)}"
     try:
         return part()
@@ -188,7 +188,7 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
 
 
 def _described(configuration: Configuration) -> str:
-    """The configuration with the bins of those columns that have a choice: a long table would hide the rest."""
+    """Return the configuration with the bins of those columns that have a choice: a long table would hide the rest."""
     description, schema = configuration.describe(), configuration.transformation.schema
     bins = {name: chosen for name, chosen in configuration.transformation.choice.items() if len(schema[name].alternatives) > 1}
     return json.dumps({"generator": description["generator"], "projection": description["projection"], "transformation": bins})

@@ -141,13 +141,15 @@ def _has_row(opened: IO[bytes], needed: list[str], policy: InputTable) -> bool |
 
 
 def _alone(line: str) -> Iterator[str]:
-    """The line, for a reader that is stopped where it asks for another one."""
+    """Yield the line, for a reader that is stopped where it asks for another one."""
     yield line
     raise _GoesOn
 
 
 def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
-    """The first line that is not blank, in the encoding that `text_of` takes, and the bytes behind it as far as they came."""
+    """Return the first line that is not blank, in the encoding that `text_of` takes, and the bytes behind it as far as they
+    came.
+    """
     data, ended = b"", False
     while True:
         block = opened.read(_BLOCK)
@@ -258,7 +260,7 @@ def _check_declared(declared: DeclaredTable, schema: Schema, needed: list[str]) 
 
 
 def column_names(source: Source, policy: InputTable) -> list[str] | None:
-    """The columns of a table that tells them, in order; None for CSV.
+    """Return the columns of a table that tells them, in order; None for CSV.
 
     Raises
     ------
@@ -283,7 +285,10 @@ def _of_uri(source: Source, policy: InputTable) -> DeclaredTable:
 
 
 def _declared(file: File, start: bytes, policy: InputTable, table: str | None) -> DeclaredTable | None:
-    """What a file says of its table; None for CSV, which says nothing. Raises InputError for a file that is cut or damaged."""
+    """Return what a file says of its table; None for CSV, which says nothing.
+
+    Raises InputError for a file that is cut or damaged.
+    """
     kind, problem = format_of(file, start), ""
     try:
         if kind is Kind.PARQUET:
@@ -319,7 +324,7 @@ def _of_arrow(schema: Any, kind: str, has_row: bool | None) -> DeclaredTable:
 
 
 def _types_of_duckdb(names: Mapping[str, str]) -> dict[str, Any]:
-    """The Arrow types of columns of which DuckDB's type decides something before the charge."""
+    """Return the Arrow types of columns of which DuckDB's type decides something before the charge."""
     import pyarrow as pa
 
     known = {
@@ -338,7 +343,7 @@ def _of_database(
     unopened: str,
     types_of: Callable[[Mapping[str, str]], dict[str, Any]] = lambda names: {},
 ) -> DeclaredTable:
-    """What a table is, by a database that is stopped where it does not answer."""
+    """Yield what a table is, by a database that is stopped where it does not answer."""
 
     def declared(stop: Stop) -> Iterator[DeclaredTable]:
         with opened(stop) as table:
@@ -358,7 +363,7 @@ def _asked(table: OpenTable) -> bool | None:
 
 
 def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Schema, list[str]]]:
-    """The files that are read, each with the columns of the schema that are read from it, and others."""
+    """Yield the files that are read, each with the columns of the schema that are read from it, and others."""
     linked = schema.linked
     if linked is None:
         yield source, schema, []

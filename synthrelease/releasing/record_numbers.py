@@ -58,12 +58,12 @@ class SplitKey:
         return hashlib.sha256(b"synthrelease split key\0" + self.secret).hexdigest()
 
     def mark(self, number: str) -> bytes:
-        """32 bytes of a record number: HMAC-SHA256, which nobody tells from random bytes who has not the key."""
+        """Return 32 bytes of a record number: HMAC-SHA256, which nobody tells from random bytes who has not the key."""
         return hmac.digest(self.secret, number.encode("utf-8", "surrogatepass"), "sha256")
 
 
 def key_beside(ledger: Path) -> Path:
-    """Where the key of a ledger is kept when no place is named: `<ledger>.key`."""
+    """Return where the key of a ledger is kept when no place is named: `<ledger>.key`."""
     return ledger.with_name(ledger.name + ".key")
 
 
@@ -89,7 +89,7 @@ def write_key(path: Path, key: SplitKey) -> None:
 
 
 def read_key(path: Path) -> SplitKey:
-    """The key in a file. What the file holds is in no message.
+    """Return the key in a file. What the file holds is in no message.
 
     Raises
     ------
@@ -148,7 +148,7 @@ class PieceOfRegister:
             return False
 
     def check(self, numbers: Numbers) -> None:
-        """Raises InputError when the register has other numbers than when it was split."""
+        """Raise InputError when the register has other numbers than when it was split."""
         if numbers.digest() != self.register:
             raise InputError(
                 f"column {self.rule.by!r}: expected the record numbers that the register had when it was split, found others. "
@@ -172,7 +172,7 @@ class RecordNumbers:
         self.n_rows = 0
 
     def add(self, texts: Texts) -> np.ndarray:
-        """(n_rows,) the piece of each row, 1 to `of`.
+        """Return (n_rows,) the piece of each row, 1 to `of`.
 
         Raises
         ------
@@ -213,7 +213,7 @@ class RecordNumbers:
 def read_numbers(
     source: str | Path | Source, schema: Schema, policy: InputTable, rule: SplitRule, key: SplitKey, *, as_written: bool = False
 ) -> RecordNumbers:
-    """The record numbers of a private file; no other column is read.
+    """Return the record numbers of a private file; no other column is read.
 
     Raises
     ------

@@ -56,13 +56,13 @@ from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
 
 
 def check_numbers(spec: ReleaseSpec, data: Source) -> None:
-    """Raises InputError when a row of the file has no record number, or one that another row has."""
+    """Raise InputError when a row of the file has no record number, or one that another row has."""
     if spec.options.split is not None:
         _numbers(data, spec, spec.options.split, SplitKey(secret_bytes(BYTES)), "Nothing was spent.")
 
 
 def _numbers(data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, ending: str) -> RecordNumbers:
-    """The record numbers of a file, each once."""
+    """Return the record numbers of a file, each once."""
     problem = ""
     try:
         numbers = read_numbers(data, spec.schema, spec.input, rule, key)
@@ -125,7 +125,7 @@ class KnownSplit:
 
 
 def piece_to_read(spec: ReleaseSpec, known: KnownSplit, *, on_a_cluster: bool = False) -> PieceOfRegister | None:
-    """What tells the rows of the piece that a release reads; None where it reads all rows.
+    """Return what tells the rows of the piece that a release reads; None where it reads all rows.
 
     The private file is not read for this. Record numbers are public, and whether they can be read may depend on any value of a
     row (an open quote): they are compared after the charge, when the rows are counted (`register_pieces.count_piece`).
@@ -274,7 +274,7 @@ def read_private(
     run: Run | None = None,
     piece: PieceOfRegister | None = None,
 ) -> PrivateCounts:
-    """The table that a release works with: read once, its number of rows made public, with the charges before the loop.
+    """Return the table that a release works with: read once, its number of rows made public, with the charges before the loop.
 
     Parameters
     ----------

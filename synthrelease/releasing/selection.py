@@ -68,7 +68,7 @@ Result = TypeVar("Result")
 
 
 def one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """The same function, during which the libraries of linear algebra that are loaded by then use one thread.
+    """Return the same function, during which the libraries of linear algebra that are loaded by then use one thread.
 
     To find them takes some milliseconds, once and again after each import of a module that may have brought another.
     """
@@ -83,7 +83,7 @@ def one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
 
 @lru_cache(maxsize=1)
 def _libraries(modules: int) -> ThreadpoolController:
-    """Those that are loaded when so many modules are."""
+    """Return those that are loaded when so many modules are."""
     from threadpoolctl import ThreadpoolController  # here, because `plan` needs none of it
 
     return ThreadpoolController()
@@ -220,7 +220,7 @@ def _up_to(hidden: int, run_round: Callable[[], T | None], jobs: int) -> T | Non
 
 
 def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int = 1) -> T | None:
-    """The loop of a rule."""
+    """Return the loop of a rule."""
     if rule.rounds is not None:
         return select_hidden(run_round, rule.rounds, jobs)
     if rule.shape is None:
@@ -229,7 +229,9 @@ def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int 
 
 
 def _first_accepted(run_round: Callable[[], T | None], jobs: int, is_over: Callable[[], bool]) -> T | None:
-    """The output of the first accepted round; None as soon as it is over, which is asked once after every rejected round."""
+    """Return the output of the first accepted round; None as soon as it is over, which is asked once after every rejected
+    round.
+    """
     results = _results(run_round, jobs)
     try:
         for result in results:
@@ -247,7 +249,7 @@ def _first_accepted(run_round: Callable[[], T | None], jobs: int, is_over: Calla
 
 
 def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundResult[T], None, None]:
-    """Results of rounds 0, 1, 2, ... in this order."""
+    """Yield the results of rounds 0, 1, 2, ... in this order."""
     if jobs == 1:
         while True:
             yield guarded(run_round)

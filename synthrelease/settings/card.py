@@ -278,7 +278,7 @@ class CardTable(CardTexts):
         return {name: value for name, value in dump(self).items() if name not in left_out}
 
     def texts(self, language: str) -> CardTexts | None:
-        """The texts in a language, None where there are none."""
+        """Return the texts in a language, None where there are none."""
         own = {"en": self.en, "he": self.he}[language]
         return self if own is None and language == self.language else own
 
@@ -290,7 +290,7 @@ class CardTable(CardTexts):
 
 
 def direction(language: str) -> str:
-    """How the language is written: "ltr" or "rtl"."""
+    """Return how the language is written: "ltr" or "rtl"."""
     return "rtl" if language in RIGHT_TO_LEFT else "ltr"
 
 

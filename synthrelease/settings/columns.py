@@ -15,7 +15,7 @@ from synthrelease.settings.base import Line, SpecTable
 
 
 def _bins(value: Any) -> Any:
-    """One message instead of one for each type that the bins could have had."""
+    """Give one message instead of one for each type that the bins could have had."""
     if isinstance(value, Mapping):
         if all(_is_texts(group) for group in value.values()):
             return value
@@ -101,7 +101,7 @@ IMPUTING = {
 
 
 def _missing_rule(value: Any) -> Any:
-    """A rule for missing values that looks at one record alone. Others are refused with what may be done instead."""
+    """Return a rule for missing values that looks at one record alone. Others are refused with what may be done instead."""
     if isinstance(value, str) and re.sub(r"[\s_-]+", " ", value.strip().lower()) in IMPUTING:
         raise Unexpected(
             "'bin', 'drop' or 'error': gaps must not be filled from other private records, because one person's values would "
@@ -374,7 +374,7 @@ DEFAULT = "other"
 
 
 def unlisted_label(table: ColumnTable) -> str | None:
-    """The category of the texts that are not listed; None where they have none."""
+    """Return the category of the texts that are not listed; None where they have none."""
     if table.outside is None:
         return table.outside_label
     if table.outside != "bin":
@@ -383,20 +383,20 @@ def unlisted_label(table: ColumnTable) -> str | None:
 
 
 def outside_of(table: ColumnTable, policy: InputTable) -> str:
-    """What a text does that is not listed: "bin", "drop" or "error"; categories have no nearest one."""
+    """Return what a text does that is not listed: "bin", "drop" or "error"; categories have no nearest one."""
     if unlisted_label(table) is not None:
         return "bin"
     return "drop" if policy.outside == "clip" and table.outside is None else table.outside or policy.outside
 
 
 def unlisted_member(table: ColumnTable) -> str | None:
-    """What alternatives call it: the code with that label, if one has it, and the label otherwise."""
+    """Return what alternatives call it: the code with that label, if one has it, and the label otherwise."""
     label, codes = unlisted_label(table), table.codes if isinstance(table.codes, Mapping) else {}
     return next((code for code, of_code in codes.items() if of_code == label), label)
 
 
 def with_unlisted(groups: Mapping[str, list[str]], member: str | None) -> Mapping[str, list[str]]:
-    """Groups that hold the unlisted texts, too: in the group of their name, where none lists them."""
+    """Return groups that hold the unlisted texts, too: in the group of their name, where none lists them."""
     if member is None or any(member in group for group in groups.values()):
         return groups
     return {**groups, member: [*groups.get(member, ()), member]}
@@ -450,7 +450,7 @@ def control_character() -> Unreadable:
 
 
 def ragged(expected: int, found: int) -> Unreadable:
-    """A row with another number of fields than the header."""
+    """Return a row with another number of fields than the header."""
     advice = (
         "The file may be cut off there, or a line break inside a field needs quotes around the field."
         if found < expected
@@ -479,7 +479,7 @@ def utf_16(encoding: str) -> str:
 
 
 def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | None) -> str:
-    """Some of the needed columns are not in a header, and perhaps the first of them under another name."""
+    """Return some of the needed columns are not in a header, and perhaps the first of them under another name."""
     if guess:
         column = f"for the column {missing[0]!r} in the configuration"
         advice = f"If {guess!r} in the header is this column, set source = {guess!r} {column}."
@@ -492,7 +492,7 @@ def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | 
 
 
 def other_bytes(encoding: str) -> str:
-    """What to do about letters in another encoding than the one that is set."""
+    """Return what to do about letters in another encoding than the one that is set."""
     shown = {"windows-1255": '"windows-1255" (Hebrew)'}
     *others, last = (shown.get(name, f'"{name}"') for name in ENCODINGS if name not in ("utf-16", encoding))
     advice = f"Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = {', '.join(others)} or {last} under [input]"

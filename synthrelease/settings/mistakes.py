@@ -67,13 +67,13 @@ _NO_INVARIANTS = (
 
 
 def refused_method(name: str) -> str | None:
-    """Why a release cannot use a method of this name, and the alternative; None for other names."""
+    """Return why a release cannot use a method of this name, and the alternative; None for other names."""
     spoken = _spoken(name)
     return next((why for words, why in METHODS.items() if any(word in spoken for word in words)), None)
 
 
 def refused_setting(name: str) -> str | None:
-    """Why there is no setting of this name, and the alternative; None for other names."""
+    """Return why there is no setting of this name, and the alternative; None for other names."""
     spoken = _spoken(name)
     return _NO_INVARIANTS if any(word in spoken for word in INVARIANTS) else None
 
@@ -104,25 +104,25 @@ class Problems:
             self.add(path, mistake.expected, mistake.found, mistake.suggestion, file)
 
     def add_error(self, path: str, error: Unexpected, file: str | None = None) -> None:
-        """A mistake that was raised, at a place that the caller knows."""
+        """Add a mistake that was raised, at a place that the caller knows."""
         self.add(path, error.expected, error.found or "something else", error.suggestion, file)
 
     def add_mistakes(self, where: str, mistakes: Iterable[Mistake], file: str | None = None) -> bool:
-        """Mistakes in the table at `where`; whether there were any."""
+        """Return mistakes in the table at `where`; whether there were any."""
         before = len(self.found)
         for mistake in mistakes:
             self.add(f"{where}.{mistake.field}", mistake.expected, mistake.found, mistake.suggestion, file)
         return len(self.found) > before
 
     def stop(self) -> None:
-        """Raises SpecError when anything was found."""
+        """Raise SpecError when anything was found."""
         if self.found:
             raise SpecError(located(self.found, self._configuration))
 
     def class_for(
         self, where: str, key: str, table: Mapping[str, Any], known: Mapping[str, type[Model]], file: str
     ) -> type[Model] | None:
-        """The class that a table names; None, and a problem, when it names none."""
+        """Return the class that a table names; None, and a problem, when it names none."""
         chosen = table.get(key)
         name = "" if chosen is None else str(chosen)
         if name in known:
@@ -136,7 +136,7 @@ class Problems:
 
 
 def located(problems: list[Problem], file: ConfigurationFile) -> list[Problem]:
-    """Problems of a configuration, those in inherited tables under the name of the file that holds them."""
+    """Return the problems of a configuration, those in inherited tables under the name of the file that holds them."""
     own = str(file.path)
     return [replace(problem, file=str(file.file_of(problem.path))) if problem.file == own else problem for problem in problems]
 
@@ -147,7 +147,7 @@ ValidatedModel = TypeVar("ValidatedModel", bound=BaseModel)
 def validated(
     model: type[ValidatedModel], table: Mapping[str, Any], file: str, path: str = ""
 ) -> ValidatedModel | list[Problem]:
-    """The model for a table, or every mistake in it."""
+    """Return the model for a table, or every mistake in it."""
     try:
         return model.model_validate(dict(table))
     except ValidationError as error:
@@ -163,7 +163,7 @@ def validated(
 
 
 def _beside(path: str, name: str) -> str:
-    """The path of another key of the same table."""
+    """Return the path of another key of the same table."""
     return f"{path.rpartition('.')[0]}.{name}".lstrip(".")
 
 
@@ -224,7 +224,7 @@ _EXPECTED = {
 
 
 def _fields_at(model: type[BaseModel], steps: Sequence[str | int]) -> list[str]:
-    """Field names of the model that a path inside `model` leads to."""
+    """Return the field names of the model that a path inside `model` leads to."""
     for step in steps:
         field = model.model_fields.get(str(step)) if isinstance(step, str) else None
         inner = _models_in(field.annotation) if field else [model]

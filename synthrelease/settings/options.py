@@ -118,7 +118,9 @@ class MembersTable(SpecTable):
         return size
 
     def members_with(self, missing: str) -> Linked:
-        """How members stand in the record of their root; `missing` is what missing values do where a column does not say it."""
+        """Return how members stand in the record of their root; `missing` is what missing values do where a column does not say
+        it.
+        """
         return Linked(
             key=self.key,
             size=self.size,
@@ -133,7 +135,7 @@ class MembersTable(SpecTable):
 
 
 def _totals(value: Any) -> Any:
-    """One message instead of one for each type that totals could have had; which groups there are is checked later."""
+    """Give one message instead of one for each type that totals could have had; which groups there are is checked later."""
     if isinstance(value, str):
         return value
     if not isinstance(value, Mapping) or not value:
@@ -262,7 +264,7 @@ class SeriesTable(SpecTable):
         return frozenset(() if self.years is None else set(type(self).model_fields) - {"earlier", "corrects", "reason"})
 
     def horizon(self, records: int) -> Horizon:
-        """The plan, where a person has so many records in the file of a year."""
+        """Return the plan, where a person has so many records in the file of a year."""
         count = self.years or 1
         in_all = min(self.records or records * count, records * count)
         return Horizon(
@@ -420,7 +422,7 @@ class MarksTable(SpecTable):
         return groups
 
     def marks_of(self, name: str, table: ColumnTable) -> tuple[str, ...]:
-        """The categories of a column that are a mark; none where nobody can tell."""
+        """Return the categories of a column that are a mark; none where nobody can tell."""
         if name in self.yes:
             return tuple(self.yes[name])
         marks = tuple(label for label in labels_of(table) if label.lower() in YES)
@@ -428,7 +430,7 @@ class MarksTable(SpecTable):
 
 
 def labels_of(table: ColumnTable) -> list[str]:
-    """The released categories of a column that its table lists."""
+    """Return the released categories of a column that its table lists."""
     return list(table.codes.values()) if isinstance(table.codes, Mapping) else list(table.categories or ())
 
 

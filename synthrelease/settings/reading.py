@@ -31,7 +31,7 @@ UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u206
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file, numbers with a point as exact decimals.
+    """Return the tables of a TOML file, numbers with a point as exact decimals.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
-    """The same of the content of a file, which is named in messages. Raises SpecError as `read_toml`."""
+    """Return the same of the content of a file, which is named in messages. Raises SpecError as `read_toml`."""
     try:
         text = content.decode("utf-8-sig")
         if _LONG_KEY.search(text):
@@ -71,7 +71,7 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
 
 
 def regular_file(path: Path, suffix: str, most_bytes: int, *, readable: str, named: str) -> bytes:
-    """The bytes of a regular file of the right name and size. Nothing else is opened: a pipe or device may never end.
+    """Return the bytes of a regular file of the right name and size. Nothing else is opened: a pipe or device may never end.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def regular_file(path: Path, suffix: str, most_bytes: int, *, readable: str, nam
 
 
 def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Every value with its place, also tables and lists; without recursion, whatever the depth."""
+    """Yield every value with its place, also tables and lists; without recursion, whatever the depth."""
     left: list[tuple[tuple[str | int, ...], Any]] = [((), tables)]
     while left:
         steps, value = left.pop()
@@ -115,7 +115,7 @@ def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], 
 
 
 def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
-    """What to expect instead of a value that nothing can be made of; empty for all others."""
+    """Return what to expect instead of a value that nothing can be made of; empty for all others."""
     if len(steps) > MAX_DEPTH:
         return f"at most {MAX_DEPTH} tables or lists inside each other"
     if any(isinstance(text, str) and UNPRINTABLE.search(text) for text in (steps[-1], value)):
@@ -149,7 +149,7 @@ def shown(value: Any) -> str:
 
 
 def dotted(steps: Iterable[str | int]) -> str:
-    """A TOML path: ["criteria", 2, "by"] is criteria[2].by, counting from 0."""
+    """Write a TOML path: ["criteria", 2, "by"] is criteria[2].by, counting from 0."""
     text = ""
     for step in steps:
         name = step if isinstance(step, int) or step.isprintable() else repr(step)
@@ -174,7 +174,7 @@ class ConfigurationFile:
     """The single settings of inherited tables that this file has instead, by their TOML paths."""
 
     def file_of(self, path: str) -> Path:
-        """The file that holds a TOML path."""
+        """Return the file that holds a TOML path."""
         if any(path == setting or path.startswith((f"{setting}.", f"{setting}[")) for setting in self.overridden):
             return self.path
         top, _, rest = path.partition(".")
@@ -183,12 +183,12 @@ class ConfigurationFile:
 
 
 def beside(file: Path, named: str) -> Path:
-    """The path of a file that another one names, relative to it; with / or \\ between folders, on every system."""
+    """Return the path of a file that another one names, relative to it; with / or \\ between folders, on every system."""
     return file.parent / PureWindowsPath(named).as_posix()
 
 
 def read_configuration(path: Path, content: bytes | None = None) -> ConfigurationFile:
-    """A configuration with what it inherits.
+    """Return a configuration with what it inherits.
 
     `extends = "births.toml"` takes every top-level key and table that is not in this file from that one, whole; it may not
     extend a third. Of [card] it takes every text that is not in this file, but for those that speak of the other release.
@@ -232,7 +232,7 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
 
 
 def _settings(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every value that is no table with a header of its own, by its place."""
+    """Yield every value that is no table with a header of its own, by its place."""
     for name, value in tables.items():
         if isinstance(value, Mapping) and value:
             yield from _settings(value, (*above, name))

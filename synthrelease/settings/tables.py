@@ -233,7 +233,7 @@ class BundleTable(SpecTable):
         return self.named("data")
 
     def named(self, name: str) -> str:
-        """What a file with rows is called."""
+        """Return what a file with rows is called."""
         return f"synthetic-{name}" if self.synthetic_names else name
 
 
@@ -402,7 +402,7 @@ class ReleaseFile(SpecTable):
         return None if self.members is None else self.members.members_with(self.input.missing)
 
     def widened(self) -> Iterator[tuple[str, dict[str, ColumnTable], list[RuleTable]]]:
-        """Yield columns and rules of a record as each option adds to them, with the name of the option."""
+        """Yield the columns and rules of a record as each option adds to them, with the name of the option."""
         columns, rules, missing = self.columns, self.rules, self.input.missing
         if self.members is not None:
             columns, rules = with_members(self.members, columns, rules, missing)
@@ -415,7 +415,7 @@ class ReleaseFile(SpecTable):
             yield "marks", columns, rules
 
     def wide(self) -> ReleaseFile:
-        """The configuration with all columns and rules of a record, also those that options add."""
+        """Return the configuration with all columns and rules of a record, also those that options add."""
         wide = self
         for _, columns, rules in self.widened():
             wide = self.model_copy(update={"columns": columns, "rules": rules})

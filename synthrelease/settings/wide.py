@@ -21,7 +21,7 @@ _WHY = "A member that is there has values, and no other."
 def with_members(
     table: MembersTable, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
 ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
-    """Columns and rules of the wide record.
+    """Return the columns and rules of the wide record.
 
     Of a slot that no member fills every column has its last bin, and of one that is filled none, but where missing values are a
     bin: a rule for each column says so, which released rows follow exactly.
@@ -48,7 +48,7 @@ def with_members(
 
 
 def _size(table: MembersTable) -> ColumnTable:
-    """The number of members of a root; of more than are released it is as many as are."""
+    """Return the number of members of a root; of more than are released it is as many as are."""
     numbers = [str(number) for number in range(table.least, table.most + 1)]
     if table.least == table.most:  # one bin would be no column; a rule says that nobody is in the second
         numbers = [str(table.least), str(table.most + 1)]
@@ -64,7 +64,7 @@ def _size(table: MembersTable) -> ColumnTable:
 
 
 def _of_slot(column: ColumnTable, plain: str, slot: int, missing: str) -> ColumnTable:
-    """The column of the member at this place: of one that is not there it has the bin of missing values."""
+    """Return the column of the member at this place: of one that is not there it has the bin of missing values."""
     label = column.missing_label if (column.missing or missing) == "bin" else ABSENT
     update = {
         "source": column.source or plain,
@@ -86,12 +86,12 @@ def _of_absent(size: str, least: int, name: str, slot: int, may_be_missing: bool
 
 
 def words_of(rule: RuleTable) -> set[str]:
-    """The words of a rule, texts in quotes left out; with `first.` or `other.` before what is another member's."""
+    """Return the words of a rule, texts in quotes left out; with `first.` or `other.` before what is another member's."""
     return words_in(rule.never)
 
 
 def words_in(text: str) -> set[str]:
-    """The same of a part of a rule."""
+    """Return the same of a part of a rule."""
     matches = (match for match in NAME_OR_TEXT.finditer(text) if match[0][0] not in "'\"")
     return {COUNT if is_count(match) else match[0] for match in matches}
 
@@ -102,7 +102,7 @@ def counts(rule: RuleTable) -> bool:
 
 
 def around_counts(text: str) -> tuple[list[str], list[str]]:
-    """A rule cut where it counts: the pieces before, between and after, and what is counted; without its parentheses."""
+    """Return a rule cut where it counts: the pieces before, between and after, and what is counted; without its parentheses."""
     pieces, counted, at = list[str](), list[str](), 0
     for match in NAME_OR_TEXT.finditer(text):
         if match.start() < at or not is_count(match):
@@ -120,8 +120,11 @@ def around_counts(text: str) -> tuple[list[str], list[str]]:
 
 
 def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
-    """A rule that counts members, of all slots. Members beyond the cap are not there to be counted, so a root with as many as
-    can be has at least the number that is found: what a rule says of fewer it does not say of that root."""
+    """Return a rule that counts members, of all slots.
+
+    Members beyond the cap are not there to be counted, so a root with as many as can be has at least the number that is found:
+    what a rule says of fewer it does not say of that root.
+    """
     (before, *after), counted = around_counts(rule.never)
     text = in_slot(before, table.columns, 1)
     for condition, rest in zip(counted, after, strict=True):
@@ -156,7 +159,7 @@ def of_two(rule: RuleTable) -> bool:
 
 
 def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
-    """A rule for every two members, in both orders; where the first one is named, it is not about that one."""
+    """Yield a rule for every two members, in both orders; where the first one is named, it is not about that one."""
     seen: set[frozenset[str]] = set()
     for slot, second in permutations(range(1, table.most + 1), 2):
         if slot == 1 and of_others(rule):
@@ -171,7 +174,7 @@ def _of_every_two(rule: RuleTable, table: MembersTable) -> Iterator[RuleTable]:
 
 
 def _of_member(rule: RuleTable, table: MembersTable, slot: int, other: int | None = None) -> RuleTable:
-    """A rule for a member, of the one at this place, and another one. It says nothing of a slot without a member.
+    """Return a rule for a member, of the one at this place, and another one. It says nothing of a slot without a member.
 
     What it says of the member's values is unknown there, which is enough in a conjunction. Where something else can make it
     true, a root, the first member, or that a value is missing, the number of members comes before it.
@@ -205,7 +208,7 @@ def with_levels(
 
 
 def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
-    """The column of a level: what the file has as the code of an area counts as the group that the codelist gives it."""
+    """Return the column of a level: what the file has as the code of an area counts as the group that the codelist gives it."""
     fields = ("missing", "missing_label", "missing_values", "outside", "outside_label")
     return ColumnTable(
         kind="category",

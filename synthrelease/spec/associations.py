@@ -8,7 +8,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 
 
 def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[Associations, ...]:
-    """One for each generator that may be drawn.
+    """Return one for each generator that may be drawn.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class PriorTable:
 
 
 def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: Mapping[str, PriorTable]) -> dict[str, Any]:
-    """Both files as plain values, in the order of the settings; columns, codes and bins in the order of the release.
+    """Return both files as plain values, in the order of the settings; columns, codes and bins in the order of the release.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: M
 
 
 def canonical_text(tables: Mapping[str, Any], shortlist: Sequence[Mapping[str, Any]] | None = None) -> bytes:
-    """The bytes of specification.json.
+    """Return the bytes of specification.json.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def canonical_text(tables: Mapping[str, Any], shortlist: Sequence[Mapping[str, A
 
 
 def read_tables(content: bytes) -> dict[str, Any]:
-    """The tables of specification.json, numbers with a point as exact decimals.
+    """Return the tables of specification.json, numbers with a point as exact decimals.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def is_fixed(name: str, table: Any) -> bool:
 
 
 def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> dict[str, Any]:
-    """A generator whose public tables are named by their content."""
+    """Return a generator whose public tables are named by their content."""
     if PRIOR not in table:
         return dict(table)
     named = table[PRIOR] if isinstance(table[PRIOR], list) else [table[PRIOR]]
@@ -123,7 +123,7 @@ def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> 
 
 
 def _by_digest(named: Any, priors: Mapping[str, PriorTable]) -> Any:
-    """A file, or an earlier release, by its content."""
+    """Return a file, or an earlier release, by its content."""
     if isinstance(named, Mapping):
         name = f"{RELEASED}{named.get('release', '')}"
         return {**named, "release": f"{BY_DIGEST}{priors[name].digest}"} if name in priors else dict(named)
@@ -131,12 +131,12 @@ def _by_digest(named: Any, priors: Mapping[str, PriorTable]) -> Any:
 
 
 def _sorted(table: Mapping[str, Any]) -> dict[str, Any]:
-    """A table whose class is found by its name, as plain values, its settings by the alphabet."""
+    """Return a table whose class is found by its name, as plain values, its settings by the alphabet."""
     return {name: _plain(table[name]) for name in sorted(table)}
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it; a decimal as the one number, or else the text, that says the same."""
+    """Return a value as JSON has it; a decimal as the one number, or else the text, that says the same."""
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

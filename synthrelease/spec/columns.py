@@ -35,7 +35,7 @@ _OF_NUMBERS = ("bounds", "bounds_by", "step", "part", "minus", "minus_format", "
 
 
 def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
-    """A column of categories, whose texts in the file and whose numbers are listed."""
+    """Return a column of categories, whose texts in the file and whose numbers are listed."""
     _absent(table, "in a column of categories", *_OF_NUMBERS, "codes", "characters")
     if not table.categories:
         raise ColumnError("categories", "at least one category", "none")
@@ -60,7 +60,9 @@ def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | N
 
 
 def code(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
-    """A column of codes: from here on one of categories, the labels of its codelist, without an order and without numbers."""
+    """Return a column of codes: from here on one of categories, the labels of its codelist, without an order and without
+    numbers.
+    """
     _absent(table, "in a column of codes", *_OF_NUMBERS, "categories")
     if table.numbers:
         raise ColumnError("numbers", "no numbers for codes, which are names (kind = 'category' may have some)", "some")
@@ -85,7 +87,7 @@ def code(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None)
 
 
 def _absent(table: ColumnTable, where: str, *fields: str) -> None:
-    """Raises ColumnError for the first of some settings that the kind of the column does not have."""
+    """Raise ColumnError for the first of some settings that the kind of the column does not have."""
     for field in fields:
         if getattr(table, field) is not None:
             raise ColumnError(field, f"no {field} {where}", "some")
@@ -104,7 +106,7 @@ def _column(
     each: Literal["categories", "codes"],
     labels: tuple[str, ...] | None = None,
 ) -> Column:
-    """A column whose alternatives group `members`, the names of its atoms in the specification.
+    """Return a column whose alternatives group `members`, the names of its atoms in the specification.
 
     Parameters
     ----------
@@ -147,7 +149,7 @@ def _column(
 
 
 def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str]) -> str | None:
-    """The label of the texts that are not listed, if they have one; raises ColumnError for one that cannot be used."""
+    """Return the label of the texts that are not listed, if they have one; raises ColumnError for one that cannot be used."""
     label = unlisted_label(table)
     if label is None or label in labels:
         return label
@@ -193,7 +195,7 @@ def _known(field: str, names: Collection[str], labels: Collection[str], what: st
 
 
 def readable(field: str, labels: Collection[str]) -> None:
-    """Raises ColumnError for the first label that cannot be written into a table."""
+    """Raise ColumnError for the first label that cannot be written into a table."""
     for label in labels:
         if not is_label(label):
             raise ColumnError(field, EXPECTED, repr(label))
@@ -229,7 +231,7 @@ class Codelist:
 
 
 def with_codelists(file: ConfigurationFile) -> ConfigurationFile:
-    """The configuration with the content of each codelist that it names in the place of the name.
+    """Return the configuration with the content of each codelist that it names in the place of the name.
 
     The levels become alternatives of their column, beside those that it lists, or beside the one of each code.
 
@@ -267,7 +269,7 @@ def _resolved(name: str, table: dict[str, Any], configuration: Path) -> dict[str
 
 
 def read_codelist(path: Path) -> Codelist:
-    """A codelist from its file.
+    """Return a codelist from its file.
 
     Raises
     ------
@@ -308,7 +310,7 @@ def read_codelist(path: Path) -> Codelist:
 
 
 def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping[str, str]) -> None:
-    """Raises SpecError for the first cell of a line that cannot be used."""
+    """Raise SpecError for the first cell of a line that cannot be used."""
     if not code or len(code) > 200 or not code.isprintable():
         raise _problem(path, number, "a code of 1 to 200 printable characters", _shown(code))
     if not _usable(label):
@@ -319,7 +321,7 @@ def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping
 
 
 def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of: Mapping[str, int]) -> None:
-    """Raises SpecError for the first code whose group in one level is torn apart by the next coarser level."""
+    """Raise SpecError for the first code whose group in one level is torn apart by the next coarser level."""
     by_size: Sequence[str] = sorted(levels, key=lambda level: -len(set(levels[level].values())))
     for finer, coarser in zip(by_size, by_size[1:], strict=False):
         first: dict[str, str] = {}
@@ -343,7 +345,7 @@ def _usable(label: str) -> bool:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Line numbers and stripped cells; blank lines are left out."""
+    """Yield the line numbers and stripped cells; blank lines are left out."""
     content = regular_file(path, ".csv", MAX_BYTES, readable="a codelist in a CSV file", named="a codelist in a file")
     try:
         text = content.decode("utf-8-sig")
@@ -376,7 +378,7 @@ def build_column(
     own_values: bool = False,
     edges_of: Sequence[str] = (),
 ) -> Column:
-    """A validated column.
+    """Return a validated column.
 
     Parameters
     ----------
@@ -402,7 +404,7 @@ def build_column(
 
 
 def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -> tuple[Column, ...]:
-    """The columns, where those that count marks of others know which atomic bins of these are one."""
+    """Return the columns, where those that count marks of others know which atomic bins of these are one."""
     atoms = {column.name: column.atoms.places for column in columns}
     counted = {
         name: {
@@ -424,7 +426,7 @@ def _check_missing_values(column: Column) -> None:
 
 
 def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
-    """The column with one more atom, of missing values, which is a bin by itself in every alternative."""
+    """Return the column with one more atom, of missing values, which is a bin by itself in every alternative."""
     readable("missing_label", [label])
     taken = {text for binning in (column.atoms, *column.alternatives.values()) for text in binning.labels}
     if label in taken or label in (groups or ()):
@@ -546,7 +548,9 @@ def _date_format(field: str, pattern: str | None, part: str | None) -> DateForma
 
 
 def group_binning(column: Column, bins: Bins) -> Binning:
-    """Group-by bins as a binning of the column's atoms, which were refined by them; missing values are a group of their own."""
+    """Return group-by bins as a binning of the column's atoms, which were refined by them; missing values are a group of their
+    own.
+    """
     if column.kind == "category":
         present = column.atoms.labels[: column.atoms.present]
         binning = grouping("groups", "groups", bins, present, unlisted=column.outside_label or None)
@@ -575,7 +579,7 @@ def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -
 
 
 def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) -> None:
-    """Raises ColumnError for a grid that is too fine to be held, or that whole numbers do not have."""
+    """Raise ColumnError for a grid that is too fine to be held, or that whole numbers do not have."""
     if step is not None and whole and step != int(step):
         raise ColumnError("step", "a whole number, in a column of whole numbers", f"{step:.15g}")
     if step is not None and (bounds[1] - bounds[0]) / step > MAX_BINS:
@@ -585,7 +589,7 @@ def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) ->
 def _stated_numbers(
     numbers: Mapping[str, float], intervals: Sequence[IntervalBin], bounds: tuple[float, float], whole: bool
 ) -> dict[str, float]:
-    """The numbers that stand for bins by their labels, each that of a value which the bin can hold."""
+    """Return the numbers that stand for bins by their labels, each that of a value which the bin can hold."""
     known = {interval.label: interval for interval in intervals}
     for label, number in numbers.items():
         if label not in known:
@@ -602,8 +606,9 @@ def _stated_numbers(
 def _atoms(
     inner: list[float], whole: bool, bounds: tuple[float, float], grid: ValueGrid | None = None
 ) -> tuple[IntervalBin, ...]:
-    """The atomic bins between the inner edges; the first and the last reach to the bounds. Each has the number in its middle,
-    or with a grid the value of it that lies nearest.
+    """Return the atomic bins between the inner edges; the first and the last reach to the bounds.
+
+    Each has the number in its middle, or with a grid the value of it that lies nearest.
     """
     ends = [bounds[0], *inner, bounds[1] + (1 if whole else 0)]
     atoms = []

@@ -47,7 +47,7 @@ from synthrelease.spec.totals import build_calibration
 
 
 def check_bundle(table: BundleTable, card: CardTable, schema: Schema, problems: Problems) -> None:
-    """The column `synthetic` is free, and what each list asks for can be written."""
+    """Check that the column `synthetic` is free, and that what each list asks for can be written."""
     if table.synthetic_column and SYNTHETIC in schema.by_name:
         problems.add(f"columns.{SYNTHETIC}", f"another name: [bundle] adds a column {SYNTHETIC!r}", repr(SYNTHETIC))
     check_formats(table.formats, schema, problems)
@@ -157,12 +157,12 @@ class SpecBuilder:
         )
 
     def _as_written(self) -> ReleaseFile:
-        """The configuration without what options add, its rules with their levels written out."""
+        """Return the configuration without what options add, its rules with their levels written out."""
         rules = self.release.rules[: len(self.written.rules)]
         return self.written.model_copy(update={"rules": rules}) if rules else self.written
 
     def _options(self, setting: Setting, criteria: Sequence[Criterion], synthetic: Plausibility) -> Options:
-        """What options make of their tables, and a problem for each setting that does not go with one."""
+        """Return what options make of their tables, and a problem for each setting that does not go with one."""
         release, problems, file_of = self.release, self.problems, self.configuration.file_of
         if release.partition is not None:
             check_partition(release, criteria, self.acceptance_file, problems)
@@ -195,7 +195,7 @@ class SpecBuilder:
         )
 
     def _check_not_promised(self) -> None:
-        """The columns of its pairs are columns."""
+        """Check that the columns of its pairs are columns."""
         for index, text in enumerate(self.acceptance.not_promised.pairs):
             path, known = f"not_promised.pairs[{index}]", self.release.columns
             self.problems.add_unknown(path, "columns", text.split(":"), known, self.acceptance_file)
@@ -205,7 +205,7 @@ class SpecBuilder:
             self.problems.add_unknown(f"{where}.{name}", "a column", [name], self.release.columns, file)
 
     def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
-        """The criteria, None for one that cannot be read, and what is wrong with these: told after the schema."""
+        """Return the criteria, None for one that cannot be read, and what is wrong with these: told after the schema."""
         earlier, self.problems.found = self.problems.found, []
         parsed = [self._criterion(index, table) for index, table in enumerate(self.acceptance.criteria)]
         of_criteria, self.problems.found = self.problems.found, earlier
@@ -269,7 +269,8 @@ def load_spec(path: str | Path) -> ReleaseSpec:
 
 
 def load_changed(path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
-    """The specification that there would be if its files held this; what the acceptance file holds where nothing is given.
+    """Return the specification that there would be if its files held this; what the acceptance file holds where nothing is
+    given.
 
     Raises
     ------
@@ -294,7 +295,7 @@ def _loaded(configuration: ConfigurationFile, read: Callable[[Path], dict[str, A
 
 
 def read_specification(content: bytes) -> ReleaseSpec:
-    """The specification that a release publishes, from its text alone: no other file is opened.
+    """Return the specification that a release publishes, from its text alone: no other file is opened.
 
     Its public tables are known by their digests, so that a plan follows from it, and no fit.
 

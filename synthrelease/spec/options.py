@@ -138,7 +138,7 @@ def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: P
 
 
 def _conditions(table: QuestionTable, known: Sequence[str], problems: Problems, where: str) -> list[str]:
-    """The conditions of a whole question, whose words and columns are checked here."""
+    """Return the conditions of a whole question, whose words and columns are checked here."""
     if table.given or table.mean or table.minus is not None:
         problems.add(where, "a condition, or a whole question without given, mean and minus", repr(cut(table.query, 60)), "")
         return []

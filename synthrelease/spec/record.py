@@ -32,7 +32,7 @@ from synthrelease.spec.columns import ColumnError, build_column, group_binning, 
 
 
 def check_design_weights(release: ReleaseFile, transformations: Sequence[Transformation], problems: Problems) -> None:
-    """A column of design weights needs positive numbers, and a file of which each row is one respondent."""
+    """Check a column of design weights: it needs positive numbers, and a file of which each row is one respondent."""
     marked = [name for name, table in release.columns.items() if table.role == WEIGHT]
     if marked and release.input.one_row_per is None:
         problems.add(
@@ -95,7 +95,7 @@ def _formats_of(column: Column) -> list[str]:
 
 
 def domain_digest(release: ReleaseFile, schema: Schema) -> str:
-    """A digest of everything in the configuration that decides which rows of a file are kept.
+    """Return a digest of everything in the configuration that decides which rows of a file are kept.
 
     Rules speak of released names and categories, so these are part of it, and which text of the file is which category.
     """
@@ -114,7 +114,7 @@ def domain_digest(release: ReleaseFile, schema: Schema) -> str:
 
 
 def _texts_of(column: Column) -> list[tuple[str, str]]:
-    """Each text of the file that stands for a category, with that category."""
+    """Return each text of the file that stands for a category, with that category."""
     return sorted((text, column.atoms.labels[index]) for text, index in column.values.items())
 
 
@@ -133,7 +133,7 @@ _ASKED = re.compile(rf"\s*(?:(?P<operator>==|!=)\s*(?P<one>{_QUOTED})|in\s*\[\s*
 
 
 def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> str:
-    """The rule with labels in the place of groups; as it is where it names no level.
+    """Return the rule with labels in the place of groups; as it is where it names no level.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> st
 
 
 def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[str, list[str]]:
-    """The labels in each group of a level."""
+    """Return the labels in each group of a level."""
     table = columns.get(name)
     if table is None:
         raise RuleError(f"a column ({listing(columns)})", repr(name), closest(name, columns))
@@ -228,7 +228,7 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
 
 
 def check_unit_answered(unit: UnitTable, path: str) -> None:
-    """Raises SpecError where nobody has said how rows belong to persons: before anything is promised, committed to or spent."""
+    """Raise SpecError where nobody has said how rows belong to persons: before anything is promised, committed to or spent."""
     if unit.records_per_person == NOT_ANSWERED:
         raise SpecError.at(path, "unit.records_per_person", QUESTION, repr(NOT_ANSWERED))
     if not unit.answered:
@@ -257,7 +257,7 @@ def used_rows(records: int, order: Sequence[str]) -> tuple[str, str]:
 
 
 def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
-    """What the plan promises to a record, and to a person with several of them.
+    """Return what the plan promises to a record, and to a person with several of them.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
 
 
 def _person(unit: UnitTable, total: Charge) -> str:
-    """What protects a person with several records."""
+    """Return what protects a person with several records."""
     loss = loss_of_group(total.epsilon, total.delta, unit.records)
     protected = "by nothing: delta would be 1 or more" if loss is None else f"at epsilon = {decimal_text(loss.epsilon)}"
     protected += f", delta = {float(loss.delta):.3g}" if loss is not None and loss.delta else ""
@@ -299,8 +299,11 @@ Rules = list[tuple[Rule, tuple[str, ...]]]
 
 
 def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool) -> list[str]:
-    """The columns that a rule compares with one another, but not number by number. A row has the number or not: of the private
-    file only rules for roots with their members look at the numbers of several columns."""
+    """Return the columns that a rule compares with one another, but not number by number.
+
+    A row has the number or not: of the private file only rules for roots with their members look at the numbers of several
+    columns.
+    """
     many = {
         name
         for name in by_number(rule)
@@ -312,7 +315,7 @@ def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool
 def read_rules(
     release: ReleaseFile, written: ReleaseFile, problems: Problems, *, linked: bool
 ) -> tuple[Rules, list[RuleTable]]:
-    """The rules with what each applies to, and their tables with levels written out.
+    """Return the rules with what each applies to, and their tables with levels written out.
 
     Parameters
     ----------
@@ -361,7 +364,7 @@ def _added_by(written: ReleaseFile) -> list[str]:
 
 
 def _labels_of(table: ColumnTable) -> tuple[str, ...]:
-    """The categories that rules may name."""
+    """Return the categories that rules may name."""
     listed = table.codes.values() if isinstance(table.codes, dict) else table.categories or ()
     unlisted = unlisted_label(table)
     return tuple(listed) if unlisted is None else tuple(dict.fromkeys([*listed, unlisted]))
@@ -376,7 +379,7 @@ def read_schema(
     problems: Problems,
     acceptance: str,
 ) -> tuple[Schema, dict[str, Binning]]:
-    """The columns with their atomic bins, and the bins of groups.
+    """Return the columns with their atomic bins, and the bins of groups.
 
     Parameters
     ----------
@@ -414,7 +417,7 @@ def read_schema(
 
 
 def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) -> dict[str, tuple[str, ...]]:
-    """The columns of slots of which the own values of all members count, each with those of all slots: their atomic bins
+    """Return the columns of slots of which the own values of all members count, each with those of all slots: their atomic bins
     are the same ones."""
     alike = dict[str, tuple[str, ...]]()
     for name in own_values:
@@ -426,7 +429,7 @@ def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) ->
 def plausibility_of(
     schema: Schema, rules: Rules, kind: Literal["raw", "synthetic"], linked: Linked | None, problems: Problems
 ) -> Plausibility:
-    """What the rules of one kind leave possible."""
+    """Return what the rules of one kind leave possible."""
     chosen = [rule for rule, applies_to in rules if kind in applies_to]
     try:
         masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")

@@ -144,7 +144,7 @@ class ReleaseSpec:
         return hashlib.sha256(self.text).hexdigest()
 
     def described(self, configuration: Configuration) -> dict[str, Any]:
-        """A configuration as it is published: a public table that a generator starts from is named by its content."""
+        """Return a configuration as it is published: a public table that a generator starts from is named by its content."""
         description: dict[str, Any] = configuration.describe()
         return description | {"generator": with_digests(description["generator"], self.priors)}
 
@@ -199,14 +199,14 @@ class ReleaseSpec:
         )
 
     def row_limits(self) -> Iterator[tuple[str, int]]:
-        """What takes a limited number of rows, in words, and how many (docs/threat-model.md)."""
+        """Yield what takes a limited number of rows, in words, and how many (docs/threat-model.md)."""
         if self.joint_test is not None:
             yield "a joint test", self.joint_test.most_rows
         for generator in self.space.generators:
             yield f"the generator {generator.family!r}", generator.most_rows
 
     def answers(self, measured: NoisyMarginals | None) -> MeasuredAnswers | None:
-        """What the shared measurements answer; None where nothing is measured before the rounds."""
+        """Return what the shared measurements answer; None where nothing is measured before the rounds."""
         if measured is None:
             return None
         return MeasuredAnswers(
@@ -214,11 +214,11 @@ class ReleaseSpec:
         )
 
     def check_unit_answered(self) -> None:
-        """Raises SpecError where nobody has said how rows belong to persons: everything that promises or spends asks."""
+        """Raise SpecError where nobody has said how rows belong to persons: everything that promises or spends asks."""
         check_unit_answered(self.unit, self.path)
 
     def check_limit(self) -> None:
-        """Raises BudgetError where the plan costs more than [budget] limit, with the generation budget that would fit."""
+        """Raise BudgetError where the plan costs more than [budget] limit, with the generation budget that would fit."""
         limit = self.budget.limit
         above = limit is not None and self.plan.total.epsilon > limit
         self.plan.check_limit(limit, self._fitting_words() if above else "")
@@ -251,7 +251,7 @@ class ReleaseSpec:
         return None if self.options.population is None else self.options.population.size
 
     def check_rows(self, n_file: int) -> None:
-        """Raises InputError for a file of more rows, a public number, than the population has."""
+        """Raise InputError for a file of more rows, a public number, than the population has."""
         if self.most_rows is not None and n_file > self.most_rows:
             raise InputError(f"expected a file of at most {self.most_rows} rows, as [population] states, found {n_file}.")
 
@@ -266,14 +266,14 @@ class ReleaseSpec:
         return None if self.options.series is None else self.options.series.year
 
     def check_new(self) -> None:
-        """Raises SpecError for what a release that spends must not say, as an erratum does."""
+        """Raise SpecError for what a release that spends must not say, as an erratum does."""
         problems = Problems(ConfigurationFile(path=Path(self.path), tables={}, inherited=frozenset(), base=None))
         if self.options.series is not None:
             check_new(self.options.series, Loss(self.plan.total.epsilon, self.plan.total.delta), problems)
         problems.stop()
 
     def check_can_fail(self) -> None:
-        """Raises SpecError for criteria that accept every table, however unlike the original one: they are no acceptance."""
+        """Raise SpecError for criteria that accept every table, however unlike the original one: they are no acceptance."""
         if reasons := none_can_fail(self.criteria):
             expected = "one that compares with the original rows, at a threshold below the worst figure that is possible"
             raise SpecError.at(self.path, "criteria", expected, reasons)
@@ -307,7 +307,7 @@ class ReleaseSpec:
 
 
 def stated_guarantee(spec: ReleaseSpec, n_file: int, n: int) -> Guarantee:
-    """The guarantee of a release that worked with n rows of a file of n_file (theory 10, statement of the guarantee)."""
+    """Return the guarantee of a release that worked with n rows of a file of n_file (theory 10, statement of the guarantee)."""
     return Guarantee(
         epsilon=spec.plan.total.epsilon,
         delta=spec.plan.total.delta,

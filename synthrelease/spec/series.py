@@ -68,7 +68,7 @@ def check_new(series: Series, total: Loss, problems: Problems) -> None:
 
 
 def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> YearOfSeries:
-    """The plan with the records of a person, which [unit] and `records` say."""
+    """Return the plan with the records of a person, which [unit] and `records` say."""
     if release.split is not None:
         problems.add("series.years", "no plan over years of a register that is split into pieces", "[split]")
     horizon = table.horizon(release.unit.records)
@@ -103,7 +103,7 @@ def _named(where: str, content: bytes, name: str, year: YearOfSeries | None, pro
 
 
 def promise_text(year: YearOfSeries) -> str:
-    """What is promised to a person over all years, in words."""
+    """Return what is promised to a person over all years, in words."""
     plan = year.horizon
     promise, years = plan.promise or Loss(Fraction(0), Fraction(0)), plan.years
     persons = (

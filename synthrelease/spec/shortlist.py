@@ -69,7 +69,7 @@ class VerdictTable(SpecTable):
     lost: tuple[str, ...] = ()
 
     def mistakes(self, known: NotPromisedTable, acceptance: str) -> Iterator[tuple[str, str]]:
-        """What a release may not pass over: what was expected and found. Nothing where the publisher names it as known.
+        """Yield what a release may not pass over: what was expected and found. Nothing where the publisher names it as known.
 
         Parameters
         ----------
@@ -134,20 +134,20 @@ _ROUNDING = Fraction(1, 10**9)
 
 
 def rounds_words(spec: ReleaseSpec) -> str:
-    """The law of the number of rounds, in words."""
+    """Return the law of the number of rounds, in words."""
     law = spec.selection_rule.law
     return "rounds until one is accepted" if law is None else law.words
 
 
 def judged_digest(tables: Mapping[str, Any]) -> str:
-    """A digest of what a verdict rests on: the specification without its title and texts, its budget and its selection, and
-    without what is not promised and who said or agreed to what.
+    """Return a digest of what a verdict rests on: the specification without its title and texts, its budget and its selection,
+    and without what is not promised and who said or agreed to what.
     """
     return hashlib.sha256(canonical_text(judged_tables(tables))).hexdigest()
 
 
 def judged_tables(tables: Mapping[str, Any], *, whatever_it_costs: bool = True) -> dict[str, Any]:
-    """What `judged_digest` is of; with the budget and the selection where a verdict depends on what it costs."""
+    """Return what `judged_digest` is of; with the budget and the selection where a verdict depends on what it costs."""
     left_out = ("title", "description", "unit", *(("budget", "selection") if whatever_it_costs else ()))
     rest = {name: value for name, value in tables.items() if name not in left_out}
     acceptance = {name: value for name, value in tables["acceptance"].items() if name not in ("description", "not_promised")}
@@ -178,7 +178,7 @@ class ShortlistFile(SpecTable):
 
 
 def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
-    """The specification with its space narrowed to a shortlist, whose verdict lets it be released.
+    """Return the specification with its space narrowed to a shortlist, whose verdict lets it be released.
 
     Drawing stays uniform, from a set that was fixed beforehand on public data (theory 2.3, what rounds may use). The charges
     stay the same.
@@ -203,7 +203,7 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
 
 
 def narrowed_to(spec: ReleaseSpec, tables: Any, file: str) -> ReleaseSpec:
-    """The same for the configurations that a published specification lists. Raises SpecError as `narrowed`."""
+    """Return the same for the configurations that a published specification lists. Raises SpecError as `narrowed`."""
     read = validated(ShortlistFile, {"configurations": tables}, file)
     if isinstance(read, list):
         raise SpecError(read)
@@ -237,7 +237,7 @@ def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) 
 
 
 def configuration_of(spec: ReleaseSpec, described: Mapping[str, Any]) -> Configuration | None:
-    """The configuration that is published so, where the release could have drawn it; None otherwise."""
+    """Return the configuration that is published so, where the release could have drawn it; None otherwise."""
     try:
         index = _index(spec.space, _places(spec.space), described)
     except (AttributeError, LookupError, TypeError):  # not the tables of a configuration
@@ -249,12 +249,13 @@ def configuration_of(spec: ReleaseSpec, described: Mapping[str, Any]) -> Configu
 
 
 def rehearsed_on(path: str | Path) -> RehearsedTable | None:
-    """What a shortlist was rehearsed on; None where it does not say. Raises SpecError as `narrowed`."""
+    """Return what a shortlist was rehearsed on; None where it does not say. Raises SpecError as `narrowed`."""
     return _read(path).data
 
 
 def known_chances(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
-    """What was found out about the plan of this specification: as it was rehearsed, or as was proposed; None of another one.
+    """Return what was found out about the plan of this specification: as it was rehearsed, or as was proposed; None of another
+    one.
 
     Raises SpecError as `narrowed`.
     """
@@ -263,7 +264,10 @@ def known_chances(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
 
 
 def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
-    """The plan that the rehearsal proposed, where it costs less than this specification. Raises SpecError as `narrowed`."""
+    """Return the plan that the rehearsal proposed, where it costs less than this specification.
+
+    Raises SpecError as `narrowed`.
+    """
     proposal, total = _read(path).proposal, spec.plan.total
     if proposal is None or not proposal.is_about(spec):
         return None
@@ -282,7 +286,7 @@ def _read(path: str | Path) -> ShortlistFile:
 
 
 def _places(space: ConfigurationSpace) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
-    """Index of every transformation, generator and projection by its description."""
+    """Return the index of every transformation, generator and projection by its description."""
     generators = [item.model_dump(mode="json", exclude_none=True) for item in space.generators]
     projections = [item.model_dump(mode="json") for item in space.projections]
     choices = [transformation.choice for transformation in space.transformations]
@@ -303,7 +307,7 @@ def _index(
 
 
 def _with_defaults(table: Mapping[str, Any], known: Mapping[str, type[BaseModel]], key: str) -> dict[str, Any]:
-    """The settings with those that were left out: a shortlist may be older than a setting."""
+    """Return the settings with those that were left out: a shortlist may be older than a setting."""
     model = known.get(str(table.get(key)))
     fields = model.model_fields if model else {}
     defaults = {name: field.default for name, field in fields.items() if not field.is_required() and field.default is not None}
@@ -311,7 +315,7 @@ def _with_defaults(table: Mapping[str, Any], known: Mapping[str, type[BaseModel]
 
 
 def _key(item: Mapping[str, Any]) -> str:
-    """The same text for 20, 20.0 and the decimal 20."""
+    """Return the same text for 20, 20.0 and the decimal 20."""
     plain = {name: float(value) if isinstance(value, int | float | Decimal) else str(value) for name, value in item.items()}
     return json.dumps(plain, sort_keys=True)
 
@@ -324,7 +328,7 @@ def shortlist_text(
     proposal: PlanTable | None = None,
     verdict: VerdictTable | None = None,
 ) -> str:
-    """The text of shortlist.toml; each configuration has the fields of `ShortlistTable`."""
+    """Return the text of shortlist.toml; each configuration has the fields of `ShortlistTable`."""
     lines = [
         "# Drawn up by `synthrelease rehearse` on public data, for `synthrelease release --shortlist`. Configurations may be",
         "# taken out by hand, before any private data are read.",

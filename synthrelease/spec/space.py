@@ -73,7 +73,8 @@ def check_answered(
 
 
 def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
-    """What the bound of every answered criterion is at least for tables of n rows, because of the noise: public beforehand.
+    """Return what the bound of every answered criterion is at least for tables of n rows, because of the noise: public
+    beforehand.
 
     The risk, the tables and their noise are those of the release; the counts are not looked at, there are none.
     """
@@ -116,7 +117,7 @@ DOCUMENT = "release.json"
 
 
 def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> dict[str, Path]:
-    """The public tables that generators start from: they must be there; they are read when a release begins."""
+    """Return the public tables that generators start from: they must be there; they are read when a release begins."""
     files: dict[str, Path] = {}
     for name in dict.fromkeys(generator.prior_file for generator in space.generators):
         if name is None or name.removeprefix(RELEASED).startswith(BY_DIGEST):
@@ -152,7 +153,7 @@ _TIED = "bins into which a row of another bin can be moved (no rule decides this
 def rare_bin_mistakes(
     generator: Generator, space: ConfigurationSpace, schema: Schema, synthetic: Plausibility, *, shared: bool
 ) -> Iterator[Mistake]:
-    """What is wrong with bins that a generator names, beside what its columns alone show.
+    """Yield what is wrong with bins that a generator names, beside what its columns alone show.
 
     Parameters
     ----------
@@ -212,7 +213,7 @@ def _names_bins(generator: Generator) -> TypeGuard[MarginalsGenerator]:
 
 
 def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> Iterator[Mistake]:
-    """Bins that are named of a column of which rounds draw several alternatives."""
+    """Yield bins that are named of a column of which rounds draw several alternatives."""
     from synthrelease.generators.scored_sums import ScoreFactor
 
     layout = space.common.layout
@@ -254,7 +255,7 @@ MAX_CONFIGURATIONS = 100_000
 
 
 def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, problems: Problems) -> ConfigurationSpace:
-    """The space, or an incomplete one with problems.
+    """Return the space, or an incomplete one with problems.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ Totals = Mapping[tuple[str, ...], float]
 
 
 def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, ...], float]]:
-    """Each combination of labels with its total, as the file has them."""
+    """Yield each combination of labels with its total, as the file has them."""
     if isinstance(margin.totals, str):
         yield from _read(beside(file, margin.totals), margin.columns).items()
         return
@@ -49,7 +49,7 @@ def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, 
 
 
 def _read(path: Path, columns: Sequence[str]) -> Totals:
-    """A CSV file of totals."""
+    """Return a CSV file of totals."""
     expected_header = [*columns, "total"]
     if not path.is_file():
         raise Unexpected(f"a CSV file of totals of at most {MOST_BYTES // 10**6} MB", f"no file {path}")
@@ -130,7 +130,7 @@ def build_calibration(
 
 
 def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
-    """The column to start from, those to collapse, and that none has the name of the weights."""
+    """Check the column to start from, those to collapse, and that none has the name of the weights."""
     if WEIGHT in schema.by_name:
         problems.add(f"columns.{WEIGHT}", f"another name: [calibration] adds a column {WEIGHT!r} to the table", repr(WEIGHT))
     columns = release.columns
@@ -143,7 +143,7 @@ def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, 
 def _margins(
     table: CalibrationTable, file: Path, setting: Setting, released: Plausibility, problems: Problems
 ) -> Iterator[Margin]:
-    """Those over atomic bins in which there is no mistake."""
+    """Yield those over atomic bins in which there is no mistake."""
     for index, margin_table in enumerate(table.margins):
         where, field, error = f"calibration.margins[{index}]", "", None
         try:
@@ -170,7 +170,7 @@ def _check_columns(table: MarginTable, schema: Schema, earlier: Sequence[MarginT
 
 
 def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], file: Path) -> Margin:
-    """A margin over atomic bins. Raises Unexpected for the first mistake."""
+    """Return a margin over atomic bins. Raises Unexpected for the first mistake."""
     totals = dict(stated_totals(table, file))
     labels = [list(dict.fromkeys(cell[axis] for cell in totals)) for axis in range(len(table.columns))]
     binnings = [_binning(schema[name], label, groups.get(name)) for name, label in zip(table.columns, labels, strict=True)]
@@ -194,7 +194,7 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
 
 
 def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple[int, ...]:
-    """(n_atoms,) the group of every atomic bin, groups in the order of the labels."""
+    """Return (n_atoms,) the group of every atomic bin, groups in the order of the labels."""
     known = [column.atoms, *column.alternatives.values(), *([groups] if groups is not None else [])]
     for binning in known:
         if set(binning.labels) == set(labels):
@@ -222,7 +222,7 @@ def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple
 
 
 def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown: Sequence[str]) -> None:
-    """The groups of a column without an order, that are none of its alternatives."""
+    """Raise Unexpected for groups of a column without an order that are none of its alternatives."""
     absent = [label for label in nearest.labels if label not in labels]
     found = f"{unknown[0]!r}" if unknown else f"none for {absent[0]!r}"
     suggestion = closest(unknown[0], nearest.labels) if unknown else None
@@ -247,7 +247,7 @@ def _check_margin(margin: Margin, transformations: Sequence[Transformation], syn
 
 
 def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarray:
-    """The cells of a margin that the rules for released rows exclude, whatever the other columns are; of its shape."""
+    """Return the cells of a margin that the rules for released rows exclude, whatever the other columns are; of its shape."""
     groups = dict(zip(margin.columns, zip(margin.labels, margin.into, strict=True), strict=True))
     binnings = []
     for column in schema.columns:
@@ -268,6 +268,6 @@ def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarra
 
 
 def _binnings(column: str, transformations: Sequence[Transformation]) -> Iterator[Binning]:
-    """The bins that a released table may have in a column, each once."""
+    """Yield the bins that a released table may have in a column, each once."""
     binnings = {binning.name: binning for binning in (transformation.binning(column) for transformation in transformations)}
     yield from binnings.values()

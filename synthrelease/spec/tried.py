@@ -66,7 +66,7 @@ class Tried:
     acceptance: str = ""
 
     def changes(self, now: Mapping[str, str]) -> list[str]:
-        """The names of the parts that differ. A criterion under another name is the same criterion."""
+        """Return the names of the parts that differ. A criterion under another name is the same criterion."""
         then = self.digests
         changed = [name for name in dict.fromkeys([*then, *now]) if then.get(name) != now.get(name)]
         gone, new = ({parts[name] for name in parts if name.startswith(CRITERION)} for parts in (then, now))
@@ -144,26 +144,27 @@ def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed
 
 
 def rows_tried(spec: ReleaseSpec) -> int | None:
-    """How many rows the public table had that these files were tried on, as they are or before an edit; None where nothing
-    tells."""
+    """Return how many rows the public table had that these files were tried on, as they are or before an edit; None where
+    nothing tells.
+    """
     with suppress(SpecError):  # whoever needs to know that a digest is damaged asks `tried`
         return next((attempt.rows for attempt in _known(spec) if attempt.rows is not None), None)
     return None
 
 
 def shipped() -> Mapping[str, str]:
-    """The names of the configurations that come with synthrelease, by the digest of all their parts."""
+    """Return the names of the configurations that come with synthrelease, by the digest of all their parts."""
     names: dict[str, str] = json.loads(resource(SHIPPED).read_bytes())
     return names
 
 
 def whole_digest(spec: ReleaseSpec) -> str:
-    """One digest of all parts that an attempt depends on."""
+    """Return one digest of all parts that an attempt depends on."""
     return _digest(digests(spec))
 
 
 def digests(spec: ReleaseSpec) -> dict[str, str]:
-    """A digest of each part of the two files that an attempt depends on, by its name."""
+    """Return a digest of each part of the two files that an attempt depends on, by its name."""
     parts: dict[str, Any] = {}
     for name, value in judged_tables(spec.tables, whatever_it_costs=False).items():
         if name == "columns":
@@ -191,13 +192,14 @@ def _digest(value: Any) -> str:
 
 
 def _other_files(spec: ReleaseSpec) -> tuple[Path | None, Path]:
-    """The configuration that this one extends, and the acceptance file."""
+    """Return the configuration that this one extends, and the acceptance file."""
     file = read_configuration(Path(spec.path))
     return file.base, named_beside(file.file_of("acceptance"), str(file.tables["acceptance"]))
 
 
 def _known(spec: ReleaseSpec) -> Iterator[Tried]:
-    """What is known of the configuration, of the one that it extends, and of others beside them with the same acceptance file.
+    """Yield what is known of the configuration, of the one that it extends, and of others beside them with the same acceptance
+    file.
 
     Raises
     ------
@@ -218,7 +220,7 @@ def _known(spec: ReleaseSpec) -> Iterator[Tried]:
 
 
 def _read(path: Path) -> Tried:
-    """Raises SpecError for a digest that cannot be read: it cannot be told what was tried."""
+    """Raise SpecError for a digest that cannot be read: it cannot be told what was tried."""
     expected = "what a draft or a rehearsal wrote there about the two files that it tried"
     try:
         content = json.loads(path.read_bytes())
