@@ -16,6 +16,7 @@ import pytest
 import synthrelease
 from synthrelease.answers.facts import Knowledge
 from synthrelease.bundle.write import write_bundle
+from synthrelease.criteria.facts import Unmatched
 from synthrelease.criteria.faithfulness import Faithfulness
 from synthrelease.errors import BudgetError, InputError, OutputError, RejectedRound
 from synthrelease.privacy.plan import Guarantee
@@ -100,7 +101,7 @@ def test_the_document_says_what_every_figure_measures(survey: tuple[Release, Pub
     faithful = next(criterion for criterion in made.spec.criteria if isinstance(criterion, Faithfulness))
     names = made.spec.schema.names
     steps = {names[step.column]: tuple(step.allowed.tolist()) for step in faithful.steps(made.candidate.transformation)}
-    (unmatched,) = Knowledge(loaded, 0.95).unmatched
+    (unmatched,) = Knowledge(loaded, 0.95).errors_of(Unmatched)
     assert unmatched.steps == steps
 
 

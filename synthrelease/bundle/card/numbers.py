@@ -6,6 +6,7 @@ import json
 import math
 import re
 import sys
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -19,6 +20,7 @@ from markupsafe import Markup, escape
 from synthrelease.criteria.facts import figure as figure
 from synthrelease.criteria.facts import shown as shown
 from synthrelease.criteria.facts import words as words
+from synthrelease.data.texts import visible
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.curves import RenyiCurve
 from synthrelease.published.charges import ChargePart
@@ -36,7 +38,9 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#+!|~&])")
 def environment() -> Environment:
     """Return the environment of the templates, with the filters below."""
     loaded = templates(FOLDER, __file__)
-    loaded.filters |= {filter_.__name__: filter_ for filter_ in (paragraphs, link, plain, sentence, md, md_paragraphs)}
+    loaded.filters |= {
+        filter_.__name__: filter_ for filter_ in (paragraphs, link, plain, sentence, md, md_paragraphs, markdown, called)
+    }
     loaded.filters |= {filter_.__name__: filter_ for filter_ in (r, ascii_line, stata_comment, xml, bullet)}
     loaded.filters |= {"json": json.dumps, "repr": repr, "words": words}
     loaded.globals["n"] = sys.modules[__name__]
@@ -112,6 +116,16 @@ def md(text: object) -> str:
     """Plain text for Markdown: signs that have a meaning there are escaped, line breaks become spaces."""
     plain = _MARKDOWN.sub(r"\\\1", " ".join(str(text).split()))
     return re.sub(r"^(\d+)([.)])", r"\1\\\2", re.sub(r"^([-=])", r"\\\1", plain))
+
+
+def markdown(text: object) -> Markup:
+    """A sentence for Markdown, without the tags that were put into it, also where a page writes the same."""
+    return Markup(visible(md(plain(text))))
+
+
+def called(names: str | Iterable[str], title_of: Callable[[str], str]) -> str:
+    """The title of a column, or of several with a cross between two."""
+    return title_of(names) if isinstance(names, str) else " × ".join(map(title_of, names))
 
 
 def md_paragraphs(text: str) -> str:
