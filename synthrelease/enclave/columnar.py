@@ -1,6 +1,4 @@
-"""Read Parquet, Feather and Arrow files.
-
-Columns of Arrow, which Parquet, Feather and databases give, as texts.
+"""Read Parquet, Feather and Arrow files, and turn columns of Arrow, which databases give, too, into texts.
 
 A number has the text of `number_texts`, a date is written 1990-04-01, a time of day 13:45:00, both with a space between, a
 boolean "True" or "False", a dictionary as its values. The zone of a moment is that of its column.

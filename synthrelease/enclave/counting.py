@@ -1,4 +1,4 @@
-"""How many rows there are of each cell: a sum over the batches of a file, or over files, in any order.
+"""Count the rows of each cell: a sum over the batches of a file, or over files, in any order.
 
 Rows that have a bin in every column are counted, also those that a rule forbids: a rule is a mask over cells, so it is asked
 once for each cell that occurs, at the end.

@@ -1,6 +1,4 @@
-"""Read CSV files: whole, in blocks, and plain ones by a fast way with the same meaning.
-
-Reading CSV files, also gzip, in batches.
+"""Read CSV files, also gzip, in batches: plain lines by a fast way, all others one by one, with the same meaning.
 
 Python's own `csv`, in strict mode, decides what a file says: pandas pads rows that are too short, cuts rows that are too long
 and cuts texts at a zero byte, all without a word. Lines that can be read in one way only are read faster (`plain_csv`).
@@ -45,8 +43,7 @@ from synthrelease.sources.tables import LONGEST_TEXT
 
 # The bytes of a CSV file in blocks of whole lines, and their text.
 #
-# A line end is never part of a letter in the encodings that are read as bytes, so that each block can be decoded alone, in
-# any
+# A line end is never part of a letter in the encodings that are read as bytes, so that each block can be decoded alone, in any
 # thread. UTF-16, where it may be, is decoded as one text and handed on as UTF-8.
 
 _MOST_BYTES = 4
@@ -188,12 +185,9 @@ class _AsUtf8(io.RawIOBase):
 # Lines of CSV in which nothing can be read in two ways, read several times faster than by Python's `csv`.
 #
 # pyarrow's reader is fast, but lets pass what `csv` in strict mode refuses: zero bytes, text after a closing quote, a quote
-# that
-# is never closed. So it gets only lines for which both must give the same fields, which is found out beforehand from the
-# places
-# of quotes and line ends. All other lines, and all lines that pyarrow refuses, are left to `csv`, which also finds the words
-# for
-# what is wrong with them.
+# that is never closed. So it gets only lines for which both must give the same fields, which is found out beforehand from the
+# places of quotes and line ends. All other lines, and all lines that pyarrow refuses, are left to `csv`, which also finds the
+# words for what is wrong with them.
 
 _DELIMITERS = ",;\t|"
 _NEWLINE, _RETURN, _QUOTE, _SPACE = b'\n\r" '

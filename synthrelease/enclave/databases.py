@@ -1,6 +1,4 @@
-"""Read a table of a database.
-
-Reading an open table of a database (`sources.opened`) in batches.
+"""Read an open table of a database (`sources.opened`) in batches.
 
 The statement is one SELECT of the needed columns; nothing that a library says is shown, because it may hold the URI with its
 password, or a value.

@@ -25,8 +25,7 @@ from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 # Uniformly random subsets of the rows behind counts, drawn exactly.
 #
 # Number the rows 0 to K - 1, cell by cell, draw distinct numbers, count the cells they fall into: no probability is computed,
-# so
-# nothing is rounded.
+# so nothing is rounded.
 
 _AT_ONCE = 2**20
 """Numbers that are drawn at once, for the memory."""

@@ -1,6 +1,4 @@
-"""Read a table of many files: here, in processes, or on a cluster of Dask.
-
-Counting the files of one table, each by itself, here or by the workers of a cluster: the counts are a sum.
+"""Count the files of one table, each by itself, here or by the workers of a cluster of Dask: the counts are a sum.
 
 A file that was written meanwhile is an error: some of its rows may have been counted and some not, and no neighbour of the
 table has such counts. Whoever counts it compares its state before and after, and all states are compared once more in the end.
@@ -204,11 +202,9 @@ def as_they_were(action: Callable[..., Any], files: Sequence[File], states: Sequ
 # Workers of an existing Dask cluster, which belongs to the enclave: they see rows, and hand back counts.
 #
 # Nothing but the list of files and the specification goes to the workers, and nothing but counts, or a text that says what is
-# wrong with a file, comes back, over the connections of the cluster and never through a file: a cluster whose workers may
-# write
+# wrong with a file, comes back, over the connections of the cluster and never through a file: a cluster whose workers may write
 # results to a disk is refused. So is one that is reached over a network without TLS, and one of another version, before a
-# budget
-# is spent. A worker that dies is replaced by another; what it was counting is counted anew, and each file enters the sum
+# budget is spent. A worker that dies is replaced by another; what it was counting is counted anew, and each file enters the sum
 # once.
 
 _RUNS = count()

@@ -1,6 +1,4 @@
-"""Join two files with a key: members beside their roots, in pieces that fit into memory.
-
-Roots with their members, from two files with a key or from one, as wide records: a root with all its members is one row.
+"""Join roots with their members, from two files with a key or from one: a root with all its members is one wide row.
 
 Privacy
 -------
@@ -263,8 +261,7 @@ def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wid
 #
 # A piece is a file of roots with the file of members of the same name, or one file that has both. Where a key is in several
 # pieces, it is left out whole, and counted once. Which piece a row is in belongs to the row, so what becomes of a key is a
-# function of its rows alone (theory 1.10, roots with their members). Every file is read twice, whatever is in it: for its
-# keys,
+# function of its rows alone (theory 1.10, roots with their members). Every file is read twice, whatever is in it: for its keys,
 # and then to be counted.
 #
 # Privacy

@@ -1,4 +1,4 @@
-"""Reading a database in a thread of its own, so that it can be stopped: by hand, by a signal, or because it gives no row.
+"""Read a database in a thread of its own, so that it can be stopped: by hand, by a signal, or because it gives no row.
 
 A library computes in C, where Python cannot run the handler of a signal, and a view may compute for ever. Here the main thread
 waits in Python, and tells the library to stop by the library's own means. One batch is made ahead.

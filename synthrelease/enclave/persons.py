@@ -1,6 +1,4 @@
-"""Keep the rows of a person together: first rows, marks of keys, spellings of keys.
-
-The first rows of each person: of the rows that one key has, the first k that the rules keep.
+"""Keep the first rows of each person: of the rows that one key has, the first k that the rules keep.
 
 The order is that of the stated columns; rows that agree in them, or all where none is stated, come in a random order. A row is
 never chosen by what is released of it. Which rows are kept is a function of that person's rows and of coins of each row, so
@@ -268,8 +266,7 @@ def _of_number(number: float) -> bytes:
 # How many keys a file writes in more than one way, such as 12 and 12.0, or may do so, such as 007 and 7, for `check --data`.
 #
 # Private in: the column of keys. Out: three exact numbers, for the steward; no release says them, and the guarantee is not
-# about
-# them.
+# about them.
 
 
 def keys_in_two_ways(sources: Iterable[Source], schema: Schema, policy: InputTable, name: str) -> tuple[int, int, int]:

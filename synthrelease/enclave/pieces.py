@@ -1,5 +1,6 @@
-"""The rows of one piece of a register are counted, whatever the others hold. Which these are, record numbers tell, which are
-public (`record_numbers`): a piece is handed in, and looks at that column alone.
+"""Count the rows of one piece of a register, whatever the others hold.
+
+Which these are, record numbers tell, which are public (`record_numbers`): a piece is handed in, and looks at that column alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A private table is recognised by its first bytes, its header checked, and read in batches, whatever its format.
+"""Recognise a private table by its first bytes, check its header, and read it in batches, whatever its format.
 
 All formats arrive as texts, so that one table is read the same from each: a whole number as "3", other numbers as their
 shortest text, a date as 1990-04-01, a boolean as "True" or "False".

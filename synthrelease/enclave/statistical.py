@@ -1,4 +1,4 @@
-"""Reading the files of Stata, SAS and SPSS in batches, their values as texts. Needs pyreadstat, the extra `formats`.
+"""Read the files of Stata, SAS and SPSS in batches, their values as texts. Needs pyreadstat, the extra `formats`.
 
 What a row holds is the code, never its label: labels, like every other word of a release, come from the specification. A
 code that the file declares as a user-missing value (SPSS) arrives as the code, and Stata's .a to .z and SAS's .A to .Z arrive

@@ -33,22 +33,17 @@ from synthrelease.sources.tables import LONGEST_TEXT
 # A whole number is written with all its digits and nothing else: 10000000000000000 for an integer, a float 1e16 and a decimal
 # 1.0E+16 alike. Of other floats the shortest digits are taken that stand for the same float, of other decimals their digits
 # without zeros at the end: 1.5 for a float 1.5 and a decimal 1.50. Neither has an exponent, zero has no sign, and a text that
-# is
-# read as a float is the float that it was made of. Of a float of 32 or 16 bits the shortest digits are those that tell it
-# from
-# its neighbours of as many bits, also of a whole one, as databases write it: 0.1, and 123456790 for 123456792, which has no
-# other
-# neighbours than 123456784 and 123456800.
+# is read as a float is the float that it was made of. Of a float of 32 or 16 bits the shortest digits are those that tell it
+# from its neighbours of as many bits, also of a whole one, as databases write it: 0.1, and 123456790 for 123456792, which has
+# no other neighbours than 123456784 and 123456800.
 #
-# Each text is a function of the number alone. So equal numbers of one type have equal texts, which is what those need who
-# join
+# Each text is a function of the number alone. So equal numbers of one type have equal texts, which is what those need who join
 # equal values; and of equal whole numbers and decimals all types have the same text.
 #
 # A key has one text, too (`key_text`): whoever wrote it as 12, 12.0 or 1.2e+01 has one key.
 #
 # A NaN is no number: it has no text, like a null. Infinity is "inf". Beyond 400 digits before or behind the point, where no
-# float
-# is, a number is written as 1.5e+5000.
+# float is, a number is written as 1.5e+5000.
 
 _MOST_PLACES = 400
 _SHORT = 10**_MOST_PLACES

@@ -1,6 +1,4 @@
-"""State what a mechanism costs, and which planned charges may still be spent.
-
-Charges as small frozen values, and their composition.
+"""State what a mechanism costs, as small frozen values that compose, and which planned charges may still be spent.
 
 All epsilons are exact rationals (`Fraction`), so that sums and comparisons with a limit are exact. A charge is stated as
 (epsilon, delta), or as a Renyi curve (`privacy.curves`) that becomes an (epsilon, delta) at the root of a plan, where all

@@ -1,6 +1,4 @@
-"""Compute with Renyi, Gaussian and normal laws as certified numbers.
-
-Renyi differential privacy as exact values: curves, their sum, and the (epsilon, delta) that a curve yields.
+"""Compute with Renyi, Gaussian and normal laws as certified numbers: curves, their sums, and the (epsilon, delta) of each.
 
 A mechanism has the curve r when, for every order a > 1 and all neighbours, the Renyi divergence of order a between its two
 output laws is at most r(a) (Mironov 2017). Curves add under adaptive composition, and post-processing is free. All curves that
@@ -26,9 +24,8 @@ from synthrelease.privacy.exact_bounds import Between, complement, exponential, 
 # The normal law between whole numbers that certify it, to any number of bits (theory 9.14, exact Gaussian curve).
 #
 # Pr[|N| < x] = sqrt(2 x^2 / pi) exp(-x^2 / 2) (1 + x^2 / 3 + x^4 / (3 5) + x^6 / (3 5 7) + ...): all terms are positive, and
-# rational where x^2 is. Sums, products and roots of integers are rounded down on one side and up on the other, exponentials
-# as in
-# `privacy.exact_bounds`: no float has a part in it.
+# rational where x^2 is. Sums, products and roots of integers are rounded down on one side and up on the other, exponentials as
+# in `privacy.exact_bounds`: no float has a part in it.
 
 _NORMAL_GUARD = 32
 """Bits that are computed beyond those asked for, so that the bounds are close: they hold with any number."""
@@ -263,12 +260,10 @@ def _up(value: Fraction) -> Fraction:
 
 # Gaussian differential privacy: the exact (epsilon, delta) of a mu, and what private choices and pure parts cost in it.
 #
-# A mechanism is mu-Gaussian when telling its output on a table from that on a neighbour is at least as hard as telling N(mu,
-# 1)
+# A mechanism is mu-Gaussian when telling its output on a table from that on a neighbour is at least as hard as telling N(mu, 1)
 # from N(0, 1) (Dong, Roth & Su 2022). Squares of mu add up, also where parts are chosen by the answers before them (theory
-# 9.16,
-# a Gaussian budget that answers share out). Everywhere here rho = mu^2 / 2: a mu-Gaussian mechanism is rho-zero-concentrated,
-# and Gaussian noise has the same rho in both, so that one budget means the same noise.
+# 9.16, a Gaussian budget that answers share out). Everywhere here rho = mu^2 / 2: a mu-Gaussian mechanism is
+# rho-zero-concentrated, and Gaussian noise has the same rho in both, so that one budget means the same noise.
 #
 # What is found by a search in floating point is only where to look: whole numbers certify it (`privacy.curves`).
 

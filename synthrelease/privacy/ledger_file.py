@@ -1,6 +1,4 @@
-"""Keep a ledger in its file: entries and their chain of hashes, notes, exact rationals, SQLite and the head file beside it.
-
-The files of a ledger: made whole or not at all, opened only when they can be, and the head file beside them.
+"""Keep a ledger in its files, which are made whole or not at all: entries and their chain of hashes, and the head file.
 
 A ledger is one SQLite file in write-ahead mode. Beside it stands `<ledger>.head`: how many charges the ledger held when the
 last one was confirmed, and the hash of that one. A ledger that holds fewer charges, or others, is not the newest one.

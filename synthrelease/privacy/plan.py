@@ -1,7 +1,5 @@
 """Compose the charges of a release to its plan, and say what the plan guarantees: neighbours, persons, populations, years.
 
-The privacy accounting of a release: its charge tree, and the guarantee that the tree amounts to.
-
 Neighbouring tables differ in one record that is replaced by another (bounded differential privacy); n is public.
 """
 
@@ -118,8 +116,7 @@ class Guarantee:
 # From a library that counts in adding or removing one record to neighbours that replace one (theory 1.3, group privacy).
 #
 # Replacing a record is removing one and adding another: two steps, both through the table without the record. So a guarantee
-# for
-# one step gives, for replacing (group privacy for two):
+# for one step gives, for replacing (group privacy for two):
 #
 #     epsilon             ->  2 epsilon
 #     rho                 ->  4 rho                                       (Bun & Steinke 2016, Proposition 1.9)
@@ -407,8 +404,7 @@ class RowsLeftOut:
 
 # What a member of a population is promised by a release from a simple random sample of it.
 #
-# Theory 11.3, amplification by a subset. It is a sentence for documents, and nothing else: no charge, no plan and no ledger
-# is
+# Theory 11.3, amplification by a subset. It is a sentence for documents, and nothing else: no charge, no plan and no ledger is
 # ever less because of it.
 
 _PRECISE = 1000
@@ -440,10 +436,8 @@ def of_the_population(loss: Loss, sampled: int, population: int) -> Loss:
 # What is promised to a person over all years of a register, before the first one is released.
 #
 # A person has at most so many records in the file of one year, and at most so many in those of all years together. Replacing
-# them
-# changes a year's release by as many steps as the person has records there, so the losses of the dearest years add up, each
-# as
-# often as there may be records (theory 11.13, a promise over years).
+# them changes a year's release by as many steps as the person has records there, so the losses of the dearest years add up,
+# each as often as there may be records (theory 11.13, a promise over years).
 
 MOST_YEARS = 100
 

@@ -108,8 +108,7 @@ def _quotient(context: Context, value: Fraction) -> Decimal:
 
 # Draws from an integer law by inversion of uniform bits, as many as a draw needs.
 #
-# X is the number of i >= 1 with Pr[X < i] <= U, U uniform on [0, 1). The bits of U are read as they are needed: of 16 bits
-# most
+# X is the number of i >= 1 with Pr[X < i] <= U, U uniform on [0, 1). The bits of U are read as they are needed: of 16 bits most
 # say what X is; of the others 64 nearly all; where 64 bits agree with those of some Pr[X < i], 64 more are read until the two
 # differ. So the law is exact (theory 9.11, inversion of bits): nothing is rounded, and no value is cut off.
 

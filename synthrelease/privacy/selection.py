@@ -1,7 +1,6 @@
 """Price a private selection: the laws of its hidden number of rounds, and what a release pays for them.
 
-The cost of a private selection: the theorems behind the loops of `synthrelease.releasing.selection` (theory 2, selection).
-
+Here are the theorems behind the loops of `synthrelease.releasing.selection` (theory 2, selection).
 This module is the only place where a selection multiplies a charge.
 """
 
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 
 # Laws of the hidden number K of rounds of a selection, and what they cost for pure rounds (theory 2b, price of a law).
 #
-# The loop draws K from a public law that was fixed beforehand, runs at most K rounds, and publishes the first accepted one,
-# or
+# The loop draws K from a public law that was fixed beforehand, runs at most K rounds, and publishes the first accepted one, or
 # "nothing". For epsilon-DP rounds it costs `law.price(epsilon)`, and no less: some epsilon-DP round attains it (theory 2b.1,
 # price). Prices are rounded up to multiples of 1e-7, and lie less than 1e-6 above the exact ones.
 

@@ -24,8 +24,7 @@ from synthrelease.sources.paths import UNKNOWN_FORM, may_hold_secret
 # Which libraries are asked for a table: only those that take the type of a column from the database, never from its rows.
 #
 # A library that looks at the first rows to find the type of a column reads the others by them: with the ADBC driver of SQLite
-# one
-# 0.5 in a column makes "1.000000e+00" of every 1 below it. Then one record decides the bins of others, and no theorem about
+# one 0.5 in a column makes "1.000000e+00" of every 1 below it. Then one record decides the bins of others, and no theorem about
 # replacing one record holds (theory 1.8, reading row by row).
 
 ADBC = re.compile(r"adbc\+(?P<driver>[a-z0-9_]+)(?P<rest>:.*)", re.DOTALL | re.IGNORECASE)
@@ -50,8 +49,7 @@ def check_driver(uri: str) -> None:
 
 # The files that hold the rows of one table: one, those of a folder, those that a pattern fits, those of an object store.
 #
-# A folder, a pattern and a store give Parquet and CSV files alone. What a file is, and that it stays as it is while it is
-# read,
+# A folder, a pattern and a store give Parquet and CSV files alone. What a file is, and that it stays as it is while it is read,
 # is found out without looking at a row. No name of a file is shown: one such as `year=2019` is a value of a column.
 
 PARQUET = b"PAR1"
