@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthrelease.privacy.plan import Plan
-from synthrelease.requests import RehearsalRequest, ReleaseRequest
 from synthrelease.sources.paths import checked_path
+from synthrelease.spec.requests import RehearsalRequest, ReleaseRequest
 
 if TYPE_CHECKING:
     from synthrelease.published import PublishedRelease

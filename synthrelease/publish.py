@@ -40,11 +40,11 @@ from synthrelease.releasing.dry_run import DryRun, dry_run
 from synthrelease.releasing.opening import check_opens, tables_to_read
 from synthrelease.releasing.record_numbers import PieceOfRegister
 from synthrelease.releasing.release import KnownSplit, Release, piece_to_read, release
-from synthrelease.requests import ReleaseRequest
 from synthrelease.settings.base import RELEASED
 from synthrelease.sources.source import check_members, check_pieces
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.requests import ReleaseRequest
 from synthrelease.spec.shortlist import PlanTable, cheaper_plan, narrowed, rehearsed_on
 from synthrelease.spec.tried import INSTEAD, NEVER, tried
 

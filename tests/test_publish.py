@@ -28,10 +28,10 @@ from synthrelease.privacy.plan import check_delta
 from synthrelease.privacy.protection import core_limit, protected, set_core_limit
 from synthrelease.publish import publish
 from synthrelease.releasing.release import Release
-from synthrelease.requests import ReleaseRequest
 from synthrelease.resources import file_digest
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.requests import ReleaseRequest
 from synthrelease.spec.shortlist import RehearsedTable, shortlist_text
 from tests.helpers.tiny import EPSILON, NOT_PROMISED, write_config, write_data
 

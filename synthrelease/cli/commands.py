@@ -24,9 +24,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from synthrelease.privacy.protection import protect
-from synthrelease.requests import Option, flags, help_texts, names_in, shown_options
 from synthrelease.resources import Kinds
 from synthrelease.sources.paths import checked_path, without_secrets
+from synthrelease.spec.requests import Option, flags, help_texts, names_in, shown_options
 
 COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "init": "drafting:init",

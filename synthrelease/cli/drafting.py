@@ -15,8 +15,8 @@ from synthrelease.cli.terminal import progress_bars, screen
 from synthrelease.data.texts import quoted_path, visible
 from synthrelease.errors import InputError, listing, so_many
 from synthrelease.privacy.plan import loss_text
-from synthrelease.requests import Config, DraftRequest, File, Folder, From, Option, Public, TableName
 from synthrelease.resources import library
+from synthrelease.spec.requests import Config, DraftRequest, File, Folder, From, Option, Public, TableName
 
 if TYPE_CHECKING:
     from rich.table import Table

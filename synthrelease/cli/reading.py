@@ -17,7 +17,7 @@ import typer
 
 from synthrelease.cli.terminal import err, progress_bars, screen
 from synthrelease.errors import InputError, VerificationFailed, listing
-from synthrelease.requests import Config, File, Folder, Json, Key, Number, Option, ReleasedFolder, Text
+from synthrelease.spec.requests import Config, File, Folder, Json, Key, Number, Option, ReleasedFolder, Text
 
 if TYPE_CHECKING:
     from synthrelease.answers.bounds import Bound

@@ -14,7 +14,7 @@ import typer
 
 from synthrelease.cli.terminal import NOTHING_RELEASED, STOPPED, progress_bars, screen
 from synthrelease.privacy.plan import loss_text
-from synthrelease.requests import AllocationRequest, ComparisonRequest, File, Option, RehearsalRequest, Seed
+from synthrelease.spec.requests import AllocationRequest, ComparisonRequest, File, Option, RehearsalRequest, Seed
 
 if TYPE_CHECKING:
     from rich.text import Text

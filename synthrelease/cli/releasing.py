@@ -31,7 +31,8 @@ from synthrelease.cli.terminal import (
 )
 from synthrelease.data.texts import quoted
 from synthrelease.privacy.charges import decimal_text
-from synthrelease.requests import (
+from synthrelease.resources import library
+from synthrelease.spec.requests import (
     ConfigOption,
     Data,
     Delta,
@@ -44,7 +45,6 @@ from synthrelease.requests import (
     TableName,
     command_words,
 )
-from synthrelease.resources import library
 
 if TYPE_CHECKING:
     from synthrelease.privacy.ledger_file import Statement

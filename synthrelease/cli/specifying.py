@@ -29,7 +29,7 @@ from synthrelease.errors import InputError, OutputError, listing, so_many
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import check_delta, loss_text
 from synthrelease.privacy.selection import nothing_where
-from synthrelease.requests import Config, Data, File, Json, Number, Option, Public, TableName, check_cluster
+from synthrelease.spec.requests import Config, Data, File, Json, Number, Option, Public, TableName, check_cluster
 
 if TYPE_CHECKING:
     from synthrelease.spec.release_spec import ReleaseSpec

@@ -20,9 +20,9 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.plan import loss_text
 from synthrelease.releasing.attempt import read_priors
-from synthrelease.requests import ComparisonRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.requests import ComparisonRequest
 from synthrelease.studio.rehearsal.attempts import run_attempts
 from synthrelease.studio.rehearsal.compare import METHODS, BaselineFigures, checked_request, compare_baseline
 from synthrelease.studio.rehearsal.utility import CopyComparison, CopyFigures, copy_figures

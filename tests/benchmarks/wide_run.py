@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from synthrelease.publish import Listener, publish
-from synthrelease.requests import ReleaseRequest
+from synthrelease.spec.requests import ReleaseRequest
 from tests.benchmarks.cluster import usage, workers
 from tests.benchmarks.wide_register import SIZES, chain, made_up, write_register
 

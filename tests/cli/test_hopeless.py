@@ -15,8 +15,8 @@ from synthrelease.cli.specifying import check, plan
 from synthrelease.criteria import explain
 from synthrelease.data.counts import Counts
 from synthrelease.errors import SpecError
-from synthrelease.requests import RehearsalRequest
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.requests import RehearsalRequest
 from tests.helpers.tiny import MEASURED, write_config, write_data
 
 STRICT = {

@@ -11,7 +11,7 @@ from synthrelease.cli.specifying import check, plan
 from synthrelease.criteria.scoring import none_can_fail
 from synthrelease.errors import SpecError
 from synthrelease.publish import publish
-from synthrelease.requests import ReleaseRequest
+from synthrelease.spec.requests import ReleaseRequest
 from synthrelease.studio.audit.enumeration import sweeps
 from synthrelease.studio.audit.exact import exact_figures
 from synthrelease.studio.audit.sweep import Sweep, criterion

@@ -16,8 +16,8 @@ from synthrelease.enclave.many_files import Run, counting_cluster
 from synthrelease.errors import InputError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.publish import Listener, publish
-from synthrelease.requests import ReleaseRequest
 from synthrelease.sources.source import Source, State, state_of
+from synthrelease.spec.requests import ReleaseRequest
 from tests.helpers.dask_processes import DaskProcess
 from tests.helpers.tiny import EPSILON, write_config, write_data
 

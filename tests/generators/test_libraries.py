@@ -26,8 +26,8 @@ from synthrelease.generators.smartnoise_mechanism import Randomness, dataset
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.publish import check_before_spending
-from synthrelease.requests import ReleaseRequest
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.requests import ReleaseRequest
 from synthrelease.studio.audit.cases import World
 from tests.helpers.late import library
 from tests.helpers.tiny import write_config, write_data

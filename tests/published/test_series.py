@@ -25,9 +25,9 @@ from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.options import CorrectedPart, EarlierPart
 from synthrelease.published.series import changes, total
 from synthrelease.releasing.release import Release, release
-from synthrelease.requests import ReleaseRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.options import Options
+from synthrelease.spec.requests import ReleaseRequest
 from synthrelease.spec.series import Series
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 from tests.helpers.tiny import EPSILON, write_config, write_data

@@ -29,8 +29,8 @@ from synthrelease.published.options import EarlierPart, YearsPart
 from synthrelease.published.series import paid_so_far, years_part
 from synthrelease.published.verify.checks import Report
 from synthrelease.releasing.release import Release, release
-from synthrelease.requests import ReleaseRequest
 from synthrelease.spec.load import load_spec, read_specification
+from synthrelease.spec.requests import ReleaseRequest
 from synthrelease.spec.series import promise_text
 from tests.helpers.cards import rich_bundle
 from tests.helpers.forgeries import of_version, written_anew

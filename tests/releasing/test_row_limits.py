@@ -13,8 +13,8 @@ from synthrelease.errors import BudgetError
 from synthrelease.privacy.charges import RowsRule
 from synthrelease.publish import check_before_spending
 from synthrelease.releasing.attempt import check_rows
-from synthrelease.requests import ReleaseRequest
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.requests import ReleaseRequest
 
 
 def test_a_joint_test_takes_two_to_the_thirty_rows(root: Path) -> None:

@@ -24,9 +24,9 @@ from synthrelease.privacy.selection import FiniteLaw, NegativeBinomial, StopCoin
 from synthrelease.published.document import read_strictly
 from synthrelease.published.verify.charges import charges
 from synthrelease.releasing.release import release
-from synthrelease.requests import RehearsalRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.requests import RehearsalRequest
 from synthrelease.studio.rehearsal.rehearse import rehearse
 from tests.helpers.tiny import write_config, write_data
 

@@ -16,9 +16,9 @@ from synthrelease.cli import specifying as committing
 from synthrelease.errors import InputError, SpecError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.publish import Listener, publish
-from synthrelease.requests import ReleaseRequest
 from synthrelease.resources import resource
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.requests import ReleaseRequest
 from synthrelease.spec.tried import SHIPPED, beside, digests, leave, rows_tried, tried, whole_digest
 from synthrelease.studio.desk.files import Rehearsals
 from synthrelease.studio.desk.screens import signoff_screen

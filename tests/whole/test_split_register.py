@@ -31,9 +31,9 @@ from synthrelease.published.verify.charges import charges
 from synthrelease.releasing.attempt import PrivatePieces, divided
 from synthrelease.releasing.record_numbers import BYTES, SplitKey, key_beside, read_key, read_numbers, write_key
 from synthrelease.releasing.release import KnownSplit, check_numbers, piece_to_read, read_private, split_register
-from synthrelease.requests import ReleaseRequest
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.requests import ReleaseRequest
 from tests.helpers.tiny import write_config, write_data
 
 SELECTION = "[selection]\nstop_probability = 0.001\n"

@@ -32,8 +32,8 @@ from synthrelease.privacy.plan import loss_text
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.selection import one_thread
-from synthrelease.requests import ComparisonRequest
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.requests import ComparisonRequest
 from synthrelease.studio.baselines import BASELINES
 from synthrelease.studio.baselines.base import NO_GUARANTEE, AskedNumber, ComparedFile, DoesNotFit, MadeTables
 from synthrelease.studio.rehearsal.attempts import PublicTable, run_attempts

@@ -21,8 +21,8 @@ from synthrelease.errors import InputError, OutputError, on_public_data
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SYSTEM
 from synthrelease.releasing.attempt import public_digest, read_priors
-from synthrelease.requests import RehearsalRequest
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.requests import RehearsalRequest
 from synthrelease.spec.shortlist import RehearsedTable
 from synthrelease.studio.rehearsal.advice import (
     BUDGET_FACTORS,

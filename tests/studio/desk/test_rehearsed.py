@@ -15,8 +15,8 @@ pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from starlette.testclient import TestClient
 
-from synthrelease.requests import RehearsalRequest
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.requests import RehearsalRequest
 from synthrelease.studio.desk.files import DeskFiles, Rehearsals
 from synthrelease.studio.desk.pages import Desk, application
 from synthrelease.studio.desk.pages import Opened as Started

@@ -13,9 +13,9 @@ import pytest
 from synthrelease.errors import BudgetError, OutputError
 from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.publish import Listener, publish
-from synthrelease.requests import ReleaseRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.requests import ReleaseRequest
 from synthrelease.spec.shortlist import PlanTable, judged_digest, rounds_words, shortlist_text
 from synthrelease.studio.drafting.edits import adopt
 from synthrelease.studio.rehearsal.advice import Offer, with_law

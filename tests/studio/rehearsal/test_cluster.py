@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from synthrelease.errors import InputError
-from synthrelease.requests import RehearsalRequest
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.requests import RehearsalRequest
 from synthrelease.studio.rehearsal.rehearse import rehearse, running
 from synthrelease.studio.rehearsal.report import document
 from tests.conftest import ROOT

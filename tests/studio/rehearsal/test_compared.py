@@ -14,9 +14,9 @@ import pytest
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, SpecError
-from synthrelease.requests import ComparisonRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.requests import ComparisonRequest
 from synthrelease.studio.baselines import BASELINES
 from synthrelease.studio.baselines.sequential import Sequential
 from synthrelease.studio.baselines.swapping import Swapping, pairwise_epsilon

@@ -15,9 +15,9 @@ import pytest
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError
-from synthrelease.requests import ComparisonRequest
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.requests import ComparisonRequest
 from synthrelease.studio.baselines import BASELINES, imputation, weighting
 from synthrelease.studio.baselines.base import NO_GUARANTEE, Baseline, ComparedFile, DoesNotFit
 from synthrelease.studio.baselines.imputation import _demanded, _ImputedMean

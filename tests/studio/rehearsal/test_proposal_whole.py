@@ -12,8 +12,8 @@ from synthrelease.privacy.charges import Meter
 from synthrelease.releasing.attempt import prepare
 from synthrelease.releasing.release import one_round
 from synthrelease.releasing.selection import select_by
-from synthrelease.requests import RehearsalRequest
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.requests import RehearsalRequest
 from synthrelease.studio.rehearsal.advice import with_law
 from synthrelease.studio.rehearsal.attempts import clopper_pearson
 from synthrelease.studio.rehearsal.rehearse import rehearse

@@ -12,9 +12,9 @@ import pytest
 
 from synthrelease.enclave import door
 from synthrelease.errors import PrivateFailure, PublicFailure
-from synthrelease.requests import ComparisonRequest, RehearsalRequest
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.requests import ComparisonRequest, RehearsalRequest
 from synthrelease.studio.drafting.draft import draft, write_draft
 from synthrelease.studio.rehearsal.allocation import choose_allocation
 from synthrelease.studio.rehearsal.compare import compare_methods

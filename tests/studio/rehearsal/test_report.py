@@ -19,8 +19,8 @@ import pytest
 from synthrelease.errors import InputError, OutputError
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.selection import FiniteLaw, SelectionRule
-from synthrelease.requests import RehearsalRequest
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.requests import RehearsalRequest
 from synthrelease.spec.shortlist import narrowed
 from synthrelease.studio.rehearsal.advice import Outlook, total_epsilon
 from synthrelease.studio.rehearsal.attempts import Standing

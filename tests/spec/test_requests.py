@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from synthrelease.cli import app
 from synthrelease.cli.commands import LazyGroup, built
 from synthrelease.errors import InputError
-from synthrelease.requests import (
+from synthrelease.spec.requests import (
     AllocationRequest,
     ComparisonRequest,
     DraftRequest,
