@@ -634,10 +634,11 @@ def with_bounds(column: Column, bounds: tuple[float, float], numbers: Mapping[st
     whole, alternatives, labels = column.kind == "integer", dict[str, list[str]](), dict[str, str]()
     for name, binning in column.alternatives.items():
         before = _ends(binning, whole)
-        after = tuple(
+        low, high = (
             bound if end is not None and (end == old or sign * end < sign * bound) else end
             for end, old, bound, sign in zip(before, column.bounds or before, bounds, (-1, 1), strict=True)
         )
+        after = (low, high)
         if after != before and len(binning.lower) > 1:
             alternatives[name] = bin_texts(binning.lower[1:], whole=whole, ends=after)
             parsed = parse_bins(alternatives[name], whole_numbers=whole)
