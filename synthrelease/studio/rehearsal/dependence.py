@@ -384,7 +384,7 @@ class _Search:
         self._parameters = dict(zip(tables, fit.parameters, strict=True))
         self.progress(f"drawing rows of a model of {len(tables)} tables")
         families = tuple(families_of(tree, fit.shares))
-        model = BayesianNetwork(layout=self.table.layout, families=families, plausibility=self.plausibility)
+        model = BayesianNetwork(layout=self.table.layout, families=families)
         return model.sample(self.table.total, SeededEntropy(seed).generator())
 
     def _start(self, tables: Sequence[Columns]) -> list[np.ndarray]:

@@ -475,7 +475,13 @@ class _Course:
 
     def _attacked(self, shortlist: Sequence[int], fits: int) -> Attacks | None:
         """Attacks on the best configuration."""
-        if not shortlist or fits < 4 or self._late(self.deadline) or self.spec.options.partition is not None or len(self.counts) < 2:
+        if (
+            not shortlist
+            or fits < 4
+            or self._late(self.deadline)
+            or self.spec.options.partition is not None
+            or len(self.counts) < 2
+        ):
             return None
         known = self.comparison.quasi_identifiers
         arguments = (self.spec, self.counts, self.priors, self.seed, shortlist[0], known, fits)
