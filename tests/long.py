@@ -132,14 +132,11 @@ LONG = {
     "studio/rehearsal/test_attempts.py::test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (
         "single decisions against the same figures in the same file"
     ),
-    "studio/rehearsal/allocation/test_calculating.py::test_the_least_total_is_where_tries_reach_the_goal": (
-        "calculated weights better a bad allocation, in the same file"
+    "studio/rehearsal/allocation/test_searching.py::test_the_least_total_is_where_tries_reach_the_goal": (
+        "what a search says of its time and its parts, in the same file"
     ),
     "studio/rehearsal/allocation/test_allocating.py::test_the_lines_of_a_rho_load_and_cost_the_total": (
         "lines of a rho that were not searched for, in the same file; the lines of an epsilon load"
-    ),
-    "studio/rehearsal/allocation/test_allocating.py::test_a_bad_allocation_is_bettered_and_the_judgement_chose_nothing": (
-        "calculated weights better a bad allocation"
     ),
     "studio/drafting/test_adopting.py::test_from_a_rehearsal_to_the_release_that_costs_what_was_found": (
         "each of its steps in the same file; tests/studio/rehearsal/test_proposing.py"

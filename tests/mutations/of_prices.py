@@ -10,7 +10,6 @@ CELLS = f"{PRICES}::test_no_cell_is_bounded_below_a_value_inside_it"
 REFUSED = f"{PRICES}::test_what_is_no_law_is_refused"
 TABLE, LOOP = "tests/spec/test_selection_table.py", "tests/releasing/test_selection.py"
 ALLOCATED = "tests/studio/rehearsal/allocation/test_allocating.py"
-CALCULATED = "tests/studio/rehearsal/allocation/test_calculating.py"
 
 OF_PRICES = (
     Mutation(
@@ -254,26 +253,15 @@ OF_PRICES = (
         tests=(LAWS, LOOP),
     ),
     Mutation(
-        name="weights by calculation: the likeliest failure counts alone",
-        breaks="weights with which sixty ratios may each fail as often as one mean",
-        place="studio.rehearsal.allocation:_chances",
-        old="value = float(logsumexp(log_ndtr(-deviations)))",
-        new="value = float(log_ndtr(-deviations).max())",
-        tests=(
-            f"{CALCULATED}::test_the_safest_budgets_are_those_of_a_search_of_all",
-            f"{CALCULATED}::test_many_criteria_that_one_part_decides_weigh_more_than_one_of_another_part",
-        ),
-    ),
-    Mutation(
-        name="weights by calculation: the noise of a rho falls as that of an epsilon",
+        name="allocation: the noise of a rho falls as that of an epsilon",
         breaks="weights that are not the cheapest of a plan with Gaussian noise",
         place="studio.rehearsal.allocation:Divisible.power",
         old="1 if self.gaussian else 2",
         new="2",
-        tests=(f"{ALLOCATED}::test_what_a_rho_costs_goes_with_its_inverse",),
+        tests=(f"{ALLOCATED}::test_the_noise_of_a_part_goes_with_its_budget",),
     ),
     Mutation(
-        name="weights by calculation: a rho is taken for an epsilon",
+        name="allocation: a rho is taken for an epsilon",
         breaks="a total that is not kept",
         place="studio.rehearsal.allocation:Divisible.generation",
         old="self._rho_left(allocation) if self.gaussian else self._epsilon_left(allocation)",
@@ -281,35 +269,11 @@ OF_PRICES = (
         tests=(f"{ALLOCATED}::test_of_a_rho_squares_add_up_and_the_plan_states_at_most_the_total",),
     ),
     Mutation(
-        name="weights by calculation: a rho above what the total leaves",
+        name="allocation: a rho above what the total leaves",
         breaks="a total that is not kept",
         place="studio.rehearsal.allocation:Divisible._rho_left",
         old="costs(middle) <= self.total",
         new="costs(middle) <= 2 * self.total",
         tests=(f"{ALLOCATED}::test_of_a_rho_squares_add_up_and_the_plan_states_at_most_the_total",),
-    ),
-    Mutation(
-        name="weights by calculation: several tables of a part cost as much as one",
-        breaks="a total that is not kept",
-        place="studio.rehearsal.allocation:Effects.safest",
-        old="budgets * total / (numbers * budgets).sum()",
-        new="budgets * total / budgets.sum()",
-        tests=(f"{CALCULATED}::test_the_safest_budgets_are_those_of_a_search_of_all",),
-    ),
-    Mutation(
-        name="weights by calculation: a group has the noise of a single sum",
-        breaks="groups that are too large, and criteria that fail",
-        place="studio.rehearsal.allocation:Effects.of_groups",
-        old="float(dearer(len(group))) ** 2 * self.units[:, list(group)].sum(axis=1)",
-        new="self.units[:, list(group)].sum(axis=1)",
-        tests=(f"{CALCULATED}::test_a_group_has_the_noise_of_its_size",),
-    ),
-    Mutation(
-        name="weights by calculation: the drawing of rows counts as noise of a part",
-        breaks="weights for parts that cost nothing",
-        place="studio.rehearsal.allocation:effects_of",
-        old="squares.mean(axis=0) - drawn",
-        new="squares.mean(axis=0)",
-        tests=(f"{CALCULATED}::test_effects_are_what_noise_takes_from_the_slack",),
     ),
 )

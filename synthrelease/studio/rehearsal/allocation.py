@@ -17,17 +17,16 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.optimize import minimize, nnls
-from scipy.special import log_ndtr, logsumexp
-from scipy.stats import norm
 
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.marginals import RelativeMarginalError
@@ -51,6 +50,7 @@ from synthrelease.sources.source import Source
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.space import rare_bin_mistakes
 from synthrelease.studio.rehearsal.attempts import bounded_mean, exact_scores, passing
+from synthrelease.studio.rehearsal.closer_look import NoiselessEntropy
 from synthrelease.studio.rehearsal.dependence import Purse, telling_tables
 from synthrelease.studio.rehearsal.rehearse import Run, running
 from synthrelease.studio.rehearsal.report import write_new
@@ -647,169 +647,6 @@ def _number(value: float, digits: int = 3) -> str:
     return np.format_float_positional(value + 0.0, digits, unique=False, fractional=False, trim="-")
 
 
-# Weights by calculation: those with which criteria are least likely to fail, all together.
-#
-# **What noise costs a criterion.** A criterion passes when its slack, how far it is from failing in sensitivities, is above the
-# margin of the joint test. On public data the slack has a mean without noise, and a variance from the drawing of rows. The
-# noise of a measured part takes something from it, whose second moment goes with the square of the noise: u / w^p at budget w,
-# with p = 2 for an epsilon and p = 1 for a rho. Noise of different parts is independent, so to first order
-#
-#     s_j(w, t)^2 = d_j + 2 / t^2 + sum_i u_ji / w_i^p,    t the epsilon of the test, whose noise has the variance 2 / t^2,
-#
-# and criterion j is z_j = (slack_j - margin(t)) / s_j deviations from failing. At a normal law it fails with probability
-# Phi(-z_j), and some criterion fails with at most the sum of these, which the weights are to make as small as a total allows.
-# (The largest of them alone says too little: of the ratios of sixty bins each would be let fail as often as one mean.)
-#
-# **Two steps.** In v_i = log w_i the logarithm of s_j^2 is convex (a sum of exponentials), and so is log sum_j z_j^-2, whose
-# least value leads near. From there the sum itself is made least along its gradient. t is found by trying.
-
-_TESTS_OF_CALCULATION = tuple(1.15**power for power in range(-10, 11))
-"""Factors of the test's epsilon that are tried."""
-_REGROUPED = 4
-_SEEN = (0.02, 0.98)
-"""Between which a share of tries is taken to say how far a criterion is from failing."""
-_MOST_CORRECTED = 4.0
-_Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Effects:
-    """What noise costs criteria on public data.
-
-    Attributes
-    ----------
-    aspects : the places of the J aspects of criteria that are asked (`trying.aspects_of`).
-    slacks : (J,) mean slack without noise.
-    drawn : (J,) its variance without noise.
-    units : (J, I) second moment of what the noise of a part takes from the slack of a criterion, where each table or sum of the
-        part has a budget of 1: an epsilon, or a rho.
-    power : with which power of a part's budget the square of its noise falls: 2 of an epsilon, 1 of a rho.
-    """
-
-    aspects: tuple[int, ...]
-    slacks: np.ndarray
-    drawn: np.ndarray
-    units: np.ndarray
-    power: int = 2
-
-    def deviations(self, budgets: np.ndarray, test: float, margin: float) -> np.ndarray:
-        """(J,) how many deviations every criterion is from failing."""
-        variance = self.drawn + 2 / test**2 + (self.units / budgets**self.power).sum(axis=1)
-        return np.asarray((self.slacks - margin) / np.sqrt(variance))
-
-    def safest(self, numbers: np.ndarray, total: float, test: float, margin: float) -> tuple[float, np.ndarray] | None:
-        """The logarithm of the least sum of the chances that a criterion fails, and the (I,) budgets; None where a slack is too
-        small.
-
-        Parameters
-        ----------
-        numbers : (I,) how often each budget is paid.
-        total : of all budgets.
-        """
-        if (self.slacks <= margin).any():
-            return None
-
-        def budgets_of(logarithms: np.ndarray) -> np.ndarray:
-            budgets = np.exp(logarithms - logarithms.max())
-            return np.asarray(budgets * total / (numbers * budgets).sum())
-
-        def sloped(logarithms: np.ndarray, objective: _Objective) -> tuple[float, np.ndarray]:
-            budgets = budgets_of(logarithms)
-            deviations = self.deviations(budgets, test, margin)
-            value, by_deviations = objective(deviations)
-            by_costs = by_deviations * deviations**3 / (self.slacks - margin) ** 2  # as z = slack / s, of which s^2 is the sum
-            gained = by_costs @ (self.units / budgets**self.power) * self.power / 2
-            return value, gained - gained.sum() * numbers * budgets / total
-
-        near = minimize(sloped, np.zeros(len(numbers)), args=(_squares,), jac=True, method="L-BFGS-B").x
-        found = minimize(sloped, near, args=(_chances,), jac=True, method="L-BFGS-B")
-        return float(found.fun), budgets_of(found.x)
-
-    def corrected(self, apart: Allocation, divisible: Divisible, tried: Allocation, chances: np.ndarray) -> Effects:
-        """With what noise costs a criterion as much higher or lower as its share of passes among tries of an allocation says.
-
-        To first order the costs are right in proportion; how far a criterion is from failing is seen by tries.
-
-        Parameters
-        ----------
-        apart : the parts of these effects.
-        chances : per aspect how often it passes.
-        """
-        budgets = np.array([float(weight) for weight in divisible.in_budgets(tried).weights])
-        margin, test = divisible.margin(tried), float(tried.test)
-        seen = norm.ppf(np.clip(chances[list(self.aspects)], *_SEEN))
-        noise = (self.of_groups(groups_of(tried, apart)).units / budgets**self.power).sum(axis=1)
-        still = self.drawn + 2 / test**2
-        wanted = ((self.slacks - margin) / seen) ** 2 - still
-        factors = np.clip(wanted / noise, 1 / _MOST_CORRECTED, _MOST_CORRECTED)
-        unseen = (chances[list(self.aspects)] >= _SEEN[1]) & (factors > 1)
-        return replace(self, units=self.units * np.where(unseen | (self.slacks <= margin), 1.0, factors)[:, None])
-
-    def of_groups(self, groups: Sequence[Sequence[int]]) -> Effects:
-        """Of groups of these parts that share one noise each (theory 9.18, one noise for many numbers)."""
-        units = [float(dearer(len(group))) ** 2 * self.units[:, list(group)].sum(axis=1) for group in groups]
-        return replace(self, units=np.array(units).T)
-
-
-def _squares(deviations: np.ndarray) -> tuple[float, np.ndarray]:
-    """log sum_j z_j^-2 of (J,) deviations z, and its slopes."""
-    terms = -2 * np.log(deviations)
-    value = float(logsumexp(terms))
-    return value, -2 * np.exp(terms - value) / deviations
-
-
-def _chances(deviations: np.ndarray) -> tuple[float, np.ndarray]:
-    """log sum_j Phi(-z_j) of (J,) deviations z, and its slopes."""
-    value = float(logsumexp(log_ndtr(-deviations)))
-    return value, -np.exp(norm.logpdf(deviations) - value)
-
-
-@one_thread
-def calculated(divisible: Divisible, apart: Allocation, effects: Effects) -> Allocation | None:
-    """The safest allocation of a total, groups of sums among its choices; None where a slack without noise is too small.
-
-    Parameters
-    ----------
-    apart : every sum by itself.
-    effects : of its parts.
-    """
-    found = None
-    for factor in _TESTS_OF_CALCULATION:
-        begun = replace(apart, test=few_digits(apart.test * Fraction(factor)))
-        for failing, allocation in _grouped(divisible, begun, apart, effects):
-            if found is None or failing < found[0]:
-                found = failing, allocation
-    return None if found is None else found[1]
-
-
-def _grouped(
-    divisible: Divisible, allocation: Allocation, apart: Allocation, effects: Effects
-) -> Iterator[tuple[float, Allocation]]:
-    """Weights for no groups, for the cheapest groups at these weights, and so on."""
-    total, margin = float(divisible.generation(allocation)), divisible.margin(allocation)
-    if total <= 0:
-        return
-    for _ in range(_REGROUPED):
-        groups = groups_of(allocation, apart)
-        numbers = np.array([part.number for part in allocation.parts], dtype=float)
-        safest = effects.of_groups(groups).safest(numbers, total, float(allocation.test), margin)
-        if safest is None:
-            return
-        failing, budgets = safest
-        allocation = replace(allocation, weights=tuple(few_digits(Fraction(budget)) for budget in budgets.tolist()))
-        yield failing, allocation
-        again = allocation.regrouped()
-        if {part.texts for part in again.parts} == {part.texts for part in allocation.parts}:
-            return
-        allocation = again
-
-
-def groups_of(allocation: Allocation, apart: Allocation) -> list[list[int]]:
-    """For each part of an allocation the places of its sums, or its table, in the one that has them by themselves."""
-    places = {(part.field, part.text): place for place, part in enumerate(apart.parts)}
-    return [[places[part.field, text] for text in part.texts] for part in allocation.parts]
-
-
 # What the noise of every part takes from every criterion at an allocation, from tries in which all parts change at once.
 #
 # Parts in turn would need tries for each of them. Instead each try is made twice with the same luck: with every part's budget
@@ -957,36 +794,6 @@ class Try:
         return passing(0.0, self.excess, scale, Fraction(1))
 
 
-class NoiseOfOnePart(SeededEntropy):
-    """Of the measurements, which come in a fixed order, some have noise and all others none.
-
-    The noise of a number is its standard deviation, times a factor, up or down by a coin: its second moment, which is asked
-    for, is then that of every draw, where draws of Laplace noise would have to be many.
-
-    Parameters
-    ----------
-    loud : which of the measurements, in their order.
-    """
-
-    def __init__(self, *key: int, loud: Collection[int], factor: float):
-        super().__init__(*key)
-        self._loud, self._factor, self._asked = frozenset(loud), factor, 0
-
-    def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
-        return self._moved(
-            values, 1 / (math.sqrt(2) * math.sinh(1 / (2 * scale)))
-        )  # of the difference of two geometric variables
-
-    def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
-        return self._moved(values, scale)
-
-    def _moved(self, values: np.ndarray, deviation: float) -> np.ndarray:
-        self._asked += 1
-        signs = 2 * self._generator.integers(0, 2, len(values)) - 1
-        noise = np.rint(signs * self._factor * deviation) if self._asked - 1 in self._loud else np.zeros(len(values))
-        return np.asarray(values, dtype=np.int64) + noise.astype(np.int64)
-
-
 @one_thread
 def run_tries(
     spec: ReleaseSpec,
@@ -994,8 +801,8 @@ def run_tries(
     seed: int,
     population: int,
     numbers: Sequence[int],
-    loud: Collection[int] | None = None,
-    factor: float = 1,
+    *,
+    quiet: bool = False,
 ) -> list[Try]:
     """Rounds of a specification on one population. Public data only.
 
@@ -1004,14 +811,14 @@ def run_tries(
 
     Parameters
     ----------
-    loud, factor : which measurements have noise, and how much more than theirs (`NoiseOfOnePart`); None for a release's noise.
+    quiet : whether measurements have no noise.
     """
     table, priors = populations.of(population)
     public = PrivateCounts(table, Meter(()))
     found = []
     for number in numbers:
         key = (seed, 2, population, number)
-        noise = SeededEntropy(*key) if loud is None else NoiseOfOnePart(*key, loud=loud, factor=factor)
+        noise = NoiselessEntropy(*key) if quiet else SeededEntropy(*key)
         whole = public.with_plan(spec.plan.once).rehearsed(noise)
         prepared = prepare(spec, whole, priors)
         entropy = SeededEntropy(seed, 3, population, number)
@@ -1064,76 +871,6 @@ def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
     return np.array([one.chance(scale) for one in tries])
 
 
-# What the noise of every part costs, told from tries in which the noise of one bundle of parts is there alone.
-
-_MOST_BUNDLES = 16
-"""Of more parts those of tables that are about as large are tried together: tries take time."""
-
-
-def bundles_of(cells: Sequence[int]) -> list[list[int]]:
-    """Parts whose noise is tried together: each by itself, or of many parts those of tables that are about as large."""
-    order = sorted(range(len(cells)), key=lambda part: cells[part])
-    if len(order) <= _MOST_BUNDLES:
-        return [[part] for part in range(len(order))]
-    ends = np.linspace(0, len(order), _MOST_BUNDLES + 1).round().astype(int).tolist()
-    return [order[start:end] for start, end in pairwise(ends)]
-
-
-def spread_over(bundles: Sequence[Sequence[int]], cells: Sequence[int], squares: np.ndarray) -> np.ndarray:
-    """(n_bundles, I) of what the noise of a bundle costs, what is taken to be the part of each of its parts at a budget of 1.
-
-    In a bundle it is taken to go with the cells of a table.
-
-    Parameters
-    ----------
-    squares : (I,) how many times the square of a part's noise at a budget of 1 is that of the noise that was tried.
-    """
-    spread = np.zeros((len(bundles), len(cells)))
-    for place, bundle in enumerate(bundles):
-        of = np.array([cells[part] for part in bundle], dtype=float)
-        spread[place, list(bundle)] = of / (of / squares[list(bundle)]).sum()
-    return spread
-
-
-def effects_of(tries: Sequence[Sequence[Try]], spread: np.ndarray) -> Effects | None:
-    """From tries without noise, and for each bundle of parts tries with its noise alone; None where no criterion asks anything.
-
-    The least of the slacks of all populations counts, and the mean of the variances. A second moment counts as at least
-    its own standard error, so no part is taken to be without any effect.
-
-    Parameters
-    ----------
-    spread : (n_bundles, I) what of the costs of each bundle is that of each part (`spread_over`).
-    """
-    populations = sorted({one.population for one in tries[0]})
-
-    def aspects(of: Sequence[Try], population: int) -> np.ndarray:
-        return np.array([one.aspects for one in of if one.population == population and one.aspects]).reshape(-1, n)
-
-    n = max(len(one.aspects) for one in tries[0])
-    quiet = [aspects(tries[0], population) for population in populations]
-    if n == 0 or not all(len(each) > 1 for each in quiet):
-        return None
-    asked = np.isfinite(np.concatenate(quiet)).all(axis=0)
-    means = [each[:, asked].mean(axis=0) for each in quiet]
-    drawn = np.mean([each[:, asked].var(axis=0, ddof=1) for each in quiet], axis=0)
-    units = []
-    for of in tries[1:]:
-        losses = [aspects(of, population)[:, asked] - mean for population, mean in zip(populations, means, strict=True)]
-        squares = np.concatenate(losses) ** 2
-        moment = squares.mean(axis=0) - drawn if len(squares) else means[0] ** 2
-        error = drawn * math.sqrt(2 / max(len(squares), 1))
-        units.append(np.maximum(moment, error))
-    if not asked.any():
-        return None
-    return Effects(
-        aspects=tuple(np.flatnonzero(asked).tolist()),
-        slacks=np.min(means, axis=0),
-        drawn=drawn,
-        units=np.array(units).T @ spread,
-    )
-
-
 # What tries say about an allocation.
 
 SMOOTH = 3.0
@@ -1173,16 +910,6 @@ def judged(spec: ReleaseSpec, tries: Sequence[Try]) -> Judged:
     return Judged(success=math.fsum(values) / len(values), low=low, high=high, below=tuple(below.tolist()), tries=len(values))
 
 
-def chances_of(tries: Sequence[Try], spec: ReleaseSpec) -> np.ndarray:
-    """(J,) how probable it is, over the test's noise, that each aspect by itself passes; NaN for one that asks nothing."""
-    test = spec.joint_test
-    slacks = np.array([one.aspects for one in tries if one.aspects])
-    if test is None or not slacks.size:
-        return np.full(0, math.nan)
-    passed = np.array([[passing(test.margin, slack, 1.0, test.epsilon) for slack in each] for each in slacks.tolist()])
-    return np.where(np.isfinite(slacks).all(axis=0), passed.mean(axis=0), math.nan)
-
-
 POPULATIONS = 4
 """Populations that a choice is made on: the public file and three others; as many others, fresh ones, judge it."""
 
@@ -1192,12 +919,8 @@ _PER_POPULATION = 4
 _JUDGED = 16
 """Tries that judge an allocation, on each of the other populations; as many on the public file as on all of these."""
 
-_LOUDER = 1.6
-"""A part's noise is tried this many times louder than it is where a calculation begins: as one draw in twenty."""
 _ROOMS = 2
 """Tries without noise on each population that say what slack criteria have."""
-_CALCULATIONS, _CORRECTIONS = 2, 2
-"""How often it is asked what noise costs, and how many calculations rest on that, each corrected by tries of the one before."""
 _STEP, _MOST_STEPS = 1.1, 15
 """Factor between totals that are tried, and how many above and below that of the specification."""
 _FAR_SHORT = 0.2
@@ -1222,7 +945,7 @@ class Found:
     chosen : the allocation, which may be that of the specification.
     first_as_is, first_others, chosen_as_is, chosen_others : both judged, on the public file and on the other populations.
     stages : steps that were taken.
-    calculated : whether there are weights by calculation, or by slopes, among what was chosen from.
+    searched : whether there are other weights among what was chosen from.
     n_tries : in all.
     """
 
@@ -1233,7 +956,7 @@ class Found:
     chosen_as_is: Judged
     chosen_others: Judged
     stages: int
-    calculated: bool
+    searched: bool
     n_tries: int
 
 
@@ -1244,14 +967,14 @@ class Task:
     Attributes
     ----------
     place : in the list of what is asked.
-    loud : see `trying.run_tries`.
+    quiet : whether measurements have no noise.
     """
 
     place: int
     spec: ReleaseSpec
     population: int
     numbers: Sequence[int]
-    loud: Collection[int] | None = None
+    quiet: bool = False
 
 
 class Search:
@@ -1279,14 +1002,7 @@ class Search:
         goal : the least total is looked for at which tries succeed with this probability; None for the total that is given.
         """
         first, given = self._divisible.start, self._divisible.total
-        begun = [first]
-        for _ in range(_CALCULATIONS):
-            begun += self._calculated(begun[-1])
-        calculated_any = len(begun) > 1
-        if goal is not None:
-            begun = [self._at_least_total(self._best(begun), goal)]
-            begun += self._calculated(begun[0])
-        path = [*begun, *self._climbed(self._best(begun))[1:]]
+        path = self._climbed(first if goal is None else self._at_least_total(first, goal))
         chosen = self._best(path)
         if goal is not None:
             chosen = self._at_least_total(chosen, goal)
@@ -1303,7 +1019,7 @@ class Search:
             chosen_as_is=judged(specs[1], as_is[1]),
             chosen_others=judged(specs[1], others[1]),
             stages=len(path) - 1,
-            calculated=calculated_any or len(path) > len(begun),
+            searched=len(path) > 1,
             n_tries=self._done,
         )
 
@@ -1396,14 +1112,15 @@ class Search:
                     return False
             return math.fsum(found) / len(found) >= goal
 
-        return at(least_step(reached, _MOST_STEPS))
+        steps = range(-_MOST_STEPS, _MOST_STEPS + 1)
+        return at(steps[min(bisect_left(steps, True, key=reached), len(steps) - 1)])
 
     def rooms(self, spec: ReleaseSpec, phase: str) -> np.ndarray:
         """(J,) of a specification the slack without noise of every aspect of its criteria, less the margin of its test.
 
         The least of the means on the populations; of tries without a candidate it is none at all.
         """
-        tries = self._tried([spec], range(POPULATIONS), _ROOMS, phase, [range(0)])[0]
+        tries = self._tried([spec], range(POPULATIONS), _ROOMS, phase, quiet=True)[0]
         margin = 0.0 if spec.joint_test is None else spec.joint_test.margin
         means = []
         for population in range(POPULATIONS):
@@ -1412,54 +1129,6 @@ class Search:
                 return np.full(1, -math.inf)
             means.append(np.mean(aspects, axis=0) - margin)
         return np.asarray(np.min(means, axis=0))
-
-    def _calculated(self, first: Allocation) -> list[Allocation]:
-        """The safest weights by calculation, and those that the tries of these correct it to."""
-        if first.too_many:
-            return []
-        apart = self._divisible.in_budgets(first).apart()
-        effects = self._effects(apart)
-        found: list[Allocation] = []
-        for _ in range(_CORRECTIONS):
-            if effects is None or (found and self._late()):
-                break
-            present = found[-1] if found else first
-            if not self._late():  # what tries told is not thrown away: to calculate takes a second
-                phase = "what a calculation rests on, tried"
-                (tries,) = self._compared([present], range(POPULATIONS), 2 * _PER_POPULATION, phase)
-                effects = effects.corrected(apart, self._divisible, present, chances_of(tries, self._spec(present)))
-            safest = calculated(self._divisible, apart, effects)
-            if safest is None:
-                break
-            found.append(safest)
-        return found
-
-    def _effects(self, apart: Allocation) -> Effects | None:
-        """What the noise of each part costs each criterion: tries without noise, and with that of one part after another.
-
-        None where no criterion asks anything, or where tries without noise tell that the time does not suffice.
-        """
-        ends = np.cumsum([0, *(part.number for part in apart.parts)]).tolist()
-        cells = self._cells(apart)
-        bundles = bundles_of(cells)
-        loud = [[each for part in bundle for each in range(ends[part], ends[part + 1])] for bundle in bundles]
-        phase, spec, begun = "what the noise of each part costs", self._divisible.spec_at(apart), time.monotonic()
-        tries = self._tried([spec], range(POPULATIONS), _PER_POPULATION, phase, [range(0)])
-        now = time.monotonic()
-        if self._deadline is not None and now + len(loud) * (now - begun) > self._deadline:
-            return None
-        tries += self._tried([spec] * len(loud), range(POPULATIONS), _PER_POPULATION, phase, loud)
-        power = self._divisible.power
-        budgets = np.array([float(weight) for weight in apart.weights])
-        spread = spread_over(bundles, cells, budgets**power / _LOUDER**2)
-        return replace(found, power=power) if (found := effects_of(tries, spread)) else None
-
-    def _cells(self, apart: Allocation) -> list[int]:
-        """Of a table of every part; 1 for a sum."""
-        layout = self._divisible.spec.space.common.layout
-        names = [part.text.split(":") if part.field != "sums" else [] for part in apart.parts]
-        sizes = dict(zip(layout.columns, layout.sizes, strict=True))
-        return [math.prod(sizes.get(name.strip(), 1) for name in of) for of in names]
 
     def _best(self, path: Sequence[Allocation]) -> Allocation:
         """Of the allocations on the way the best on fresh noise: all, then the better half, and so on.
@@ -1487,13 +1156,13 @@ class Search:
         populations: Sequence[int],
         per: int,
         phase: str,
-        loud: Sequence[Collection[int] | None] | None = None,
+        *,
+        quiet: bool = False,
     ) -> list[list[Try]]:
-        heard = [None] * len(specs) if loud is None else loud
         numbers = range(self._fresh, self._fresh + per)
         self._fresh += per
         tasks = [
-            Task(place=place, spec=specs[place], population=population, numbers=numbers, loud=heard[place])
+            Task(place=place, spec=specs[place], population=population, numbers=numbers, quiet=quiet)
             for place in range(len(specs))
             for population in populations
         ]
@@ -1525,27 +1194,7 @@ class Search:
 
 
 def _placed(task: Task, populations: Populations, seed: int) -> tuple[int, list[Try]]:
-    return task.place, run_tries(task.spec, populations, seed, task.population, task.numbers, task.loud, _LOUDER)
-
-
-def least_step(reached: Callable[[int], bool], most: int) -> int:
-    """The least step from -most to most that reaches what all larger ones reach; most where none is known to.
-
-    Asked from 0 on, in strides that double until the answer changes, and then in the middle of what is left.
-    """
-    enough = reached(0)
-    low, high, stride = (-most - 1, 0, 1) if enough else (0, most, 1)
-    while high - low > 1:
-        asked = max(high - stride, low + 1) if enough else min(low + stride, high - 1)
-        answer = reached(asked)
-        low, high = (low, asked) if answer else (asked, high)
-        if answer != enough:
-            break
-        stride *= 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+    return task.place, run_tries(task.spec, populations, seed, task.population, task.numbers, quiet=task.quiet)
 
 
 # The whole of it: from a specification and a public file to a proposed allocation, in words, as settings and as JSON.
@@ -1640,11 +1289,8 @@ def allocation_words(found: Found, *, afresh: bool = False) -> list[str]:
     if found.chosen.too_many:
         many = len(found.chosen.apart().parts)
         told.append(f"Weights stay in the ratios that they have: of {many} tables and sums tries do not tell what each needs.")
-    elif not found.calculated:
-        told.append(
-            "Weights were not calculated: there was no time for it (--minutes), or some criterion is below its margin without "
-            "any noise, which no weights mend."
-        )
+    elif not found.searched:
+        told.append("No other weights were tried: there was no time for it (--minutes), or too few tries made a table.")
     return [*told, *_refusing(found)]
 
 
