@@ -770,8 +770,8 @@ def candidates_of(drafting: Drafting, most: Fraction, above: Fraction) -> list[C
 
     All are measured in the drafted bins. The more epsilon a plan has the more it keeps, so a plan in wider bins that is no
     better at the next smaller epsilon is no better at any. Bins in which the rows themselves keep no more, without noise,
-    are not fitted; no tables are looked for where those of the first bins keep too little; and after bins that keep less
-    than narrower ones no wider ones are tried.
+    are not fitted, and after bins that keep less than narrower ones no wider ones are tried. Wider bins are compared with the
+    tables of the first ones: to look for others takes most of the time, and is done for the plan that is drafted.
     """
     race = drafting.begun.race
     first = Candidate(drafting=drafting, raced=race.cheapest(most, above))
@@ -790,11 +790,9 @@ def candidates_of(drafting: Drafting, most: Fraction, above: Fraction) -> list[C
         drafting.progress(f"trying bins of {floor.least} at epsilon {float(start):g}")
         other = replace(drafting, columns=columns, narrower=drafting)
         race = other.begun.race
-        if (race.held_out.kept_without_noise() or 0.0) < first.raced.share or (
-            race.fitted(start, first.raced.told).share < before
-        ):
+        if (race.held_out.kept_without_noise() or 0.0) < first.raced.share:
             break
-        raced = race.cheapest(start, above)
+        raced = race.cheapest(start, above, first.raced.told)
         if raced.surely >= first.raced.share + (BETTER if raced.total == first.raced.total else 0):
             found.append(Candidate(drafting=other, raced=raced, least=floor.least))
         if raced.total == start and raced.share < before - CLEARLY:
@@ -830,7 +828,9 @@ def in_fitting_bins(drafting: Drafting, most: Fraction, above: Fraction = Fracti
     candidates = in_order_of_use(candidates_of(drafting, most, above))
     tried = list[Tried]()
     for one in candidates[:2]:
-        tried.append(one.drafting.tried(one.drafting.begun.race.with_own_tables(one.raced)))
+        race = one.drafting.begun.race
+        raced = max(one.raced, race.at(one.raced.total), key=lambda raced: raced.share) if one.least else one.raced
+        tried.append(one.drafting.tried(race.with_own_tables(raced)))
         if tried[-1].standing.good:
             break
     best = next((one for one in tried if one.standing.good), tried[0])

@@ -516,20 +516,21 @@ class PlanRace:
         self._background = Background(plausibility=plausibility, ordered=ordered)
         self._raced: dict[Fraction, Raced] = {}
 
-    def cheapest(self, most: Fraction, above: Fraction = Fraction(0)) -> Raced:
+    def cheapest(self, most: Fraction, above: Fraction = Fraction(0), told: TellingTables | None = None) -> Raced:
         """Return the plan of the least epsilon that keeps enough, or as much as is kept at `most`.
 
         Parameters
         ----------
         most, above : epsilon of the whole release, at most, and what it has to cost more than.
+        told : the tables; None to look for them.
         """
-        best = self.at(most)
+        best = self.at(most) if told is None else self.fitted(most, told)
         needed = min(ENOUGH, best.share - CLEARLY)
         for total in sorted((total for total in _TOTALS if above < total < most), reverse=True):
             if total < self._others(total) * Fraction(3, 2):
                 break
             cheaper = self.fitted(total, best.told)  # the same tables, before others are looked for
-            if best.share >= ENOUGH and needed - _WITHIN_REACH <= cheaper.surely < needed:
+            if told is None and best.share >= ENOUGH and needed - _WITHIN_REACH <= cheaper.surely < needed:
                 cheaper = self.at(total)
             if cheaper.surely < needed:
                 break
