@@ -22,9 +22,9 @@ from synthrelease.errors import SynthreleaseError, failure_of
 from synthrelease.sources.paths import without_secrets
 
 
-def _print_version(asked: bool) -> None:
+def _print_version(wanted_version: bool) -> None:
     """The number that stands in every document that it writes."""
-    if asked:
+    if wanted_version:
         screen.print(f"synthrelease {__version__}")
         raise typer.Exit
 

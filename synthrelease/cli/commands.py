@@ -68,8 +68,8 @@ class QuietCommand(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """As the library does. Raises InputError for such a path."""
         for parameter in self.params:
-            given = ctx.params.get(parameter.name)
-            for value in given if isinstance(given, list | tuple) else [given]:
+            argument = ctx.params.get(parameter.name)
+            for value in argument if isinstance(argument, list | tuple) else [argument]:
                 # the library gives a path, and before version 0.20 its text
                 if isinstance(value, Path) or (isinstance(value, str) and _kind(parameter) == "path"):
                     checked_path(value)
@@ -79,14 +79,14 @@ class QuietCommand(TyperCommand):
 class LazyGroup(TyperGroup):
     """The commands. Where their arguments are wrong, the message quotes none that looks like a connection string."""
 
-    def __init__(self, *args: Any, places: Mapping[str, str | Mapping[str, str]] = COMMANDS, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self.commands: Any = _Built(places)  # the library only reads them
+    def __init__(self, *args: Any, functions: Mapping[str, str | Mapping[str, str]] = COMMANDS, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.commands: Any = _Built(functions)  # the library only reads them
 
-    def make_context(self, *args: Any, **more: Any) -> Any:
+    def make_context(self, *args: Any, **options: Any) -> Any:
         """As the library does; the arguments of the whole command line are looked at here."""
         with _unquoted():
-            return super().make_context(*args, **more)
+            return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
         """As the library does; the arguments of a command are looked at here."""
@@ -97,9 +97,9 @@ class LazyGroup(TyperGroup):
 class _Built(Kinds[Any]):
     """Commands, each loaded and built when it is asked for."""
 
-    def __init__(self, places: Mapping[str, str | Mapping[str, str]]) -> None:
-        self._groups = {name: inner for name, inner in places.items() if isinstance(inner, Mapping)}
-        super().__init__("synthrelease.cli", {name: str(place) for name, place in places.items()})
+    def __init__(self, functions: Mapping[str, str | Mapping[str, str]]) -> None:
+        self._groups = {name: inner for name, inner in functions.items() if isinstance(inner, Mapping)}
+        super().__init__("synthrelease.cli", {name: str(function) for name, function in functions.items()})
         self._built = dict[str, Any]()
 
     def __getitem__(self, name: str) -> Any:
@@ -109,30 +109,32 @@ class _Built(Kinds[Any]):
 
     def _group(self, name: str) -> LazyGroup:
         return LazyGroup(
-            name=name, help=GROUPS[name], places=self._groups[name], no_args_is_help=True, rich_markup_mode=None
+            name=name, help=GROUPS[name], functions=self._groups[name], no_args_is_help=True, rich_markup_mode=None
         )  # fmt: skip
 
 
 def built(name: str, function: Callable[..., None]) -> Any:
     """Return the command that reads the arguments of a function, or the fields of its one request, and calls it."""
-    (first, *others), hints = inspect.signature(function).parameters.values(), get_type_hints(function)
-    asked = hints[first.name] if not others and is_dataclass(hints[first.name]) else function
-    types, options, texts = get_type_hints(asked), shown_options(asked), help_texts(asked)
-    parameters = [each for each in inspect.signature(asked).parameters.values() if not options[each.name].hidden]
+    (first, *further), hints = inspect.signature(function).parameters.values(), get_type_hints(function)
+    source = hints[first.name] if not further and is_dataclass(hints[first.name]) else function
+    types, options, texts = get_type_hints(source), shown_options(source), help_texts(source)
+    parameters = [
+        parameter for parameter in inspect.signature(source).parameters.values() if not options[parameter.name].hidden
+    ]
 
-    def run(**given: Any) -> None:
+    def run(**values_by_name: Any) -> None:
         values = {}
         for parameter in parameters:
-            value = given[parameter.name]
+            value = values_by_name[parameter.name]
             if value is None or value == []:
                 value = parameter.default
             elif options[parameter.name].comma:
                 value = names_in(value)
-            values[parameter.name] = tuple(value) if isinstance(value, list) and asked is not function else value
-        function(**values) if asked is function else function(asked(**values))
+            values[parameter.name] = tuple(value) if isinstance(value, list) and source is not function else value
+        function(**values) if source is function else function(source(**values))
 
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [_read(each, types[each.name], options[each.name], texts[each.name]) for each in parameters]
+        [_read(parameter, types[parameter.name], options[parameter.name], texts[parameter.name]) for parameter in parameters]
     )
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     words = (inspect.getdoc(function) or "").partition("\n\nParameters\n---")[0]
@@ -145,7 +147,7 @@ def _read(parameter: inspect.Parameter, kind: Any, option: Option, text: str) ->
     default: Any = parameter.default
     if option.comma:
         kind, default = str | None, None
-    elif several := [each for each in _alternatives(kind) if get_origin(each) is tuple]:
+    elif several := [alternative for alternative in _alternatives(kind) if get_origin(alternative) is tuple]:
         kind, default = list[get_args(several[0])[0]] | None, None  # type: ignore[misc]
     about: dict[str, Any] = {"metavar": option.metavar, "help": text or None, "min": option.least, "max": option.most}
     if option.positional:

@@ -66,11 +66,11 @@ def desk(
     public = of_members = None
     if data is not None:
         public, of_members = read_public_tables(data, members, positions=positions)
-    guesses = Guesses.of(*(each for each in (public, of_members) if each is not None))
+    guesses = Guesses.of(*(file for file in (public, of_members) if file is not None))
     listener = socket.socket()
     # on Windows SO_REUSEADDR would let another user's program take the port of a desk that runs
-    own = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
-    listener.setsockopt(socket.SOL_SOCKET, own, 1)
+    exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+    listener.setsockopt(socket.SOL_SOCKET, exclusive, 1)
     try:
         listener.bind(("127.0.0.1", port))
         listener.listen()
@@ -78,7 +78,7 @@ def desk(
         listener.close()
         raise InputError(f"--port: expected a free port, found {port} in use ({error.strerror}). Leave --port out.") from None
     origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    with announced(files.path) as told, ExitStack() as held:
+    with announced(files.path) as announcement, ExitStack() as held:
         opened = Opened(
             files=files,
             public=public,
@@ -87,13 +87,13 @@ def desk(
             rehearsals=rehearsals,
             folder=release,
             ledger=ledger,
-            announced=told,
+            announced=announcement,
         )
         guarded = application(Desk(opened), origin)
         address = f"{origin}/?token={guarded.token}"
         print(address, flush=True)
-        if told:
-            print(told, file=sys.stderr)
+        if announcement:
+            print(announcement, file=sys.stderr)
         settings = uvicorn.Config(guarded, log_level="error", access_log=False, server_header=False, lifespan="off")
         server = uvicorn.Server(settings)
         if not no_open:
@@ -120,7 +120,7 @@ def init(request: DraftRequest) -> None:
     from synthrelease.studio.rehearsal.plan_race import Promise
 
     with progress_bars() as progress:
-        configuration, acceptance, found = write_draft(
+        configuration, acceptance, draft = write_draft(
             request.name,
             request.public,
             request.into,
@@ -134,21 +134,21 @@ def init(request: DraftRequest) -> None:
             request.key,
             request.areas,
         )
-    gone = [*found.left_out, *(found.members.left_out if found.members else ())]
+    gone = [*draft.left_out, *(draft.members.left_out if draft.members else ())]
     together = Counter(left.because for left in gone)
-    for shown in _what_became(found, {because for because, times in together.items() if times > ONE_BY_ONE}):
-        screen.print(shown)
-    if found.smaller:
-        screen.print(found.smaller, style="yellow")
-    screen.print(found.plan, style="bold")
-    for line in carried_lines(load_spec(configuration), found.n_rows):
+    for table in _what_became(draft, {because for because, times in together.items() if times > ONE_BY_ONE}):
+        screen.print(table)
+    if draft.smaller:
+        screen.print(draft.smaller, style="yellow")
+    screen.print(draft.plan, style="bold")
+    for line in carried_lines(load_spec(configuration), draft.n_rows):
         screen.print(line, soft_wrap=True)
     for because, times in together.items():
         if times > ONE_BY_ONE:
             names = list(dict.fromkeys(left.source for left in gone if left.because == because))
             screen.print(f"Left out, each because {because}: {listing(names)}. The draft names them all.")
-    if found.unit is None:
-        keys = [f"{each.source!r}" for each in found.left_out if each.rows_of_one > 1]
+    if draft.unit is None:
+        keys = [f"{column_left.source!r}" for column_left in draft.left_out if column_left.rows_of_one > 1]
         shared = f" Rows share the values of {', '.join(keys[:6])}." if keys else ""
         screen.print(
             f"A question is open: how many rows can one person have?{shared} Answer it under [unit] in {str(configuration)}, "
@@ -156,19 +156,19 @@ def init(request: DraftRequest) -> None:
             "Until then `plan`, `check` and `release` refuse.",
             style="yellow",
         )
-    elif found.unit.later:
+    elif draft.unit.later:
         screen.print(
-            f"Of the public file {so_many(found.unit.later, 'row')} of persons who have more are left out. To release all rows "
-            f"of persons, in a second table, draft with --key {found.unit.key} in place of --unit (docs/linked.md).",
+            f"Of the public file {so_many(draft.unit.later, 'row')} of persons who have more are left out. To release all rows "
+            f"of persons, in a second table, draft with --key {draft.unit.key} in place of --unit (docs/linked.md).",
             style="yellow",
         )
-    if found.unit is not None and found.unit.doubt:
-        screen.print(f"Doubtful: {found.unit.doubt}", style="yellow")
-    for column in found.doubtful:
+    if draft.unit is not None and draft.unit.doubt:
+        screen.print(f"Doubtful: {draft.unit.doubt}", style="yellow")
+    for column in draft.doubtful:
         screen.print(f"Doubtful: {column.name!r}: {column.doubt}.", style="yellow")
-    if found.comparing:
+    if draft.comparing:
         screen.print(
-            f"Asked: no row of the public file has {' or '.join(found.comparing)}, and no released row will. Is that true of "
+            f"Asked: no row of the public file has {' or '.join(draft.comparing)}, and no released row will. Is that true of "
             f"everybody? Delete the rule in {str(configuration)} if it is only rare.",
             style="yellow",
         )
@@ -178,22 +178,22 @@ def init(request: DraftRequest) -> None:
     )
 
 
-def _what_became(found: Draft, told_together: Container[str]) -> Iterator[Table]:
+def _what_became(draft: Draft, told_together: Container[str]) -> Iterator[Table]:
     """The columns of the file, and then those of its members, each with what became of it."""
     from rich.table import Table
 
-    tables = [(f"Draft from {found.source}, {found.n_rows} rows", found.columns, found.left_out)]
-    if linked := found.members:
+    tables = [(f"Draft from {draft.source}, {draft.n_rows} rows", draft.columns, draft.left_out)]
+    if linked := draft.members:
         tables.append((f"Their members, {linked.n_members} of {linked.n_roots} roots", linked.columns, linked.left_out))
     for title, columns, left_out in tables:
-        shown = Table("column", "kind", "bins", "from", "remark", title=title)
+        table = Table("column", "kind", "bins", "from", "remark", title=title)
         for column in columns:
             bins = f"{column.n_bins} + missing" if column.keeps_missing else str(column.n_bins)
-            shown.add_row(column.name, column.kind, bins, visible(column.source), column.remark)
-        for left in left_out:
-            if left.because not in told_together:
-                shown.add_row("-", "left out", "", visible(left.source), left.because)
-        yield shown
+            table.add_row(column.name, column.kind, bins, visible(column.source), column.remark)
+        for column_left in left_out:
+            if column_left.because not in told_together:
+                table.add_row("-", "left out", "", visible(column_left.source), column_left.because)
+        yield table
 
 
 def leave_out(
@@ -211,16 +211,16 @@ def leave_out(
     """
     from synthrelease.studio.drafting.edits import leave_out
 
-    found = leave_out(config, columns, dry_run=dry_run)
+    removal = leave_out(config, columns, dry_run=dry_run)
     screen.print("Would be taken out:" if dry_run else "Taken out:")
-    screen.bullets(found.taken)
-    if found.to_look_at:
+    screen.bullets(removal.taken)
+    if removal.to_look_at:
         screen.print("Left to you:")
-    screen.bullets(found.to_look_at)
-    wrote = "Nothing was written." if dry_run else f"Wrote {found.paths[0]} and {found.paths[1]}."
+    screen.bullets(removal.to_look_at)
+    wrote = "Nothing was written." if dry_run else f"Wrote {removal.paths[0]} and {removal.paths[1]}."
     screen.print(
-        f"{wrote} The release costs {loss_text(found.after)}, as planned now; before {loss_text(found.before)}. Thresholds and "
-        "shortlists were found with the columns: rehearse anew.",
+        f"{wrote} The release costs {loss_text(removal.after)}, as planned now; before {loss_text(removal.before)}. Thresholds "
+        "and shortlists were found with the columns: rehearse anew."
     )
 
 

@@ -65,9 +65,9 @@ def _print_indented(part: str | Copied | Text | Table | Tree) -> None:
 
 
 def _made(document: ReleaseDocument) -> Iterator[str]:
-    own, *members = (len(file.columns) for file in document.table_files)
+    width, *members = (len(file.columns) for file in document.table_files)
     linked = "".join(f" Each has rows of members, with {so_many(columns, 'column')} more." for columns in members)
-    yield f"{document.title}: {document.n_rows:,} synthetic rows, {so_many(own, 'column')}.{linked} No row is a person."
+    yield f"{document.title}: {document.n_rows:,} synthetic rows, {so_many(width, 'column')}.{linked} No row is a person."
 
 
 def _places(document: ReleaseDocument, folder: Path) -> Iterator[Copied]:
@@ -154,7 +154,7 @@ def _quality(document: ReleaseDocument) -> Iterator[str | Text | Table]:
         )
     else:
         yield f"The table met {criteria}. Each value below was compared with its threshold, noise included."
-    if any(one.answered for one in document.criteria) and (bounds := document.selection.bounds) is not None:
+    if any(criterion.answered for criterion in document.criteria) and (bounds := document.selection.bounds) is not None:
         yield (
             "For some criteria the published noisy tables give an upper bound. All these bounds hold, except with a "
             f"probability of at most {probability(bounds.risk_exact)}."
@@ -175,8 +175,8 @@ def _quality(document: ReleaseDocument) -> Iterator[str | Text | Table]:
             "the rows for other pairs. associations.csv lists every pair."
         )
         if pairs.noisy:
-            others = so_many(pairs.noisy, "other pair was", "other pairs were")
-            yield f"{others} measured, but the tables are mostly noise."
+            further = so_many(pairs.noisy, "other pair was", "other pairs were")
+            yield f"{further} measured, but the tables are mostly noise."
     if (excluded := rows_left_out(document)) is not None:
         words = excluded_words(excluded, of_persons=document.domain.persons is not None)
         yield Text(words, style="yellow" if excluded.many else "")
@@ -187,16 +187,16 @@ def _criteria(document: ReleaseDocument) -> Table:
 
     figures = document.selection.joint_test is None
     table = Table("criterion", "at most", *(["released value", "noise sd"] if figures else []), box=None, header_style="dim")
-    for one in document.criteria:
-        noise = "bound" if one.answered else "" if one.noise_sd is None else f"{one.noise_sd:.3g}"
-        table.add_row(one.name, f"{one.threshold:g}", *([f"{one.value:.4g}", noise] if figures else []))
+    for criterion in document.criteria:
+        noise = "bound" if criterion.answered else "" if criterion.noise_sd is None else f"{criterion.noise_sd:.3g}"
+        table.add_row(criterion.name, f"{criterion.threshold:g}", *([f"{criterion.value:.4g}", noise] if figures else []))
     return table
 
 
-def excluded_words(found: RowsLeftOut, *, of_persons: bool) -> str:
+def excluded_words(excluded: RowsLeftOut, *, of_persons: bool) -> str:
     """The share of the file that no row was made from; where a key tells persons, of these: each has one row at most."""
-    text = f"The rules excluded {found.share} of {'its persons' if of_persons else 'the file'} (estimated with noise)."
-    if found.many:
+    text = f"The rules excluded {excluded.share} of {'its persons' if of_persons else 'the file'} (estimated with noise)."
+    if excluded.many:
         text += (
             " The release is about the others. The card names the columns that exclude rows; check --data names those in which "
             "values do not fit."
@@ -205,15 +205,15 @@ def excluded_words(found: RowsLeftOut, *, of_persons: bool) -> str:
 
 
 def _next(document: ReleaseDocument, folder: Path, question: str | None) -> Iterator[str | Copied]:
-    called, place = program(), quoted_path(folder)
+    called, path = program(), quoted_path(folder)
     yield "Read the data card in a browser. Check the files:"
-    yield Copied(f"  {called} verify {place}")
+    yield Copied(f"  {called} verify {path}")
     if document.estimates is not None:
         if question is None:
             yield "QUESTIONS.md has examples of analyses with intervals."
         else:
             yield "Ask a question, and get an interval:"
-            yield Copied(f'  {called} estimate {place} "{question}"')
+            yield Copied(f'  {called} estimate {path} "{question}"')
     elif question is not None:
         yield "Ask a question, and get limits of the error:"
-        yield Copied(f'  {called} bound {place} "{question}"')
+        yield Copied(f'  {called} bound {path} "{question}"')

@@ -84,19 +84,19 @@ def audit(
         check_free_name(out, "a file")
     if against is not None:
         if part or only or release or hours is not None:
-            found = "--part, --only, --release or --hours"
-            raise InputError(f"--against: expected it with --draws, --out or nothing else, found {found}.")
+            options = "--part, --only, --release or --hours"
+            raise InputError(f"--against: expected it with --draws, --out or nothing else, found {options}.")
         _compare_laws(against, draws, out)
         return
-    wanted: list[Part] = [each.value for each in part or ()]
-    if release is not None and (only or hours is not None or draws is not None or set(wanted) - set(OF_A_RELEASE)):
+    parts: list[Part] = [chosen.value for chosen in part or ()]
+    if release is not None and (only or hours is not None or draws is not None or set(parts) - set(OF_A_RELEASE)):
         expected = f"it with --part {' or '.join(OF_A_RELEASE)}, --records, --jobs, --out or nothing else"
         raise InputError(f"--release: expected {expected}, found --only, --hours, --draws or another part.")
     document = None if release is None else document_of(release / "release.json")
     scope = Scope(text=only or "") if document is None else Scope.of(document)
     with progress_bars() as progress:
         result = run_audit(
-            parts=wanted or (USUAL if release is None else OF_A_RELEASE),
+            parts=parts or (USUAL if release is None else OF_A_RELEASE),
             effort=Effort(draws=draws, hours=hours),
             jobs=jobs,
             scope=scope,
@@ -309,18 +309,20 @@ def bound(
         _intended(folder, as_json)
         return
     release = load(folder)
-    found = ask(release, query, given=given, mean_of=mean, minus=minus, confidence=confidence, acceptance=acceptance)
+    answer = ask(release, query, given=given, mean_of=mean, minus=minus, confidence=confidence, acceptance=acceptance)
     # as it was asked, of any length: it has just been read
     asked = QuestionTable.model_construct(query=query, given=given, mean=mean, minus=minus)
-    said, estimated = verdict(release, asked), _estimated(release, asked, confidence)
+    statement, estimated = verdict(release, asked), _estimated(release, asked, confidence)
     if as_json:
         beside = None if estimated is None else [asdict(term) for term in (*estimated.terms, *estimated.contrasts)]
-        print(json.dumps(_plain(found) | {"stated": said.word, "because": said.because, "estimated": beside}, indent=2))
+        print(
+            json.dumps(_plain(answer) | {"stated": statement.word, "because": statement.because, "estimated": beside}, indent=2)
+        )
     else:
-        screen.print(str(found))
+        screen.print(str(answer))
         if estimated is not None:
             screen.print(f"\nBeside it, from noisy tables (synthrelease estimate): {estimated.short}\n", soft_wrap=True)
-        screen.print(f"Stated: {said.word} ({said.because}).")
+        screen.print(f"Stated: {statement.word} ({statement.because}).")
 
 
 def _estimated(release: PublishedRelease, asked: QuestionTable, confidence: float) -> Estimate | None:
@@ -344,22 +346,27 @@ def _intended(folder: Path, as_json: bool) -> None:
     from synthrelease.published import load
 
     release = load(folder)
-    found = [(question(asked), verdict(release, asked)) for asked in release.intended]
+    statements = [(question(words), verdict(release, words)) for words in release.intended]
     if as_json:
         print(
             json.dumps(
                 [
-                    {"question": asked, "stated": said.word, "because": said.because, "estimated": said.estimated or None}
-                    for asked, said in found
+                    {
+                        "question": words,
+                        "stated": statement.word,
+                        "because": statement.because,
+                        "estimated": statement.estimated or None,
+                    }
+                    for words, statement in statements
                 ],
                 indent=2,
             )
         )
         return
-    for asked, said in found:
-        more = f"; estimate: {said.estimated}" if said.estimated else ""
-        screen.print(f"{asked}: {said.word} ({said.because}){more}")
-    if not found:
+    for words, statement in statements:
+        more = f"; estimate: {statement.estimated}" if statement.estimated else ""
+        screen.print(f"{words}: {statement.word} ({statement.because}){more}")
+    if not statements:
         screen.print("The release names no intended queries.")
 
 
@@ -472,8 +479,8 @@ def print_outcomes(folder: Path) -> None:
     from synthrelease.bundle.options import outcomes
     from synthrelease.published.document import read_leniently
 
-    for each in outcomes(read_leniently((folder / "release.json").read_bytes())):
-        (err if each.failed else screen).print(each.text, style="yellow" if each.failed else None)
+    for outcome in outcomes(read_leniently((folder / "release.json").read_bytes())):
+        (err if outcome.failed else screen).print(outcome.text, style="yellow" if outcome.failed else None)
 
 
 def print_report(report: Report) -> None:
@@ -482,8 +489,8 @@ def print_report(report: Report) -> None:
 
     rows = []
     for check in report.checks:
-        found = "\n".join(printable(problem) for problem in check.problems) if check.problems else printable(check.found)
-        rows.append([Text(cell, style="" if check.passed else "red") for cell in (check.name, check.mark, found)])
+        finding = "\n".join(printable(problem) for problem in check.problems) if check.problems else printable(check.found)
+        rows.append([Text(cell, style="" if check.passed else "red") for cell in (check.name, check.mark, finding)])
     screen.table(("check", "", "found"), rows, title="Verification")
 
 
@@ -502,8 +509,8 @@ def warn_of_gaps(spec: Any) -> None:
         for line in renamings(spec.schema.names, spec.bundle.formats):
             screen.print(line, style="yellow")
     if missing := spec.unstated:
-        shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
-        screen.print(f"The data card will lack: {shown}. The card will say that they are not stated.", style="yellow")
+        listed = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
+        screen.print(f"The data card will lack: {listed}. The card will say that they are not stated.", style="yellow")
     if not str(spec.tables["acceptance"].get("description", "")).strip():
         screen.print(
             "The acceptance file lacks a description of what the release must be good for. specification.json, which is "
@@ -513,7 +520,7 @@ def warn_of_gaps(spec: Any) -> None:
 
 
 def estimate(
-    asked: Annotated[list[str], Option(metavar="DIR... QUESTION", positional=True)],
+    words: Annotated[list[str], Option(metavar="DIR... QUESTION", positional=True)],
     confidence: float = 0.95,
     as_json: Json = False,
     weights: Literal["rows", "precision"] = "rows",
@@ -533,7 +540,7 @@ def estimate(
 
     Parameters
     ----------
-    asked : Released folder, or folders of several years in their order. Then the question, such as "mean income by sex where
+    words : Released folder, or folders of several years in their order. Then the question, such as "mean income by sex where
         age >= 30".
     confidence : Set the confidence of each interval. With --together, of all intervals at once.
     weights : Weight years in their common level by rows or by precision.
@@ -545,16 +552,16 @@ def estimate(
 
     if as_json and as_csv:
         raise InputError("expected --json or --csv, found both.")
-    *folders, question = asked
+    *folders, question = words
     if not folders:
         raise InputError("expected the folder of a release and a question, found one of them.")
     if len(folders) == 1:
-        found = ask(folders[0], question, confidence=confidence, together=together)
+        answer = ask(folders[0], question, confidence=confidence, together=together)
     else:
-        found = trend(folders, question, confidence=confidence, weights=weights, together=together)
+        answer = trend(folders, question, confidence=confidence, weights=weights, together=together)
     if as_json:
-        print(json.dumps(asdict(found), indent=2, allow_nan=False))
+        print(json.dumps(asdict(answer), indent=2, allow_nan=False))
     elif as_csv:
-        print(found.csv, end="")
+        print(answer.csv, end="")
     else:
-        screen.print(str(found), soft_wrap=True)
+        screen.print(str(answer), soft_wrap=True)

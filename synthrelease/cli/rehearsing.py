@@ -91,13 +91,13 @@ def _print_comparison(comparison: MethodComparison) -> None:
 def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
     """Which columns stand side by side: all where the terminal is wide enough, else criteria in several tables."""
     widths = [max(len(cell) for cell in column) + 2 for column in zip(headings, *rows, strict=True)]
-    blocks, left = [list(range(FIXED))], width - sum(widths[:FIXED])
+    blocks, room = [list(range(FIXED))], width - sum(widths[:FIXED])
     for place in range(FIXED, len(headings)):
-        if widths[place] > left:
+        if widths[place] > room:
             blocks.append([0])
-            left = width - widths[0]
+            room = width - widths[0]
         blocks[-1].append(place)
-        left -= widths[place]
+        room -= widths[place]
     return blocks
 
 
@@ -126,14 +126,14 @@ def rehearse(request: RehearsalRequest) -> None:
     if _adopted_before(config, spec, out, request.adopt):
         return
     with progress_bars() as progress:
-        found = run(spec, request, progress=progress)
-    write_report(found, out, request.noise_level)
-    _print_rehearsal(found, out)
+        rehearsal = run(spec, request, progress=progress)
+    write_report(rehearsal, out, request.noise_level)
+    _print_rehearsal(rehearsal, out)
     if request.adopt:
-        _adopt(config, found, out)
-    if not found.complete:
+        _adopt(config, rehearsal, out)
+    if not rehearsal.complete:
         raise typer.Exit(STOPPED)
-    if not found.shortlist:
+    if not rehearsal.shortlist:
         raise typer.Exit(NOTHING_RELEASED)
 
 
@@ -210,33 +210,33 @@ def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
 
     if not adopted_before(spec, out):
         return False
-    told = (
+    message = (
         f"{out} is the rehearsal of {config} before its proposal was adopted: the configuration has that budget and those "
         f"rounds now, and costs {loss_text(spec.plan.total)}. {_fits(spec, out)} A rehearsal of the configuration as it "
         "is now needs another folder (--out)."
     )
     if not adopt:
-        raise InputError(told)
-    screen.print(told, soft_wrap=True)
+        raise InputError(message)
+    screen.print(message, soft_wrap=True)
     return True
 
 
-def _adopt(config: Path, found: Any, out: Path) -> None:
+def _adopt(config: Path, rehearsal: Any, out: Path) -> None:
     """Write the proposal into the configuration and say what changed; or say why not."""
     from synthrelease.studio.drafting.edits import adopt, why_not
     from synthrelease.studio.rehearsal.words import nothing_words
 
-    reason = why_not(found)
+    reason = why_not(rehearsal)
     if reason:
         screen.print(f"Nothing was adopted, and {config} is as it was: {reason}.")
         return
-    done = adopt(config, found.spec, found.proposal.chosen)
+    done = adopt(config, rehearsal.spec, rehearsal.proposal.chosen)
     screen.print(
         f"Adopted: {done.path} costs {loss_text(done.spec.plan.total)} now, before {loss_text(done.before)}. "
         + _fits(done.spec, out),
         soft_wrap=True,
     )
-    screen.bullets([*done.changes, *nothing_words(found)])
+    screen.bullets([*done.changes, *nothing_words(rehearsal)])
 
 
 def _fits(spec: Any, out: Path) -> str:
@@ -252,11 +252,13 @@ def _fits(spec: Any, out: Path) -> str:
     return f"{shortlist} fits it."
 
 
-def _print_rehearsal(found: Any, out: Path) -> None:
+def _print_rehearsal(rehearsal: Any, out: Path) -> None:
     from synthrelease.studio.rehearsal.report import describe
     from synthrelease.studio.rehearsal.words import attack_words, outlook_words
 
-    estimates = [(found.spec.space[configuration], found.race.estimates[configuration]) for configuration in found.shortlist]
+    estimates = [
+        (rehearsal.spec.space[configuration], rehearsal.race.estimates[configuration]) for configuration in rehearsal.shortlist
+    ]
     rows = [
         (describe(configuration), f"{share.share:.0%}", f"{share.low:.0%} to {share.high:.0%}", str(share.trials))
         for configuration, share in estimates
@@ -265,34 +267,33 @@ def _print_rehearsal(found: Any, out: Path) -> None:
         screen.table(("configuration", "accepted", "95% interval", "attempts"), rows, title="Shortlist")
     else:
         screen.print("No configuration was accepted often enough; the report shows which criterion binds.")
-    for text in outlook_words(found):
+    for text in outlook_words(rehearsal):
         screen.print(text)
-    _print_proposal(found)
-    _print_look(found)
-    if said := attack_words(found):
+    _print_proposal(rehearsal)
+    _print_look(rehearsal)
+    if attacks := attack_words(rehearsal):
         screen.print("\nAttacks, tried on the public file:")
-    for text in said:
-        screen.print(f"- {text}", highlight=False)
-    if not found.complete:
+    screen.bullets(attacks)
+    if not rehearsal.complete:
         screen.print("Not complete: the time was used up or the run was stopped. Run the same command again to continue.")
-    others = "; further ones compared budgets and judged the proposal" if found.proposal is not None else ""
-    screen.print(f"{found.n_attempts} attempts chose the shortlist{others}. The report is {out / 'report.html'}.")
+    further = "; further ones compared budgets and judged the proposal" if rehearsal.proposal is not None else ""
+    screen.print(f"{rehearsal.n_attempts} attempts chose the shortlist{further}. The report is {out / 'report.html'}.")
 
 
-def _print_proposal(found: Any) -> None:
+def _print_proposal(rehearsal: Any) -> None:
     """Which number of rounds and generation budget cost least, and the lines that say so in the specification."""
     from synthrelease.studio.rehearsal.advice import offered
     from synthrelease.studio.rehearsal.words import lines, proposal_words
 
-    if told := [*proposal_words(found), *offered(found.spec)]:
+    if sentences := [*proposal_words(rehearsal), *offered(rehearsal.spec)]:
         screen.print("\nBudget and rounds:")
-    screen.bullets(told)
-    if found.proposal is not None and found.proposal.chosen is not None:
+    screen.bullets(sentences)
+    if rehearsal.proposal is not None and rehearsal.proposal.chosen is not None:
         screen.print("\nIn the configuration (the same command with --adopt writes it):\n")
-        screen.print(lines(found.proposal.chosen))
+        screen.print(lines(rehearsal.proposal.chosen))
 
 
-def _print_look(found: Any) -> None:
+def _print_look(rehearsal: Any) -> None:
     """Where errors are, which thresholds say nothing, which pairs nothing looks at, and what a costly projection does."""
     from synthrelease.studio.rehearsal.words import (
         binding,
@@ -304,15 +305,15 @@ def _print_look(found: Any) -> None:
     )
 
     for title, lines in (
-        ("Where the errors are:", [text for text in [binding(found)] if text]),
-        ("Thresholds to think about before anything is spent:", warnings(found)),
+        ("Where the errors are:", [text for text in [binding(rehearsal)] if text]),
+        ("Thresholds to think about before anything is spent:", warnings(rehearsal)),
         (
             "Pairs of columns that no criterion and no fixed table looks at (LOST: the candidates keep less than half of it):",
-            telling_pairs(found),
+            telling_pairs(rehearsal),
         ),
-        ("Associations of columns:", verdict_words(found)),
-        ("Intended questions, from released rows alone:", conclusion_words(found)),
-        ("Minimum count:", [text for text in [projection_advice(found)] if text]),
+        ("Associations of columns:", verdict_words(rehearsal)),
+        ("Intended questions, from released rows alone:", conclusion_words(rehearsal)),
+        ("Minimum count:", [text for text in [projection_advice(rehearsal)] if text]),
     ):
         if lines:
             screen.print(f"\n{title}")
@@ -321,7 +322,7 @@ def _print_look(found: Any) -> None:
 
 def _above_zero(text: str) -> Fraction | None:
     try:
-        found = Fraction(text)
+        number = Fraction(text)
     except (ValueError, ZeroDivisionError):
         return None
-    return found if found > 0 else None
+    return number if number > 0 else None

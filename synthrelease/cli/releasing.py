@@ -162,9 +162,9 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
         _print_pieces(statement, statement.split)
     if statement.horizon:
         _print_years(statement, statement.horizon)
-    left = statement.epsilon_limit - statement.epsilon
+    rest = statement.epsilon_limit - statement.epsilon
     screen.print(
-        f"Spent epsilon {decimal_text(statement.epsilon)} of {decimal_text(statement.epsilon_limit)}; left {float(left):g}. "
+        f"Spent epsilon {decimal_text(statement.epsilon)} of {decimal_text(statement.epsilon_limit)}; left {float(rest):g}. "
         f"{f'Spent delta {float(statement.delta):g} of {float(statement.delta_limit):g}. ' if statement.delta_limit else ''}"
         f"For your logbook: {statement.logbook_line()}"
     )
@@ -174,13 +174,13 @@ def _print_years(statement: Statement, plan: Horizon) -> None:
     """Print what is promised, which years are done and which are left."""
     notes = [entry.notes for entry in statement.entries if entry.notes.year is not None]
     done = {note.year for note in notes}
-    left = [f"{year} (epsilon {decimal_text(plan.most(year, again=False))})" for year in plan.years if year not in done]
+    years_left = [f"{year} (epsilon {decimal_text(plan.most(year, again=False))})" for year in plan.years if year not in done]
     promise, second = plan.promise, sum(note.again for note in notes)
     persons = f"{plan.in_year} in a year and {plan.in_all} in all" if plan.in_all > 1 else "1 in all years"
     screen.print(
         f"A plan over the years {plan.years[0]} to {plan.years[-1]} promises a person epsilon "
         f"{decimal_text(promise.epsilon if promise else Fraction(0))} at most, with so many records: {persons}. "
-        f"Paid so far, by a person: epsilon {decimal_text(statement.epsilon)}. Years left: {', '.join(left) or 'none'}. "
+        f"Paid so far, by a person: epsilon {decimal_text(statement.epsilon)}. Years left: {', '.join(years_left) or 'none'}. "
         f"Second releases of a year left: {plan.fallbacks - second}"
         f"{f' (epsilon {decimal_text(plan.fallback_epsilon)})' if plan.fallbacks else ''}."
     )
@@ -364,7 +364,7 @@ def _configuration(folder: Path, year: int, released: list[Path], again: bool = 
     text = text.replace('"../births.toml"', json.dumps(str(resource("configs/births.toml"))))
     acceptance = resource("acceptance/births-frontier.toml")
     text = text.replace('"../../acceptance/births-frontier.toml"', json.dumps(str(acceptance)))
-    earlier = f"earlier = {json.dumps([f'{each.name}/release.json' for each in released])}\n"
+    earlier = f"earlier = {json.dumps([f'{folder_of_year.name}/release.json' for folder_of_year in released])}\n"
     text = text.replace('earlier = ["births-2019/release.json"]\n', "")
     text = text.replace("year = 2020\n", f"year = {year}\n{earlier}").replace("year = 2019\n", f"year = {year}\n{earlier}")
     if later:
@@ -443,8 +443,13 @@ def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, 
         library("pandas", "pandas", f"the simulated files of demo --release {release}", "frames")
         check_free(out)
         out.mkdir()
-        shown = {Shipped.labour: _labour, Shipped.visits: _visits, Shipped.years: five_years, Shipped.country: _country}
-        shown[release](out, jobs)
+        demonstrations = {
+            Shipped.labour: _labour,
+            Shipped.visits: _visits,
+            Shipped.years: five_years,
+            Shipped.country: _country,
+        }
+        demonstrations[release](out, jobs)
         return
     (config, question), simulated = BIRTHS[release], resource("public_data/births_surrogate.csv.gz")
     request = ReleaseRequest(config=resource(config), data=str(simulated), out=out, jobs=jobs, nobodys=True)
@@ -455,11 +460,11 @@ def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, 
 
 def _until_released(command: Callable[[], None]) -> None:
     """Run a release again where its search finds no table, as may happen by chance."""
-    for left in reversed(range(RUNS)):
+    for runs_left in reversed(range(RUNS)):
         try:
             return command()
         except typer.Exit as ended:
-            if ended.exit_code != NOTHING_RELEASED or not left:
+            if ended.exit_code != NOTHING_RELEASED or not runs_left:
                 raise
             screen.print(
                 "The demonstration runs again, because its births are simulated. A second run on your data would spend the "
@@ -489,9 +494,9 @@ def _labour(folder: Path, jobs: int) -> None:
         folder,
         jobs,
     )
-    for query, given in QUERIES:
-        step(f'bound {released} "{query}"' + (f' --given "{given}"' if given else ""))
-        bound(released, query, given=given)
+    for query, condition in QUERIES:
+        step(f'bound {released} "{query}"' + (f' --given "{condition}"' if condition else ""))
+        bound(released, query, given=condition)
 
 
 def _visits(folder: Path, jobs: int) -> None:
@@ -500,10 +505,10 @@ def _visits(folder: Path, jobs: int) -> None:
 
     script = runpy.run_path(str(resource("public_data/simulate_visits.py")))
     facts, files = script["read_facts"](), []
-    for place, seed, later in (("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED, YEARS_LATER)):
-        (folder / place).mkdir()
+    for kind, seed, later in (("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED, YEARS_LATER)):
+        (folder / kind).mkdir()
         tables = script["simulate"](facts, PATIENTS, seed, facts["year"] + later)
-        patients, stays = script["write"](tables, folder / place)
+        patients, stays = script["write"](tables, folder / kind)
         files.append((str(patients), str(stays)))
     screen.print(f"The confidential files of this demonstration are in {str(folder / 'confidential')}: simulated.")
     released = _released(
@@ -530,10 +535,10 @@ def _country(folder: Path, jobs: int) -> None:
 
     script = runpy.run_path(str(resource("public_data/simulate_country.py")))
     facts, files = script["read_facts"](), []
-    for place, seed, later in (("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED, YEARS_LATER)):
-        (folder / place).mkdir()
+    for kind, seed, later in (("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED, YEARS_LATER)):
+        (folder / kind).mkdir()
         people = script["simulate"](facts, PEOPLE, seed, MUNICIPALITIES, REGIONS, facts["year"] + later)
-        files.append(script["write"](people, folder / place / "people.csv"))
+        files.append(script["write"](people, folder / kind / "people.csv"))
     screen.print(f"The confidential file of this demonstration is {str(files[1])}: simulated, {PEOPLE} rows.")
     config = resource("configs/country.toml")
     step(f"plan {config} --rows {PEOPLE}")
@@ -569,34 +574,34 @@ class _Shown:
     private: tuple[str, str | None]
 
 
-def _released(shown: _Shown, folder: Path, jobs: int) -> Path:
+def _released(demonstration: _Shown, folder: Path, jobs: int) -> Path:
     """Do what a steward does, in the tutorial's order, up to the released folder, which is verified."""
-    config, trial, ledger = shown.config, folder / "trial", folder / f"{shown.config.stem}.ledger"
-    (public, of_public), (private, of_private) = shown.public, shown.private
+    config, trial, ledger = demonstration.config, folder / "trial", folder / f"{demonstration.config.stem}.ledger"
+    (public, of_public), (private, of_private) = demonstration.public, demonstration.private
 
     rehearsal = RehearsalRequest(
-        config=config, data=public, members=of_public, out=trial, jobs=jobs, keep=1, copies=0, minutes=shown.minutes
+        config=config, data=public, members=of_public, out=trial, jobs=jobs, keep=1, copies=0, minutes=demonstration.minutes
     )
     step("rehearse", rehearsal)
     _unless_complete(lambda: rehearse(rehearsal))
 
-    with_delta = f" --delta-limit {shown.delta_limit}" if shown.delta_limit != "0" else ""
-    step(f'ledger open {ledger} --dataset "{shown.dataset}" --limit {shown.limit}{with_delta}')
-    open_new(ledger, shown.dataset, shown.limit, shown.delta_limit)
+    with_delta = f" --delta-limit {demonstration.delta_limit}" if demonstration.delta_limit != "0" else ""
+    step(f'ledger open {ledger} --dataset "{demonstration.dataset}" --limit {demonstration.limit}{with_delta}')
+    open_new(ledger, demonstration.dataset, demonstration.limit, demonstration.delta_limit)
 
     step(f"check {config} --data {private}{f' --members {of_private}' if of_private else ''}")
     check(config, private, members=of_private)
 
     shortlist = trial / "shortlist.toml"
-    known = shortlist.is_file()  # on a slow machine the minutes may end before anything is known
+    has_shortlist = shortlist.is_file()  # on a slow machine the minutes may end before anything is known
     request = ReleaseRequest(
         config=config,
         data=private,
         members=of_private,
         out=folder / "release",
         ledger=ledger,
-        shortlist=shortlist if known else None,
-        unrehearsed=not known,
+        shortlist=shortlist if has_shortlist else None,
+        unrehearsed=not has_shortlist,
         jobs=jobs,
     )
     step("release", request)

@@ -45,43 +45,44 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     from synthrelease.spec.associations import planned_associations
 
     rows = rows or usual_rows(spec)
-    found = CarriedPairs.of(planned_associations(spec, rows))
-    if not found.pairs:
+    carried = CarriedPairs.of(planned_associations(spec, rows))
+    if not carried.pairs:
         return
-    if found.unknown == found.pairs:
+    if carried.unknown == carried.pairs:
         yield (
             "Associations: the generator chooses with noise which columns it measures together. The choice is not published, "
             "so nobody can list the pairs of columns that the rows will carry."
         )
         return
     unknown = (
-        f" Of {found.unknown} pairs nobody can tell: the generator chooses its tables with noise." if found.unknown else ""
+        f" Of {carried.unknown} pairs nobody can tell: the generator chooses its tables with noise." if carried.unknown else ""
     )
-    yield f"Associations: the rows will carry {found.carried:,} of {found.pairs:,} pairs of columns.{unknown}"
-    if found.noisy:
-        pairs = so_many(found.noisy, "more pair is", "more pairs are")
+    yield f"Associations: the rows will carry {carried.carried:,} of {carried.pairs:,} pairs of columns.{unknown}"
+    if carried.noisy:
+        pairs = so_many(carried.noisy, "more pair is", "more pairs are")
         yield (
             f"{pairs} measured, but the table is mostly noise: at {rows:,} rows the noise moves a cell, on average, by more "
             f"rows than the mean cell has, or the rows repeat less than {LEAST_REPEATED:.0%} of an association. Give the table "
             "a larger weight, a larger budget or fewer bins."
         )
-    if found.partial:
-        pairs = so_many(found.partial, "more pair is", "more pairs are")
+    if carried.partial:
+        pairs = so_many(carried.partial, "more pair is", "more pairs are")
         yield f"{pairs} carried in some members only: measured together in the first members, and not in later ones."
-    if not found.columns:
+    if not carried.columns:
         return
     yield "Do not compute a table, a mean by group or a slope of another pair: the criteria alone limit its error."
-    for line in found.columns[:MOST_LINES]:
+    for line in carried.columns[:MOST_LINES]:
         full = (
             f"{'only' if line.only else 'not'} with {', '.join(line.others)}" if line.others else "in full with no other column"
         )
         part = f" (in some members only: with {', '.join(line.part)})" if line.part else ""
         yield f"  {line.column}: {full}{part}"
-    if (more := len(found.columns) - MOST_LINES) > 0:
-        yield f"  and {more} more columns; `synthrelease plan --json` lists every pair."
-    named = "; ".join(" × ".join(triple) for triple in found.carried_triples[:MOST_TRIPLES])
-    dots = "; ..." if len(found.carried_triples) > MOST_TRIPLES else ""
-    yield f"Three columns at once: {len(found.carried_triples):,} of {found.triples:,}{f': {named}{dots}' if named else ''}."
+    if (further := len(carried.columns) - MOST_LINES) > 0:
+        yield f"  and {further} more columns; `synthrelease plan --json` lists every pair."
+    triples = "; ".join(" × ".join(triple) for triple in carried.carried_triples[:MOST_TRIPLES])
+    dots = "; ..." if len(carried.carried_triples) > MOST_TRIPLES else ""
+    listed = f": {triples}{dots}" if triples else ""
+    yield f"Three columns at once: {len(carried.carried_triples):,} of {carried.triples:,}{listed}."
 
 
 def commit(
@@ -112,18 +113,26 @@ def commit(
     if not (unrehearsed or tried(spec, shortlist) or accepts_untried(spec)):
         raise InputError(f"{config}: {NEVER} {INSTEAD}.")
     spec = spec if shortlist is None else narrowed(spec, shortlist)
-    made = commitment(spec, ledger)
+    promise = commitment(spec, ledger)
     check_free(file)
-    file.write_bytes(made.dumped())
-    head = "no ledger named" if made.ledger is None else f"ledger {made.ledger.dataset} at its head {made.ledger.head[:16]}"
-    screen.print(f"Wrote {str(file)}: keep it unchanged. Publish this digest before the release is run:")
-    screen.print(f"SHA-256 {made.digest}", soft_wrap=True)
-    screen.print(
-        f"It covers both files (digest {made.specification[:16]}...), synthrelease {made.program}, {head}, and "
-        "the planned charges, selection and criteria"
-        + ("." if made.years is None else f"; for all {len(made.years.epsilons_exact)} years the plan and the thresholds.")
+    file.write_bytes(promise.dumped())
+    head = (
+        "no ledger named"
+        if promise.ledger is None
+        else f"ledger {promise.ledger.dataset} at its head {promise.ledger.head[:16]}"
     )
-    if made.years is not None and made.years.fallbacks and not made.years.again:
+    screen.print(f"Wrote {str(file)}: keep it unchanged. Publish this digest before the release is run:")
+    screen.print(f"SHA-256 {promise.digest}", soft_wrap=True)
+    screen.print(
+        f"It covers both files (digest {promise.specification[:16]}...), synthrelease {promise.program}, {head}, and "
+        "the planned charges, selection and criteria"
+        + (
+            "."
+            if promise.years is None
+            else f"; for all {len(promise.years.epsilons_exact)} years the plan and the thresholds."
+        )
+    )
+    if promise.years is not None and promise.years.fallbacks and not promise.years.again:
         screen.print(
             "It does not cover a second release of a year. Commit to the configuration of the second release (again = true) as "
             "well, and publish both digests."
@@ -254,9 +263,9 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
         f"Time and memory of one attempt with {rows or usual_rows(spec):,} rows, on one core of the machine in "
         "docs/appendix/benchmarks.md (another machine can be several times faster or slower):"
     )
-    for each in attempt_costs(spec, rows):
-        time = f"{each.seconds:.0f} s" if each.seconds >= 10 else f"{max(each.seconds, 0.1):.1f} s"
-        screen.print(f"  {each.family}: about {time}, {each.megabytes} MB; grows {each.grows}")
+    for cost in attempt_costs(spec, rows):
+        time = f"{cost.seconds:.0f} s" if cost.seconds >= 10 else f"{max(cost.seconds, 0.1):.1f} s"
+        screen.print(f"  {cost.family}: about {time}, {cost.megabytes} MB; grows {cost.grows}")
     layout = finest(spec)
     screen.print(f"  Columns with the most bins: {layout.largest()} of {len(layout.sizes)}.")
 
@@ -284,21 +293,21 @@ def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:
 def _print_unmeasured(spec: ReleaseSpec) -> None:
     layout, rules = spec.space.common.layout, spec.synthetic.merge(spec.space.common)
     tied = [*(set(mask.columns) for mask in rules.masks), *(set(rule.places.values()) for rule in rules.records)]
-    places = set[int]().union(*(generator.unmeasured(layout, tied) for generator in spec.space.generators))
-    if places:
+    columns = set[int]().union(*(generator.unmeasured(layout, tied) for generator in spec.space.generators))
+    if columns:
         screen.print(
-            f"Nothing is measured of {listing(layout.columns[place] for place in sorted(places))}: the released rows draw its "
-            "bins with equal probability. Name the column in `tables`, or leave it out.",
+            f"Nothing is measured of {listing(layout.columns[column] for column in sorted(columns))}: the released rows draw "
+            "its bins with equal probability. Name the column in `tables`, or leave it out.",
         )
 
 
 def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.releasing.attempt_costs import doubts, usual_rows
 
-    found = doubts(spec, rows or usual_rows(spec))
-    if found:
+    criteria_to_reconsider = doubts(spec, rows or usual_rows(spec))
+    if criteria_to_reconsider:
         screen.print(f"Criteria to reconsider, for {rows or usual_rows(spec):,} rows (no data were read):")
-    for name, text in found:
+    for name, text in criteria_to_reconsider:
         screen.print(f"  {name}: {text}")
 
 
@@ -321,7 +330,9 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
         "rounds": None if rule.rounds is None else {str(rounds): float(share) for rounds, share in rule.rounds.atoms},
         "split": None if split is None else {"by": split.by, "piece": split.piece, "of": split.of},
         "stop_probability": None if rule.rounds is not None else float(rule.stop_probability),
-        "nothing_where_accepted": None if law is None else {f"1/{many}": chance for many, chance in nothing_where(law).items()},
+        "nothing_where_accepted": None
+        if law is None
+        else {f"1/{rounds_for_one}": chance for rounds_for_one, chance in nothing_where(law).items()},
         "rehearsed": None if rehearsed is None else rehearsed.model_dump(mode="json"),
         "cheaper": None if cheaper is None else cheaper.model_dump(mode="json"),
         "refuses": refusals(spec),
@@ -329,8 +340,8 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
         "attempt": {
             "rows": rows or usual_rows(spec),
             "families": [
-                {"family": each.family, "seconds": round(each.seconds, 1), "memory_mb": each.megabytes, "grows": each.grows}
-                for each in attempt_costs(spec, rows)
+                {"family": cost.family, "seconds": round(cost.seconds, 1), "memory_mb": cost.megabytes, "grows": cost.grows}
+                for cost in attempt_costs(spec, rows)
             ],
         },
         "associations": _associations(spec, rows or usual_rows(spec)),

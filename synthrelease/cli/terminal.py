@@ -33,12 +33,12 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table
 
     from synthrelease.spec.shortlist import known_chances
 
-    law, found = spec.selection_rule.law, None if shortlist is None else known_chances(spec, shortlist)
-    if found is not None:
-        chance = f"{percent(found.nothing)}{_at_most(found)}"
+    law, rehearsed = spec.selection_rule.law, None if shortlist is None else known_chances(spec, shortlist)
+    if rehearsed is not None:
+        chance = f"{percent(rehearsed.nothing)}{_at_most(rehearsed)}"
         yield (
             f"Probability that the search finds no acceptable table and the budget is spent: {chance}. This is estimated "
-            f"from the rehearsal on public data, where {percent(found.acceptance)} of the rounds were accepted."
+            f"from the rehearsal on public data, where {percent(rehearsed.acceptance)} of the rounds were accepted."
         )
         return
     if shortlist is not None:
@@ -48,7 +48,7 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table
         )
     if law is None:
         return
-    table = Table("share of rounds accepted", *(f"1 in {many}" for many in PASSING))
+    table = Table("share of rounds accepted", *(f"1 in {rounds_for_one}" for rounds_for_one in PASSING))
     table.title, table.title_justify = "Probability that the budget is spent without a table", "left"
     table.add_row("no acceptable table", *map(percent, nothing_where(law).values()))
     yield table
@@ -60,8 +60,8 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
     """What a steward should know before a charge that a rehearsal found too large. Nothing is asked: the command goes on."""
     from synthrelease.spec.shortlist import known_chances
 
-    known = known_chances(spec, shortlist)
-    present = "" if known is None else f", the present one with {percent(known.nothing)}{_at_most(known)}"
+    rehearsed = known_chances(spec, shortlist)
+    present = "" if rehearsed is None else f", the present one with {percent(rehearsed.nothing)}{_at_most(rehearsed)}"
     return (
         f"A cheaper plan is known: epsilon = {decimal_text(proposal.epsilon)} in place of "
         f"{decimal_text(spec.plan.total.epsilon)}. On public data it found no acceptable table with probability "
@@ -147,14 +147,14 @@ def progress_bars() -> Iterator[Any]:
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    left = TextColumn("left"), TimeRemainingColumn()
+    remaining = TextColumn("left"), TimeRemainingColumn()
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}", markup=False),
     )
-    with Progress(*columns, TimeElapsedColumn(), *left, console=err.console) as bars:
+    with Progress(*columns, TimeElapsedColumn(), *remaining, console=err.console) as bars:
         tasks: dict[str, Any] = {}
 
         def progress(phase: str, done: int, total: int) -> None:
@@ -180,14 +180,14 @@ class _LogLines:
         self._phase, self._began, self._told = "", 0.0, 0.0
 
     def tell(self, phase: str, done: int, total: int) -> None:
-        now = time.monotonic()
+        time_now = time.monotonic()
         if phase != self._phase:
-            self._phase, self._began, self._told = phase, now, now
+            self._phase, self._began, self._told = phase, time_now, time_now
             print(f"{phase} ..." if not total else f"{phase}: {done} of {total} done", file=sys.stderr, flush=True)
-        elif 0 < done < total and now - self._told >= SECONDS_BETWEEN_LINES:
-            self._told = now
-            left = (now - self._began) / done * (total - done)
-            print(f"{phase}: {done} of {total} done, about {_duration(left)} left", file=sys.stderr, flush=True)
+        elif 0 < done < total and time_now - self._told >= SECONDS_BETWEEN_LINES:
+            self._told = time_now
+            seconds_left = (time_now - self._began) / done * (total - done)
+            print(f"{phase}: {done} of {total} done, about {_duration(seconds_left)} left", file=sys.stderr, flush=True)
 
 
 def _duration(seconds: float) -> str:
@@ -247,17 +247,18 @@ def charge_tree(title: str, total: Charge) -> Tree:
 def refusals(spec: Any) -> dict[str, list[str]]:
     """The columns of which some value refuses the whole file, by the setting that asks for it."""
     columns = spec.schema.columns
-    return {kind: [each.name for each in columns if getattr(each, kind) == "error"] for kind in ("missing", "outside")}
+    return {kind: [column.name for column in columns if getattr(column, kind) == "error"] for kind in ("missing", "outside")}
 
 
 def refusals_in_words(spec: Any) -> list[str]:
     """What `error` tells of a file; nothing where no column asks for it."""
-    found = [f'{kind} = "error" for {listing(names)}' for kind, names in refusals(spec).items() if names]
-    if not found:
+    sentences = [f'{kind} = "error" for {listing(names)}' for kind, names in refusals(spec).items() if names]
+    if not sentences:
         return []
     return [
-        f"Unpaid: {'; '.join(found)}. Such a value in one record ends the run after the budget is spent. A release therefore "
-        'tells that no record has one, and no epsilon covers this fact. Use "drop", "bin" or "clip", which tell nothing.'
+        f"Unpaid: {'; '.join(sentences)}. Such a value in one record ends the run after the budget is spent. A release "
+        'therefore tells that no record has one, and no epsilon covers this fact. Use "drop", "bin" or "clip", which tell '
+        "nothing."
     ]
 
 
@@ -277,7 +278,7 @@ def alike_in_words(spec: Any) -> list[str]:
 def said_in_words(spec: Any) -> list[str]:
     """Who said limits, agreed to thresholds and signed, as far as the files name them."""
     limits = [f"{column.name}: {column.bounds_by}" for column in spec.schema.columns if column.bounds_by]
-    agreed = [f"{each.name}: {each.agreed.words}" for each in spec.criteria if each.agreed]
+    agreed = [f"{criterion.name}: {criterion.agreed.words}" for criterion in spec.criteria if criterion.agreed]
     return [
         *([f"Limits and their sources: {'; '.join(limits)}."] if limits else []),
         *agreed,
@@ -301,10 +302,10 @@ def accepts_untried(spec: Any) -> bool:
     if not (sys.stdin.isatty() and screen.console.is_terminal):
         return False
     screen.print(NEVER, style="yellow")
-    wanted = typer.confirm("Use these files without a rehearsal? This question is asked once for these files.")
-    if wanted:
+    accepted = typer.confirm("Use these files without a rehearsal? This question is asked once for these files.")
+    if accepted:
         leave(spec, "answer")
-    return wanted
+    return accepted
 
 
 ROWS_IN_WORDS = {

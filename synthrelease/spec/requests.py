@@ -327,7 +327,7 @@ def command_words(request: object) -> list[str]:
             words.append(flags(field.name, option)[-1])
         else:
             values = [_with_commas(value)] if option.comma else value if isinstance(value, tuple) else [value]
-            words += [word for one in values for word in (flags(field.name, option)[-1], str(one))]
+            words += [word for value in values for word in (flags(field.name, option)[-1], str(value))]
     return [*arguments, *words]
 
 

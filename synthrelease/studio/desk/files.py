@@ -132,24 +132,24 @@ class DeskFiles:
         content = self.path.read_bytes()
         file = read_configuration(self.path, content)
         acceptance_path = beside(file.file_of("acceptance"), str(file.tables.get("acceptance", "")))
-        found = BothTexts(
+        texts = BothTexts(
             configuration=content,
             acceptance=acceptance_path.read_bytes(),
             others=tuple((str(path), path.stat().st_mtime_ns) for path in _named(file) if path.is_file()),
             file=file,
             acceptance_path=acceptance_path,
         )
-        self._kept[found.seen] = found
+        self._kept[texts.seen] = texts
         while len(self._kept) > MOST_KEPT:
             del self._kept[next(iter(self._kept))]
-        return found
+        return texts
 
     def spec(self, texts: BothTexts) -> ReleaseSpec:
         """The specification, loaded once for as long as nothing changes."""
-        known = self._loaded
-        if known is None or known[0] != texts.seen:
-            self._loaded = known = texts.seen, load_changed(self.path, texts.configuration, texts.acceptance)
-        return known[1]
+        loaded = self._loaded
+        if loaded is None or loaded[0] != texts.seen:
+            self._loaded = loaded = texts.seen, load_changed(self.path, texts.configuration, texts.acceptance)
+        return loaded[1]
 
     def act(self, seen: str, action: Callable[[], object]) -> None:
         """Something that writes both files by itself, if both are as the page showed them; where it fails they are as before.
@@ -242,12 +242,14 @@ def _prepared(file: ConfigurationFile, content: bytes, edits: Sequence[Edit]) ->
     a setting goes, needs the table itself: it is copied here.
     """
     handed_down = {str(edit.path[0]) for edit in edits if len(edit.path) > 1} & (file.inherited - {"card"})
-    own = [name for name in file.tables if name in handed_down and not _can_be_overridden(file, name, edits)]
-    there = [
-        Edit(path=("override", *edit.path), toml=edit.toml) if edit.path[0] in handed_down and edit.path[0] not in own else edit
+    copied = [name for name in file.tables if name in handed_down and not _can_be_overridden(file, name, edits)]
+    written_here = [
+        Edit(path=("override", *edit.path), toml=edit.toml)
+        if edit.path[0] in handed_down and edit.path[0] not in copied
+        else edit
         for edit in edits
     ]
-    return taken_over(file, content, own), there
+    return taken_over(file, content, copied), written_here
 
 
 def _can_be_overridden(file: ConfigurationFile, name: str, edits: Sequence[Edit]) -> bool:
@@ -272,28 +274,28 @@ def _named(file: ConfigurationFile) -> list[Path]:
     return [*([file.base] if file.base else []), *(beside(beside_, name) for name in lists if isinstance(name, str))]
 
 
-def _contents(now: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, bytes]]:
+def _contents(present: BothTexts, earlier: BothTexts) -> dict[Path, tuple[bytes, bytes]]:
     """What is written to have the text of before; a copy of the acceptance file that was made since stays."""
-    found = {now.file.path: (now.configuration, wanted.configuration)}
-    if now.acceptance_path == wanted.acceptance_path:
-        found[now.acceptance_path] = (now.acceptance, wanted.acceptance)
-    return found
+    contents = {present.file.path: (present.configuration, earlier.configuration)}
+    if present.acceptance_path == earlier.acceptance_path:
+        contents[present.acceptance_path] = (present.acceptance, earlier.acceptance)
+    return contents
 
 
 @contextmanager
 def announced(path: Path) -> Iterator[str]:
     """While a desk is open on a configuration, what it says of another one on the same, or of a read-only folder."""
-    mark, told, mine = path.with_name(f".{path.name}.desk"), "", False
+    mark, announcement, is_first = path.with_name(f".{path.name}.desk"), "", False
     with ExitStack() as held:
         try:
-            mine = held.enter_context(locked(mark, make=True)) is not None
-            told = "" if mine else ANOTHER
+            is_first = held.enter_context(locked(mark, make=True)) is not None
+            announcement = "" if is_first else ANOTHER
         except OutputError:
-            told = f"The folder {path.parent} cannot be written. The desk shows the files, and no change can be saved."
+            announcement = f"The folder {path.parent} cannot be written. The desk shows the files, and no change can be saved."
         try:
-            yield told
+            yield announcement
         finally:
-            if mine:
+            if is_first:
                 mark.unlink(missing_ok=True)
 
 
@@ -311,7 +313,7 @@ def difference(before: BothTexts, after: BothTexts) -> str:
     ]
     lines: list[str] = []
     for old, new, name in pairs:
-        first, second = (each.decode("utf-8", "replace").splitlines() for each in (old, new))
+        first, second = (content.decode("utf-8", "replace").splitlines() for content in (old, new))
         lines += difflib.unified_diff(first, second, f"{name} (before)", f"{name} (now)", lineterm="", n=1)
     return "\n".join(lines)
 
@@ -432,10 +434,10 @@ class Rehearsals:
 
     def found(self, spec: ReleaseSpec) -> Rehearsed | None:
         """The results for the files as they are; or of the newest rehearsal of earlier ones."""
-        own = self.folder(spec) / "rehearsal.json"
-        others = self.config.parent.glob(f"{self.config.stem}-rehearsal-*/rehearsal.json")
-        known = sorted([(_changed(path), path) for path in others if path.is_file()], reverse=True)
-        for path in [own] if own.is_file() else [path for _, path in known]:
+        own_results = self.folder(spec) / "rehearsal.json"
+        results = self.config.parent.glob(f"{self.config.stem}-rehearsal-*/rehearsal.json")
+        newest_first = sorted([(_changed(path), path) for path in results if path.is_file()], reverse=True)
+        for path in [own_results] if own_results.is_file() else [path for _, path in newest_first]:
             document = self._document(path)
             if document is not None:
                 same = document.get("specification") == spec.digest
@@ -445,12 +447,12 @@ class Rehearsals:
 
     def put_aside(self, spec: ReleaseSpec) -> bool:
         """Leave out the results that `found` finds, since no page can be made from them; False where it finds none."""
-        found = self.found(spec)
-        if found is None:
+        rehearsed = self.found(spec)
+        if rehearsed is None:
             return False
-        path = found.folder / "rehearsal.json"
+        path = rehearsed.folder / "rehearsal.json"
         self._aside[path, _changed(path)] = (
-            f"The results in {found.folder.name} cannot be shown: another version of the program wrote them, or they were "
+            f"The results in {rehearsed.folder.name} cannot be shown: another version of the program wrote them, or they were "
             "changed. Rehearse again."
         )
         return True
@@ -458,7 +460,7 @@ class Rehearsals:
     @property
     def aside(self) -> list[str]:
         """What is said of results that were left out and are still there."""
-        return [said for (path, time), said in self._aside.items() if _changed(path) == time]
+        return [message for (path, time), message in self._aside.items() if _changed(path) == time]
 
     def _document(self, path: Path) -> dict[str, Any] | None:
         try:
@@ -475,12 +477,12 @@ class Rehearsals:
     def _told(self) -> Running | None:
         try:
             process, _, folder = self.log.with_suffix(".pid").read_text(encoding="ascii").strip().partition(" ")
-            number = int(process)
+            process_id = int(process)
         except (OSError, ValueError):
-            number, folder = 0, ""
+            process_id, folder = 0, ""
         inside = folder.startswith(f"{self.config.stem}-rehearsal-") and "/" not in folder
-        known = standing(self.config.with_name(folder) / STORE) if inside else None
-        return Running(process=number, folder=folder if inside else "", standing=known)
+        progress = standing(self.config.with_name(folder) / STORE) if inside else None
+        return Running(process=process_id, folder=folder if inside else "", standing=progress)
 
 
 def _changed(path: Path) -> int:
@@ -525,100 +527,83 @@ class Shown:
     public: PublicFile | None = None
 
 
-def changes_of(shown: Shown, name: str, place: str, form: Form) -> Changes:
+def changes_of(start: Shown, name: str, control: str, form: Form) -> Changes:
     """What a control of a screen writes.
 
     Raises
     ------
     ValueError : for a place that no page has, and for what is no number or date.
     """
-    what, _, which = place.partition(":")
-    of_screen: dict[str, Callable[[], Changes]] = {
-        "people": lambda: _of_unit(place, form),
-        "columns": lambda: _of_column(shown, what, which, form),
-        "questions": lambda: _of_questions(shown, what, which, form),
-        "budget": lambda: _of_budget(place, form),
-        "signoff": lambda: {"configuration": _of_program(shown, form) if place == PROGRAM else _of_card(place, form)},
-    }
-    if name not in of_screen:
-        raise NoSuchControl
-    return of_screen[name]()
-
-
-def _of_unit(place: str, form: Form) -> Changes:
-    if place in ("name", "why"):
-        return _line(("unit", place), form)
-    if place == "records_per_person":
-        return _number(("unit", place), form)
-    if place == "first_by":
-        order = form.get("value", "")
-        return {"configuration": [Edit(path=("unit", place), toml=toml(order if order == RANDOM else order.split(", ")))]}
+    action, _, which = control.partition(":")
+    if (name, control) in FIELDS:
+        path, as_toml = FIELDS[name, control]
+        return {"configuration": [Edit(path=path, toml=as_toml(form.get("value", "")))]}
+    if name == "columns":
+        return _of_column(start, action, which, form)
+    if name == "questions":
+        return _of_questions(start, action, which, form)
+    if name == "signoff":
+        return {"configuration": _of_program(start, form) if control == PROGRAM else _of_card(control, form)}
     raise NoSuchControl
 
 
-def _of_budget(place: str, form: Form) -> Changes:
-    if place in ("generation", "limit"):
-        return _number(("budget", place), form)
-    raise NoSuchControl
-
-
-def _of_column(shown: Shown, what: str, which: str, form: Form) -> Changes:
+def _of_column(start: Shown, action: str, which: str, form: Form) -> Changes:
     name, _, alternative = which.partition(":")
-    column = shown.spec.schema.by_name.get(name)
+    column = start.spec.schema.by_name.get(name)
     if column is None:
         raise NoSuchControl
-    table = table_of(shown.spec, name)
-    if what == "description":
-        return _line((*table, "description"), form)
+    table = table_of(start.spec, name)
+    if action == "description":
+        return {"configuration": [Edit(path=(*table, "description"), toml=toml(form.get("value", "")))]}
     if column.bounds is None:
         raise NoSuchControl
-    if what == "bounds":
+    if action == "bounds":
         low, high, by = number(form.get("low", "")), number(form.get("high", "")), form.get("by", "").strip()
         edits = [Edit(path=(*table, "bounds"), toml=f"[{low}, {high}]")]
-        moved = with_bounds(column, (float(low), float(high)), _table_at(shown, table).get("numbers", {}))
-        edits += _of_moved(table, moved, _table_at(shown, table).get("numbers", {}))
+        moved = with_bounds(column, (float(low), float(high)), _table_at(start, table).get("numbers", {}))
+        edits += _of_moved(table, moved, _table_at(start, table).get("numbers", {}))
         if by != column.bounds_by:
             edits.append(Edit(path=(*table, "bounds_by"), toml=toml(by) if by else None))
         return {"configuration": edits}
-    if what == "weight":
+    if action == "weight":
         respondent = Edit(path=("input", "one_row_per"), toml=toml("respondent"))
         return {"configuration": [Edit(path=(*table, "role"), toml=toml("weight")), respondent]}
-    if what == "numbers" and shown.public is not None:
-        numbers = filled_numbers(column, _table_at(shown, table).get("numbers", {}), shown.public, shown.spec.input)
-        return {"configuration": [Edit(path=(*table, "numbers"), toml=toml(numbers))]}
-    if what == "limits" and alternative in column.alternatives:
-        return _of_limits(shown, column, alternative, table, form)
+    if action == "numbers" and start.public is not None:
+        representatives = filled_numbers(column, _table_at(start, table).get("numbers", {}), start.public, start.spec.input)
+        return {"configuration": [Edit(path=(*table, "numbers"), toml=toml(representatives))]}
+    if action == "limits" and alternative in column.alternatives:
+        return _of_limits(start, column, alternative, table, form)
     raise NoSuchControl
 
 
-def _table_at(shown: Shown, table: Path_) -> dict[str, Any]:
-    tables = shown.texts.file.tables
+def _table_at(start: Shown, table: Path_) -> dict[str, Any]:
+    tables = start.texts.file.tables
     for step in table:
         tables = tables[str(step)]
     return tables
 
 
-def _of_limits(shown: Shown, column: Column, alternative: str, table: Path_, form: Form) -> Changes:
+def _of_limits(start: Shown, column: Column, alternative: str, table: Path_, form: Form) -> Changes:
     """Other limits between bins, with what follows from them; all numbers of one field, with anything between them."""
-    typed = [each for each in re.split(r"[,;\s]+", form.get("limits", "").strip()) if each]
-    limits = [float(number(each)) for each in typed]
+    typed = [typed_number for typed_number in re.split(r"[,;\s]+", form.get("limits", "").strip()) if typed_number]
+    limits = [float(number(typed_number)) for typed_number in typed]
     if tuple(limits) == limits_of(column)[alternative]:
         raise ValueError("The limits are as they were. Nothing was saved.")
-    tables = _table_at(shown, table)
-    groups = shown.texts.acceptance_tables.get("groups", {}).get(column.name)
-    found = with_limits(
+    tables = _table_at(start, table)
+    groups = start.texts.acceptance_tables.get("groups", {}).get(column.name)
+    changed_bins = with_limits(
         column,
         alternative,
         limits,
         numbers=tables.get("numbers", {}),
         groups=groups if isinstance(groups, list) else None,
-        public=shown.public,
-        policy=shown.spec.input,
+        public=start.public,
+        policy=start.spec.input,
     )
-    edits = _of_moved(table, found, tables.get("numbers", {}))
-    if found.groups is None:
+    edits = _of_moved(table, changed_bins, tables.get("numbers", {}))
+    if changed_bins.groups is None:
         return {"configuration": edits}
-    return {"configuration": edits, "acceptance": [Edit(path=("groups", column.name), toml=toml(found.groups))]}
+    return {"configuration": edits, "acceptance": [Edit(path=("groups", column.name), toml=toml(changed_bins.groups))]}
 
 
 def _of_moved(table: Path_, moved: MovedLimits, numbers: Mapping[str, Any]) -> list[Edit]:
@@ -629,19 +614,19 @@ def _of_moved(table: Path_, moved: MovedLimits, numbers: Mapping[str, Any]) -> l
     return edits
 
 
-def _of_questions(shown: Shown, what: str, which: str, form: Form) -> Changes:
-    if what == "ask":
-        given = {key: text for key in ("query", "why") if (text := form.get(key, "").strip())}
-        if "query" not in given:
+def _of_questions(start: Shown, action: str, which: str, form: Form) -> Changes:
+    if action == "ask":
+        typed = {key: text for key in ("query", "why") if (text := form.get(key, "").strip())}
+        if "query" not in typed:
             raise ValueError("Expected a question, found none. Nothing was saved.")
-        place = ("intended_queries", len(shown.spec.questions))
-        return {"configuration": [Edit(path=place, toml=toml(given))]}
-    if what == "unask" and which in _places(shown.spec.questions):
+        path_of_question = ("intended_queries", len(start.spec.questions))
+        return {"configuration": [Edit(path=path_of_question, toml=toml(typed))]}
+    if action == "unask" and which in _places(start.spec.questions):
         return {"configuration": [Edit(path=("intended_queries", int(which)))]}
-    if what == "criterion":
+    if action == "criterion":
         edits = criterion_edits(
-            shown.spec,
-            shown.texts.acceptance_tables,
+            start.spec,
+            start.texts.acceptance_tables,
             form.get("asked", ""),
             [form.get(key, "") for key in ("first", "second", "third")],
             threshold=number(form.get("threshold", "")),
@@ -650,14 +635,14 @@ def _of_questions(shown: Shown, what: str, which: str, form: Form) -> Changes:
             reason=form.get("reason", "").strip(),
         )
         return {"acceptance": edits}
-    if which not in _places(shown.spec.criteria):
+    if which not in _places(start.spec.criteria):
         raise NoSuchControl
     path: Path_ = ("criteria", int(which))
-    if what == "drop":
+    if action == "drop":
         return {"acceptance": [Edit(path=path)]}
-    if what == "threshold":
+    if action == "threshold":
         return {"acceptance": [Edit(path=(*path, "threshold"), toml=number(form.get("value", "")))]}
-    if what == "agreed":
+    if action == "agreed":
         by, on = form.get("by", "").strip(), form.get("on", "").strip()
         try:
             day = datetime.date.fromisoformat(on).isoformat()
@@ -668,31 +653,27 @@ def _of_questions(shown: Shown, what: str, which: str, form: Form) -> Changes:
 
 
 def _places(values: tuple[object, ...]) -> set[str]:
-    return {str(place) for place in range(len(values))}
+    return {str(position) for position in range(len(values))}
 
 
-def _of_card(place: str, form: Form) -> list[Edit]:
-    what, _, which = place.partition(":")
+def _of_card(control: str, form: Form) -> list[Edit]:
+    action, _, which = control.partition(":")
     text = form.get("value", "").replace("\r\n", "\n").strip()
-    if place == "description":
+    if control == "description":
         return [Edit(path=("description",), toml=toml(text))]
-    if what == "card" and which in CARD_TEXTS:
-        return [Edit(path=("card", which), toml=toml(text))]
-    if what == "card" and which == "signed_by":
-        return [
-            Edit(path=("card", which), toml=toml([name for key in ("first", "second") if (name := form.get(key, "").strip())]))
-        ]
-    if what == "card" and which in CARD_LISTS:
-        return [Edit(path=("card", which), toml=toml([line.strip() for line in text.split("\n") if line.strip()]))]
+    lines = [form.get(key, "") for key in ("first", "second")] if which == "signed_by" else text.split("\n")
+    if action == "card" and which in (*CARD_TEXTS, *CARD_LISTS):
+        value = text if which in CARD_TEXTS else [line.strip() for line in lines if line.strip()]
+        return [Edit(path=("card", which), toml=toml(value))]
     raise NoSuchControl
 
 
-def _of_program(shown: Shown, form: Form) -> list[Edit]:
+def _of_program(start: Shown, form: Form) -> list[Edit]:
     """Where readers get the program; two empty fields take it out."""
-    given = {name: text for name in ("address", "sha256") if (text := form.get(name, "").strip())}
-    if not given and shown.spec.card.program is None:
+    typed = {name: text for name in ("address", "sha256") if (text := form.get(name, "").strip())}
+    if not typed and start.spec.card.program is None:
         raise ValueError("Expected the address of the program and its SHA-256, found neither. Nothing was saved.")
-    return [Edit(path=("card", "program"), toml=toml(given) if given else None)]
+    return [Edit(path=("card", "program"), toml=toml(typed) if typed else None)]
 
 
 def number(text: str) -> str:
@@ -702,9 +683,17 @@ def number(text: str) -> str:
     return text.strip()
 
 
-def _line(path: Path_, form: Form) -> Changes:
-    return {"configuration": [Edit(path=path, toml=toml(form.get("value", "")))]}
+def first_rows(order: str) -> str:
+    """The order in which the rows of a person are taken: at random, or by columns."""
+    return toml(order if order == RANDOM else order.split(", "))
 
 
-def _number(path: Path_, form: Form) -> Changes:
-    return {"configuration": [Edit(path=path, toml=number(form.get("value", "")))]}
+FIELDS: Mapping[tuple[str, str], tuple[Path_, Callable[[str], str]]] = {
+    ("people", "name"): (("unit", "name"), toml),
+    ("people", "why"): (("unit", "why"), toml),
+    ("people", "records_per_person"): (("unit", "records_per_person"), number),
+    ("people", "first_by"): (("unit", "first_by"), first_rows),
+    ("budget", "generation"): (("budget", "generation"), number),
+    ("budget", "limit"): (("budget", "limit"), number),
+}
+"""Controls that write one setting: by screen and place the setting, and how it is written."""

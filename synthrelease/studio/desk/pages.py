@@ -30,7 +30,6 @@ from synthrelease.privacy.noise import SYSTEM
 from synthrelease.resources import templates
 from synthrelease.settings.tables import RANDOM
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.desk import screens as folder_screen
 from synthrelease.studio.desk.files import (
     BothTexts,
     Changes,
@@ -47,6 +46,7 @@ from synthrelease.studio.desk.screens import (
     Account,
     budget_screen,
     columns_screen,
+    folder_screen,
     people_screen,
     questions_screen,
     rehearsal_screen,
@@ -71,15 +71,15 @@ def left_out(path: Path, texts: BothTexts, name: str, *, dry_run: bool) -> LeftO
     return leave_out(path, [name], dry_run=dry_run, take_over=True)
 
 
-def other_kind(shown: Shown, name: str, kind: str) -> Changes:
+def other_kind(start: Shown, name: str, kind: str) -> Changes:
     """The lines of a column that is taken for another kind."""
-    column, public = shown.spec.schema.by_name.get(name), shown.public
-    if column is None or table_of(shown.spec, name)[0] != "columns":
+    column, public = start.spec.schema.by_name.get(name), start.public
+    if column is None or table_of(start.spec, name)[0] != "columns":
         raise NoSuchControl
     chosen = _kind(kind)
     if public is None or column.source not in public.columns:
         raise InputError(NO_PUBLIC)
-    old = shown.texts.file.tables["columns"][name]
+    old = start.texts.file.tables["columns"][name]
     new = column_as(public, column.source, chosen)
     new |= {key: old[key] for key in KEPT if old.get(key)}
     if name == column.source:
@@ -89,33 +89,33 @@ def other_kind(shown: Shown, name: str, kind: str) -> Changes:
     return {"configuration": edits}
 
 
-def bring_column_back(shown: Shown, source: str, kind: str) -> Changes:
+def bring_column_back(start: Shown, source: str, kind: str) -> Changes:
     """The lines of a column of the public file that is released again, or for the first time."""
-    chosen, file = _kind(kind), shown.texts.file
-    if shown.public is None:
+    chosen, file = _kind(kind), start.texts.file
+    if start.public is None:
         raise InputError(NO_PUBLIC)
-    own, ignoring = bring_back(shown.spec, file.tables, shown.texts.acceptance_tables, shown.public, source, chosen)
-    return {"configuration": own, "acceptance": ignoring}
+    edits, ignoring = bring_back(start.spec, file.tables, start.texts.acceptance_tables, start.public, source, chosen)
+    return {"configuration": edits, "acceptance": ignoring}
 
 
 def _kind(kind: str) -> Kind:
-    chosen = next((each for each in get_args(Kind) if each == kind), None)
+    chosen = next((known_kind for known_kind in get_args(Kind) if known_kind == kind), None)
     if chosen is None:
         raise NoSuchControl
     return chosen  # type: ignore[no-any-return]
 
 
-def take_as_key(files: DeskFiles, shown: Shown, source: str) -> None:
+def take_as_key(files: DeskFiles, start: Shown, source: str) -> None:
     """Let a column of the file say whose row it is; where it is released, it is left out."""
-    if shown.public is None or source not in shown.public.columns:
+    if start.public is None or source not in start.public.columns:
         raise NoSuchControl
-    released = [column.name for column in shown.spec.schema.columns if source in column.sources]
+    released = [column.name for column in start.spec.schema.columns if source in column.sources]
     if released:
         leave_out(files.path, released, take_over=True)
     edits = [Edit(path=("unit", "key"), toml=toml(source))]
-    if not shown.spec.unit.answered:
+    if not start.spec.unit.answered:
         edits.append(Edit(path=("unit", "records_per_person"), toml="1"))
-    if not shown.spec.unit.first_by:
+    if not start.spec.unit.first_by:
         edits.append(Edit(path=("unit", "first_by"), toml=toml(RANDOM)))
     files.write(files.texts(), {"configuration": edits})
 
@@ -172,10 +172,10 @@ def open_browser(page: Path, failed: Callable[[], None]) -> None:
 
     def opened() -> None:
         try:
-            there = webbrowser.open_new_tab(page.as_uri())
+            opened_page = webbrowser.open_new_tab(page.as_uri())
         except (webbrowser.Error, OSError):
-            there = False
-        if not there:
+            opened_page = False
+        if not opened_page:
             failed()
 
     threading.Thread(target=opened, name="browser", daemon=True).start()
@@ -257,8 +257,8 @@ class Guard:
             return PlainTextResponse("Open the address that the command printed. It works once; start the desk again.", 403)
         if method == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
             return PlainTextResponse("The desk takes forms.", 415)
-        stated = headers.get("content-length", "0")
-        if not (stated.isascii() and stated.isdigit() and len(stated) < 10) or int(stated) > MOST_BYTES:
+        length = headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit() and len(length) < 10) or int(length) > MOST_BYTES:
             return PlainTextResponse("The request is too large.", 413)
         return None
 
@@ -271,38 +271,37 @@ class Guard:
         return answer
 
 
-def _same(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
+def _same(secret: str, expected: str) -> bool:
+    return hmac.compare_digest(secret.encode("utf-8", "replace"), expected.encode())
 
 
 def _single(scope: Scope) -> dict[str, str] | None:
     """The headers by name; None where one that decides stands twice."""
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1").lower()
-        if key in found and key in ("host", "origin", "content-length", "content-type", "cookie"):
+        if key in headers and key in ("host", "origin", "content-length", "content-type", "cookie"):
             return None
-        found[key] = value.decode("latin-1")
-    return found
+        headers[key] = value.decode("latin-1")
+    return headers
 
 
 def _cookies(text: str) -> dict[str, str]:
-    parts = (each.strip().partition("=") for each in text.split(";"))
-    return {name: value for name, _, value in parts}
+    return {name.strip(): value for name, _, value in (part.partition("=") for part in text.split(";"))}
 
 
 async def _body(receive: Receive) -> bytes | None:
     """The whole body; None where it is too large or broken off."""
-    found = b""
+    content = b""
     while True:
         message = await receive()
         if message["type"] != "http.request":
             return None
-        found += message.get("body", b"")
-        if len(found) > MOST_BYTES:
+        content += message.get("body", b"")
+        if len(content) > MOST_BYTES:
             return None
         if not message.get("more_body", False):
-            return found
+            return content
 
 
 def _protected(send: Send) -> Send:
@@ -311,7 +310,7 @@ def _protected(send: Send) -> Send:
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
             has = {name.lower() for name, _ in message["headers"]}
-            more = {
+            policies = {
                 b"content-security-policy": OWN.encode(),
                 b"cache-control": b"no-store",
                 b"x-content-type-options": b"nosniff",
@@ -319,7 +318,7 @@ def _protected(send: Send) -> Send:
                 b"cross-origin-opener-policy": b"same-origin",
                 b"cross-origin-resource-policy": b"same-origin",
             }
-            message["headers"] = [*message["headers"], *((name, value) for name, value in more.items() if name not in has)]
+            message["headers"] = [*message["headers"], *((name, value) for name, value in policies.items() if name not in has)]
         await send(message)
 
     return sent
@@ -377,70 +376,70 @@ class Desk:
         self._strips = Strips(opened.public, opened.members)
 
     def page(
-        self, name: str, asked: dict[str, str], status: int = 200, told: str = "", place: str = "", diff: str = ""
+        self, name: str, query: dict[str, str], status: int = 200, message: str = "", control: str = "", diff: str = ""
     ) -> Response:
         """A screen, with what an edit met at its place."""
-        shown: dict[str, Any] = {"name": name, "screens": SCREENS, "told": told, "place": place, "difference": diff}
+        context: dict[str, Any] = {"name": name, "told": message, "place": control, "difference": diff}
         try:
             texts = self.files.texts()
             spec = self.files.spec(texts)
         except (SynthreleaseError, OSError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
-            return HTMLResponse(self._pages.get_template("unreadable.html").render(shown | {"why": why}), max(status, 409))
+            return HTMLResponse(self._pages.get_template("unreadable.html").render(context | {"why": why}), max(status, 409))
         if not spec.unit.answered and name not in BEFORE_THE_ANSWER:
-            return self.page("people", {}, status, told, "", diff) if told else RedirectResponse("/people", 303)
-        shown |= self._around(texts, spec) | {"last": self.files.last_change(texts), "typed": asked}
+            return self.page("people", {}, status, message, "", diff) if message else RedirectResponse("/people", 303)
+        context = self._around(texts, spec) | context | {"last": self.files.last_change(texts), "typed": query}
         opened, rehearsals = self.opened, self.rehearsals
         gathered: dict[str, Callable[[], dict[str, Any]]] = {
             "people": lambda: people_screen(spec, opened.public, opened.guesses),
-            "columns": lambda: columns_screen(spec, texts.file, self._strips, opened.guesses, asked.get("filter", "")[:100]),
+            "columns": lambda: columns_screen(spec, texts.file, self._strips, opened.guesses, query.get("filter", "")[:100]),
             "questions": lambda: questions_screen(spec, texts.file, rehearsals.found(spec)),
-            "budget": lambda: budget_screen(spec, self._strips, _statement(opened.ledger), rehearsals.found(spec), asked),
+            "budget": lambda: budget_screen(spec, self._strips, _statement(opened.ledger), rehearsals.found(spec), query),
             "rehearsal": lambda: rehearsal_screen(spec, rehearsals),
             "signoff": lambda: signoff_screen(spec, self.files.path, rehearsals, opened.ledger),
-            "folder": lambda: folder_screen.folder_screen(opened.folder, asked),
+            "folder": lambda: folder_screen(opened.folder, query),
         }
         template = self._pages.get_template(f"{name}.html")
         try:
-            return HTMLResponse(template.render(shown | gathered[name]()), status)
+            return HTMLResponse(template.render(context | gathered[name]()), status)
         except (LookupError, TypeError, ValueError, AttributeError, TemplateError):
             if not rehearsals.put_aside(spec):  # results of another version, or damaged ones, can have any shape
                 raise
-            return self.page(name, asked, status, told, place, diff)
+            return self.page(name, query, status, message, control, diff)
 
     def change(self, name: str, form: dict[str, str]) -> Response:
         """One edit or action: done, or told at its place."""
-        place, seen = form.get("place", ""), form.get("seen", "")
+        control, seen = form.get("place", ""), form.get("seen", "")
         try:
-            if place == "undo":
+            if control == "undo":
                 self.files.undo(seen)
-            elif (action := self._action(name, place, form)) is not None:
+            elif (action := self._action(name, control, form)) is not None:
                 if (answer := action()) is not None:
                     return answer
             else:
-                self.files.edit(seen, changes_of(self._shown(), name, place, form))
+                self.files.edit(seen, changes_of(self._shown(), name, control, form))
         except Moved as error:
-            return self.page(name, form, 409, str(error), place, error.difference)
+            return self.page(name, form, 409, str(error), control, error.difference)
         except (SynthreleaseError, ValueError, OSError) as error:
-            return self.page(name, form, 422, _in_words(error), place)
+            return self.page(name, form, 422, _in_words(error), control)
         at = {"columns": "bounds", "questions": "threshold"}.get(name)
-        which = place.split(":")[1] if ":" in place else ""
+        which = control.split(":")[1] if ":" in control else ""
         return RedirectResponse(
             f"/{name}" + (f"#{at}-{which}" if at and (which.isidentifier() or which.isdigit()) else ""), 303
         )
 
-    def _action(self, name: str, place: str, form: dict[str, str]) -> Callable[[], Response | None] | None:
+    def _action(self, name: str, control: str, form: dict[str, str]) -> Callable[[], Response | None] | None:
         """What a control does that is no line; None for one that is."""
-        what, _, which = place.partition(":")
+        action, _, which = control.partition(":")
         if name == "rehearsal":
-            return partial(self._rehearse, place, form)
-        if name == "columns" and what in ("kind", "back", "leave", "key"):
-            return partial(self._column, what, which, form)
-        if (name, place) == ("people", "key"):
+            return partial(self._rehearse, control, form)
+        if name == "columns" and action in ("kind", "back", "leave", "key"):
+            return partial(self._column, action, which, form)
+        if (name, control) == ("people", "key"):
             if not form.get("value"):
                 raise ValueError("Expected the column that says whose row it is, found none chosen.")
             return partial(self._column, "key", form.get("value", ""), form)
-        if (name, place) == ("questions", "own"):
+        if (name, control) == ("questions", "own"):
             texts = self.files.texts()
             return lambda: self.files.act(form.get("seen", ""), lambda: copy_acceptance(self.files, texts))
         return None
@@ -449,56 +448,58 @@ class Desk:
         texts = self.files.texts()
         return Shown(texts=texts, spec=self.files.spec(texts), public=self.opened.public)
 
-    def _rehearse(self, place: str, form: dict[str, str]) -> None:
+    def _rehearse(self, control: str, form: dict[str, str]) -> None:
         texts = self.files.texts()
         spec = self.files.spec(texts)
-        if place == "start":
+        if control == "start":
             if form.get("seen", "") != texts.seen:
                 raise Moved("")
             minutes = number(form.get("minutes", ""))
             if not (minutes.isdigit() and 1 <= int(minutes) <= LONGEST_REHEARSAL):
                 raise ValueError(f"Expected whole minutes from 1 to {LONGEST_REHEARSAL}, found {minutes}. Nothing was started.")
             self.rehearsals.start(spec, int(minutes))
-        elif place in ("stop", "kill"):
-            self.rehearsals.stop(at_once=place == "kill")
-        elif place == "adopt":
-            found = self.rehearsals.found(spec)
-            if found is None:
+        elif control in ("stop", "kill"):
+            self.rehearsals.stop(at_once=control == "kill")
+        elif control == "adopt":
+            rehearsed = self.rehearsals.found(spec)
+            if rehearsed is None:
                 raise InputError("There is no rehearsal to adopt anything from.")
-            self.files.act(form.get("seen", ""), lambda: adopt_listed(self.files.path, found.folder / "shortlist.toml"))
+            self.files.act(form.get("seen", ""), lambda: adopt_listed(self.files.path, rehearsed.folder / "shortlist.toml"))
         else:
             raise NoSuchControl
 
-    def _column(self, what: str, which: str, form: dict[str, str]) -> Response | None:
-        shown, seen, kind = self._shown(), form.get("seen", ""), form.get("value", "")
-        if what == "kind":
-            self.files.edit(seen, other_kind(shown, which, kind))
-        elif what == "back":
-            self.files.edit(seen, bring_column_back(shown, which, kind))
-        elif what == "key":
-            self.files.act(seen, lambda: take_as_key(self.files, shown, which))
+    def _column(self, action: str, which: str, form: dict[str, str]) -> Response | None:
+        start, seen, kind = self._shown(), form.get("seen", ""), form.get("value", "")
+        if action == "kind":
+            self.files.edit(seen, other_kind(start, which, kind))
+        elif action == "back":
+            self.files.edit(seen, bring_column_back(start, which, kind))
+        elif action == "key":
+            self.files.act(seen, lambda: take_as_key(self.files, start, which))
         elif form.get("sure") == "yes":
-            self.files.act(seen, lambda: left_out(self.files.path, shown.texts, which, dry_run=False))
+            self.files.act(seen, lambda: left_out(self.files.path, start.texts, which, dry_run=False))
         else:
-            return self._asked_first(shown.texts, shown.spec, which)
+            return self._asked_first(start.texts, start.spec, which)
         return None
 
     def _asked_first(self, texts: BothTexts, spec: ReleaseSpec, which: str) -> Response:
-        shown: dict[str, Any] = {"name": "columns", "screens": SCREENS, "told": "", "difference": "", "last": ""}
-        shown |= self._around(texts, spec) | {"which": which}
-        shown["found"] = left_out(self.files.path, texts, which, dry_run=True)
-        return HTMLResponse(self._pages.get_template("leaving.html").render(shown))
+        context = {"name": "columns", "which": which, "found": left_out(self.files.path, texts, which, dry_run=True)}
+        return HTMLResponse(self._pages.get_template("leaving.html").render(self._around(texts, spec) | context))
 
     def _around(self, texts: BothTexts, spec: ReleaseSpec) -> dict[str, Any]:
         """What stands around every screen."""
         answered = spec.unit.answered
         return {
+            "screens": SCREENS,
+            "told": "",
+            "difference": "",
+            "last": "",
             "seen": texts.seen,
             "title": spec.title,
             "file": self.files.path.name,
-            "announced": [each for each in (self.opened.announced, *self.rehearsals.aside) if each],
+            "announced": [message for message in (self.opened.announced, *self.rehearsals.aside) if message],
             "refresh": 0,
-            "closed": () if answered else tuple(each for each in SCREENS if each not in BEFORE_THE_ANSWER),
+            "closed": () if answered else tuple(screen for screen in SCREENS if screen not in BEFORE_THE_ANSWER),
         }
 
     def seen(self) -> Response:
@@ -515,10 +516,10 @@ class Desk:
     def report(self) -> Response:
         """The report of the last rehearsal, under the same policy."""
         try:
-            found = self.rehearsals.found(self.files.spec(self.files.texts()))
+            rehearsed = self.rehearsals.found(self.files.spec(self.files.texts()))
         except (SynthreleaseError, OSError):
-            found = None
-        return _framed(found.folder if found is not None else None, "report.html", "There is no report.")
+            rehearsed = None
+        return _framed(rehearsed.folder if rehearsed is not None else None, "report.html", "There is no report.")
 
 
 def _framed(folder: Path | None, name: str, missing: str) -> Response:
@@ -556,52 +557,42 @@ UNREADABLE = PlainTextResponse("The form cannot be read, or has a field twice.",
 def fields(content: bytes) -> dict[str, str] | None:
     """The values of a form or of an address by their names; None where it cannot be read, or has one name twice."""
     try:
-        found = parse_qsl(content.decode(), keep_blank_values=True, max_num_fields=20, errors="strict")
+        pairs = parse_qsl(content.decode(), keep_blank_values=True, max_num_fields=20, errors="strict")
     except ValueError:
         return None
-    values = dict(found)
-    return values if len(values) == len(found) else None
+    values = dict(pairs)
+    return values if len(values) == len(pairs) else None
 
 
 def application(desk: Desk, origin: str) -> Guard:
     """The whole desk behind its guard."""
 
-    def shows(name: str) -> Callable[[Request], Any]:
-        async def show(request: Request) -> Response:
-            asked = fields(request.scope["query_string"])
-            return UNREADABLE if asked is None else await run_in_threadpool(desk.page, name, asked)
+    def endpoint(answer: Callable[[dict[str, str]], Response]) -> Callable[[Request], Any]:
+        """Answer with the fields of a form, or of an address, apart from the loop of requests."""
 
-        return show
+        async def respond(request: Request) -> Response:
+            content = await request.body() if request.method == "POST" else request.scope["query_string"]
+            values = fields(content)
+            return UNREADABLE if values is None else await run_in_threadpool(answer, values)
 
-    def takes(name: str) -> Callable[[Request], Any]:
-        async def take(request: Request) -> Response:
-            form = fields(await request.body())
-            return UNREADABLE if form is None else await run_in_threadpool(desk.change, name, form)
+        return respond
 
-        return take
+    def static(name: str, kind: str) -> Callable[[dict[str, str]], Response]:
+        return lambda _: Response((FOLDER / name).read_bytes(), media_type=kind)
 
-    def static(name: str, kind: str) -> Route:
-        async def sent(request: Request) -> Response:
-            return Response((FOLDER / name).read_bytes(), media_type=kind)
-
-        return Route(f"/{name}", sent)
-
-    async def seen(request: Request) -> Response:
-        return await run_in_threadpool(desk.seen)
-
-    async def first(request: Request) -> Response:
-        return RedirectResponse("/people", 303)
-
-    async def card(request: Request) -> Response:
-        return await run_in_threadpool(desk.card)
-
-    async def report(request: Request) -> Response:
-        return await run_in_threadpool(desk.report)
-
-    routes = [static("desk.css", "text/css"), static("desk.js", "text/javascript"), Route("/seen", seen)]
-    routes += [Route("/", first), Route("/card", card), Route("/report", report)]
-    routes += [Route(f"/{name}", shows(name), methods=["GET"]) for name in SCREENS]
-    routes += [Route(f"/{name}", takes(name), methods=["POST"]) for name in SCREENS if name not in READ_ONLY]
+    pages: dict[str, Callable[[dict[str, str]], Response]] = {
+        "": lambda _: RedirectResponse("/people", 303),
+        "desk.css": static("desk.css", "text/css"),
+        "desk.js": static("desk.js", "text/javascript"),
+        "seen": lambda _: desk.seen(),
+        "card": lambda _: desk.card(),
+        "report": lambda _: desk.report(),
+        **{name: partial(desk.page, name) for name in SCREENS},
+    }
+    routes = [Route(f"/{name}", endpoint(page), methods=["GET"]) for name, page in pages.items()]
+    routes += [
+        Route(f"/{name}", endpoint(partial(desk.change, name)), methods=["POST"]) for name in SCREENS if name not in READ_ONLY
+    ]
     screens = Starlette(routes=routes)
     screens.router.redirect_slashes = False  # it would decode the address before `fields` does
     return Guard(screens, origin=origin)

@@ -6,6 +6,7 @@ import datetime
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,9 @@ from synthrelease.studio.rehearsal.expected_noise import (
 FREQUENT = 3
 
 
-def columns_screen(spec: ReleaseSpec, file: ConfigurationFile, strips: Strips, guesses: Guesses, wanted: str) -> dict[str, Any]:
+def columns_screen(spec: ReleaseSpec, file: ConfigurationFile, strips: Strips, guesses: Guesses, text: str) -> dict[str, Any]:
     """One line for each column whose name or description holds the text; the columns of members once."""
-    low, lines = wanted.lower(), {}
+    low, lines = text.lower(), {}
     for column in spec.schema.columns:
         table = table_of(spec, column.name)
         if low in f"{column.name} {column.description}".lower() and table not in lines:
@@ -53,7 +54,7 @@ def columns_screen(spec: ReleaseSpec, file: ConfigurationFile, strips: Strips, g
     return {
         "lines": list(lines.values()),
         "of": len({table_of(spec, column.name) for column in spec.schema.columns}),
-        "wanted": wanted,
+        "wanted": text,
         "public": strips.public is not None,
         "base": file.base.name if file.base is not None and "columns" in file.inherited else "",
         "left_out": _not_released(spec, strips.public, guesses),
@@ -66,7 +67,7 @@ def columns_screen(spec: ReleaseSpec, file: ConfigurationFile, strips: Strips, g
 def _line(
     spec: ReleaseSpec, column: Column, table: Path_, file: ConfigurationFile, strips: Strips, guesses: Guesses
 ) -> dict[str, Any]:
-    found, pictures = strips.of(column, spec.input, spec.schema.linked)
+    public, pictures = strips.of(column, spec.input, spec.schema.linked)
     name = str(table[-1])
     return {
         "name": column.name,
@@ -85,14 +86,14 @@ def _line(
                 "name": key,
                 "bins": len(column.alternatives[key]),
                 "picture": pictures[key],
-                "limits": ", ".join(f"{each:.12g}" for each in limits_of(column).get(key, ())),
+                "limits": ", ".join(f"{limit:.12g}" for limit in limits_of(column).get(key, ())),
             }
-            for number, key in enumerate(column.alternatives)
-            if number == 0 or column.bounds is not None
+            for position, key in enumerate(column.alternatives)
+            if position == 0 or column.bounds is not None
         ],
         "frequent": _frequent(strips.texts(column, spec.schema.linked)),
-        "gaps": _gaps(column, found),
-        "grouping": None if found is None or found.grouping is None else _off(found.grouping),
+        "gaps": _gaps(column, public),
+        "grouping": None if public is None or public.grouping is None else _off(public.grouping),
         "because": guesses.because.get(column.source, ""),
         "doubtful": guesses.doubtful.get(column.source, ""),
         "date": column.source in guesses.dates,
@@ -100,15 +101,15 @@ def _line(
     }
 
 
-def _gaps(column: Column, found: PublicBins | None) -> list[str]:
+def _gaps(column: Column, public: PublicBins | None) -> list[str]:
     """What becomes of the public rows without a value, and of those beyond the bounds or categories."""
-    if found is None:
+    if public is None:
         return []
-    rows = found.total + found.gaps + found.others
-    kept = f"a bin of their own, {column.missing_label!r}" if column.missing == "bin" else "excluded"
-    told = [f"{found.gaps / rows:.1%} of the public rows have no value: {kept}."] if found.gaps else []
+    rows = public.total + public.gaps + public.others
+    treatment = f"a bin of their own, {column.missing_label!r}" if column.missing == "bin" else "excluded"
+    sentences = [f"{public.gaps / rows:.1%} of the public rows have no value: {treatment}."] if public.gaps else []
     beyond = "beyond the limits" if column.bounds is not None else "in no category"
-    return told + ([f"{found.others / rows:.1%} are {beyond}: excluded."] if found.others else [])
+    return sentences + ([f"{public.others / rows:.1%} are {beyond}: excluded."] if public.others else [])
 
 
 def _off(grouping: GroupingError) -> str:
@@ -123,7 +124,7 @@ def _off(grouping: GroupingError) -> str:
 def _not_released(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> list[tuple[str, str]]:
     """The columns of the public file that no released column is read from, and why a draft leaves them out."""
     read = {source for column in spec.schema.columns for source in column.sources}
-    because = {each.source: each.because for each in guesses.left_out}
+    because = {column_left.source: column_left.because for column_left in guesses.left_out}
     names = dict.fromkeys([*(public.columns if public is not None else ()), *because])
     return [(name, because.get(name, "the configuration does not name it")) for name in names if name not in read]
 
@@ -144,35 +145,39 @@ def _frequent(texts: Mapping[str | None, int]) -> str:
 def _stand_ins(column: Column) -> str:
     """The numbers that stand for the first bins of a column of numbers."""
     binning = next(iter(column.alternatives.values()))
-    known = [(label, number) for label, number in zip(binning.labels, binning.numbers, strict=True) if number is not None]
-    told = ", ".join(f"{label}: {number:.6g}" for label, number in known[:4])
-    return told + (", …" if len(known) > 4 else "") if column.bounds is not None else ""
+    representatives = [
+        (label, representative)
+        for label, representative in zip(binning.labels, binning.numbers, strict=True)
+        if representative is not None
+    ]
+    texts = ", ".join(f"{label}: {representative:.6g}" for label, representative in representatives[:4])
+    return texts + (", …" if len(representatives) > 4 else "") if column.bounds is not None else ""
 
 
 # A published folder: what `verify` says of it, its card, and an answer with its bound and estimate.
 
 
-def folder_screen(folder: Path | None, asked: Mapping[str, str]) -> dict[str, Any]:
+def folder_screen(folder: Path | None, query: Mapping[str, str]) -> dict[str, Any]:
     """What `verify` says of a published folder, and an answer with its bound and estimate."""
     if folder is None:
         return {"folder": None}
     from synthrelease.bundle.verify import verify_bundle
 
-    found: dict[str, Any] = {
+    context: dict[str, Any] = {
         "folder": folder.name,
         "report": None,
-        "query": asked.get("query", ""),
+        "query": query.get("query", ""),
         "wrong": "",
-        "narrow": asked.get("width") == "phone",
+        "narrow": query.get("width") == "phone",
     }
     try:
-        if asked.get("verify"):
-            found["report"] = verify_bundle(folder)
-        if found["query"]:
-            found |= _answers(folder, found["query"])
+        if query.get("verify"):
+            context["report"] = verify_bundle(folder)
+        if context["query"]:
+            context |= _answers(folder, context["query"])
     except InputError as error:
-        found["wrong"] = str(error)
-    return found
+        context["wrong"] = str(error)
+    return context
 
 
 def _answers(folder: Path, query: str) -> dict[str, Any]:
@@ -198,7 +203,7 @@ def people_screen(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses
     words = guarantee_in_words(unit, spec.plan.total)
     if linked is not None:
         words.append(IN_WORDS)
-    repeated = [each for each in guesses.left_out if each.rows_of_one > 1]
+    repeated = [column_left for column_left in guesses.left_out if column_left.rows_of_one > 1]
     key = public.columns.get(unit.key) if public is not None and unit.key else None
     return {
         "unit": unit,
@@ -206,7 +211,7 @@ def people_screen(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses
         "question": "" if unit.answered or unit.key else QUESTION,
         "words": words,
         "members": linked,
-        "keys": [] if unit.key else [(each.source, each.rows_of_one) for each in repeated],
+        "keys": [] if unit.key else [(column_left.source, column_left.rows_of_one) for column_left in repeated],
         "sources": [] if public is None or unit.key else list(public.columns),
         "most": max(key.values(), default=0) if key else None,
         "public_rows": spec.rows.way in ("exact", "whole"),
@@ -222,7 +227,7 @@ KINDS = ("halves", "fit", "alone")
 def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehearsed | None) -> dict[str, Any]:
     """The questions that the release is meant to answer, and every criterion with its threshold and its three marks."""
     look = None if rehearsed is None else rehearsed.document["look"]
-    looks = {each["name"]: each for each in (look["criteria"] if look else ())}
+    looks = {criterion["name"]: criterion for criterion in (look["criteria"] if look else ())}
     facts = spec.setting.facts(spec.space[0].transformation)
     return {
         "asked": expected_answers(spec),
@@ -234,16 +239,16 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
         "today": datetime.date.today().isoformat(),
         "criteria": [
             {
-                "place": place,
-                "name": each.name,
-                "threshold": f"{each.threshold:.15g}",
-                "unit": explain(each).figure_unit(facts),
-                "sentence": explain(each).sentence(facts),
-                "reason": each.reason,
-                "agreed": each.agreed,
-                **_marked(each, looks.get(each.name)),
+                "place": position,
+                "name": criterion.name,
+                "threshold": f"{criterion.threshold:.15g}",
+                "unit": explain(criterion).figure_unit(facts),
+                "sentence": explain(criterion).sentence(facts),
+                "reason": criterion.reason,
+                "agreed": criterion.agreed,
+                **_marked(criterion, looks.get(criterion.name)),
             }
-            for place, each in enumerate(spec.criteria)
+            for position, criterion in enumerate(spec.criteria)
         ],
     }
 
@@ -252,7 +257,7 @@ def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]
     """The picture of the marks, and the marks in words."""
     if look is None or not criterion.compares:
         return {"marks": "", "told": [], "says_nothing": False}
-    known = {
+    values = {
         "the two halves of the public file": look["halves"],
         "this draft": look["typical_figure"],
         "independent columns": look["independent_columns"],
@@ -260,9 +265,9 @@ def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]
     alone = look["independent_columns"]
     nothing = alone is not None and alone <= criterion.threshold and not explain(criterion).asks_single_columns
     return {
-        "marks": marks(criterion.threshold, *known.values(), bad=nothing),
+        "marks": marks(criterion.threshold, *values.values(), bad=nothing),
         "told": [
-            (kind, name, f"{value:.3g}") for kind, (name, value) in zip(KINDS, known.items(), strict=True) if value is not None
+            (kind, name, f"{value:.3g}") for kind, (name, value) in zip(KINDS, values.items(), strict=True) if value is not None
         ],
         "says_nothing": nothing,
     }
@@ -270,17 +275,17 @@ def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]
 
 def _examples(spec: ReleaseSpec) -> list[str]:
     """Questions as they can be asked of these columns."""
-    numbers = [each for each in spec.schema.columns if each.bounds is not None and each.dates is None]
+    numeric = [column for column in spec.schema.columns if column.bounds is not None and column.dates is None]
     names = [column for column in spec.schema.columns if column.bounds is None]
-    found = []
+    examples = []
     conditions = [f"{column.name} == '{column.atoms.labels[0]}'" for column in names if "'" not in column.atoms.labels[0]]
-    for column in numbers[:1]:
+    for column in numeric[:1]:
         limits = next(iter(limits_of(column).values()))
         conditions.insert(0, f"{column.name} >= {limits[len(limits) // 2]:.12g}")
-    found += [conditions[0]] if conditions else []
-    found += [f"share {conditions[0]} where {conditions[1]}"] if len(conditions) > 1 else []
-    found += [f"mean {numbers[-1].name} where {conditions[0]}"] if len(numbers) > 1 and conditions else []
-    return found
+    examples += [conditions[0]] if conditions else []
+    examples += [f"share {conditions[0]} where {conditions[1]}"] if len(conditions) > 1 else []
+    examples += [f"mean {numeric[-1].name} where {conditions[0]}"] if len(numeric) > 1 and conditions else []
+    return examples
 
 
 # What the screen of the rehearsal shows, from the documents that a rehearsal leaves.
@@ -292,32 +297,34 @@ MAPS = {"public": "The public file", "candidate": "A candidate of this draft", "
 
 def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any]:
     """Progress, results, and what can be adopted."""
-    running, found = rehearsals.running(), rehearsals.found(spec)
-    shown: dict[str, Any] = {
+    running, rehearsed = rehearsals.running(), rehearsals.found(spec)
+    context: dict[str, Any] = {
         "running": running,
         "progress": "" if running is None else progress_words(running),
         "share": _share(running),
         "data": rehearsals.data,
         "begun": rehearsals.folder(spec).is_dir(),
         "lines": rehearsals.last_lines(),
-        "found": found,
+        "found": rehearsed,
         "refresh": AGAIN if running is not None else 0,
         "look": None,
         "cheaper": None,
     }
-    if found is None:
-        return shown
-    document = found.document
-    shown |= {"document": document, "words": document["words"], "look": document["look"], "cheaper": cheaper(spec, found)}
-    shown["shortlisted"] = [each for each in document.get("configurations", []) if each.get("shortlisted")]
+    if rehearsed is None:
+        return context
+    document = rehearsed.document
+    context |= {"document": document, "words": document["words"], "look": document["look"], "cheaper": cheaper(spec, rehearsed)}
+    context["shortlisted"] = [
+        configuration for configuration in document.get("configurations", []) if configuration.get("shortlisted")
+    ]
     if document["look"] is not None:
-        shown |= _of_look(document["look"])
-    return shown
+        context |= _of_look(document["look"])
+    return context
 
 
-def cheaper(spec: ReleaseSpec, found: Rehearsed | None) -> dict[str, Any] | None:
+def cheaper(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> dict[str, Any] | None:
     """The plan that a rehearsal of these files confirmed, where it costs less; None where there is none."""
-    shortlist = None if found is None else found.folder / "shortlist.toml"
+    shortlist = None if rehearsed is None else rehearsed.folder / "shortlist.toml"
     try:
         plan = cheaper_plan(spec, shortlist) if shortlist is not None and shortlist.is_file() else None
     except SynthreleaseError:
@@ -329,16 +336,16 @@ def cheaper(spec: ReleaseSpec, found: Rehearsed | None) -> dict[str, Any] | None
 
 def progress_words(running: Running) -> str:
     """How far a rehearsal is."""
-    known = running.standing
-    if known is None or not known.phase:
+    progress = running.standing
+    if progress is None or not progress.phase:
         return "It reads the public file."
-    counted = f": {known.done} of {known.total}" if known.total else ""
-    return f"Now: {known.phase}{counted}. {known.attempts} attempts are kept so far."
+    counted = f": {progress.done} of {progress.total}" if progress.total else ""
+    return f"Now: {progress.phase}{counted}. {progress.attempts} attempts are kept so far."
 
 
 def _share(running: Running | None) -> int | None:
-    known = None if running is None else running.standing
-    return None if known is None or not known.total else round(100 * known.done / known.total)
+    progress = None if running is None else running.standing
+    return None if progress is None or not progress.total else round(100 * progress.done / progress.total)
 
 
 def _of_look(look: dict[str, Any]) -> dict[str, Any]:
@@ -353,28 +360,28 @@ def _of_look(look: dict[str, Any]) -> dict[str, Any]:
         "strongest": _strongest(pairs),
         "names": names,
         "rows": [
-            (name, [row[place] for row in rows["public"]], [row[place] for row in rows["candidate"]])
-            for place, name in enumerate(rows["columns"])
+            (name, [row[position] for row in rows["public"]], [row[position] for row in rows["candidate"]])
+            for position, name in enumerate(rows["columns"])
         ],
-        "errors": [each for each in look["criteria"] if each["largest_error"]],
+        "errors": [criterion for criterion in look["criteria"] if criterion["largest_error"]],
     }
 
 
 def _strongest(pairs: dict[str, Any]) -> list[dict[str, Any]]:
     """The ten pairs with the strongest associations, for those who cannot see the map."""
     names, unseen = pairs["columns"], {tuple(pair) for pair in pairs["unseen"]}
-    places = [(first, second) for first in range(len(names)) for second in range(first + 1, len(names))]
-    order = sorted(range(len(places)), key=lambda place: -pairs["public"][place])[:10]
+    candidate = pairs["candidate"] or [None] * len(pairs["public"])
+    ordered = zip(combinations(range(len(names)), 2), pairs["public"], candidate, pairs["independent"], strict=True)
     return [
         {
-            "first": names[places[place][0]],
-            "second": names[places[place][1]],
-            "public": pairs["public"][place],
-            "candidate": pairs["candidate"][place] if pairs["candidate"] else None,
-            "independent": pairs["independent"][place],
-            "unseen": places[place] in unseen,
+            "first": names[pair[0]],
+            "second": names[pair[1]],
+            "public": public,
+            "candidate": synthetic,
+            "independent": independent,
+            "unseen": pair in unseen,
         }
-        for place in order
+        for pair, public, synthetic, independent in sorted(ordered, key=lambda line: -line[1])[:10]
     ]
 
 
@@ -409,7 +416,7 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
 
     The commands work in the folder in which the desk was started: `path` and `ledger` are as they were typed there.
     """
-    found: dict[str, Any] = {"words": guarantee_in_words(spec.unit, spec.plan.total), "digest": "", "open": []}
+    context: dict[str, Any] = {"words": guarantee_in_words(spec.unit, spec.plan.total), "digest": "", "open": []}
     unstated = spec.unstated
     for check in (
         spec.check_unit_answered,
@@ -419,21 +426,21 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
         try:
             check()
         except SynthreleaseError as error:
-            found["open"].append(str(error))
-    found["open"] += _untried(spec)
-    if not found["open"]:
-        found["digest"] = commitment(spec).digest
+            context["open"].append(str(error))
+    context["open"] += _untried(spec)
+    if not context["open"]:
+        context["digest"] = commitment(spec).digest
     rehearsed = rehearsals.found(spec)
     listed, refused = _shortlist(spec, rehearsed)
     card, config = spec.card, quoted_path(path)
     charged = f"--ledger {'LEDGER' if ledger is None else quoted_path(ledger)}"
     private = "--data PRIVATE" if spec.schema.linked is None else "--data PRIVATE --members PRIVATE_MEMBERS"
-    own = {name: getattr(card, name) for name in CARD_TEXTS} | {
+    texts = {name: getattr(card, name) for name in CARD_TEXTS} | {
         name: "\n".join(getattr(card, name)) for name in CARD_LISTS if name != "signed_by"
     }
-    fields = [("description", spec.description.strip()), *((f"card:{name}", text) for name, text in own.items())]
-    missing = {each.replace("card.", "card:", 1) for each in unstated}
-    return found | {
+    fields = [("description", spec.description.strip()), *((f"card:{name}", text) for name, text in texts.items())]
+    missing = {setting.replace("card.", "card:", 1) for setting in unstated}
+    return context | {
         "epsilon": decimal_text(spec.plan.total.epsilon),
         "delta": f"{float(spec.plan.total.delta):g}",
         "commit": f"{program()} commit {config} --out commitment.json",
@@ -441,9 +448,9 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
         "refused": refused,
         "warnings": rehearsed.document["words"]["warnings"] if rehearsed is not None and rehearsed.stands else [],
         "rehearsed": rehearsed,
-        "gaps": [each for each in fields if each[0] in missing],
-        "stated": [each for each in fields if each[0] not in missing],
-        "others": [each for each in unstated if each.replace("card.", "card:", 1) not in dict(fields)],
+        "gaps": [field for field in fields if field[0] in missing],
+        "stated": [field for field in fields if field[0] not in missing],
+        "others": [setting for setting in unstated if setting.replace("card.", "card:", 1) not in dict(fields)],
         "labels": LABELS,
         "lists": {f"card:{name}" for name in CARD_LISTS},
         "program": card.program,
@@ -454,12 +461,14 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
 def _untried(spec: ReleaseSpec) -> list[str]:
     """What was changed since the two files were tried, in the words of a page: the desk has no options to say."""
     try:
-        found = standing(spec)
+        state = standing(spec)
     except SpecError as error:
-        return [f"{each.file}: expected {each.expected}. Run a rehearsal, which writes it anew." for each in error.problems]
-    if not isinstance(found, Changed):
+        return [
+            f"{problem.file}: expected {problem.expected}. Run a rehearsal, which writes it anew." for problem in error.problems
+        ]
+    if not isinstance(state, Changed):
         return []
-    return [f"The two files were changed since {found.by}: {found.parts}. Run a rehearsal of the files as they are now."]
+    return [f"The two files were changed since {state.by}: {state.parts}. Run a rehearsal of the files as they are now."]
 
 
 def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str]:
@@ -470,7 +479,7 @@ def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str
     try:
         narrowed(spec, path)
     except SpecError as error:
-        return "", "\n".join(f"Expected {each.expected}; found {each.found}." for each in error.problems)
+        return "", "\n".join(f"Expected {problem.expected}; found {problem.found}." for problem in error.problems)
     return f" --shortlist {quoted_path(path)}", ""
 
 
@@ -487,13 +496,13 @@ class Account:
 
 
 def budget_screen(
-    spec: ReleaseSpec, strips: Strips, account: Account, rehearsed: Rehearsed | None, asked: Mapping[str, str]
+    spec: ReleaseSpec, strips: Strips, account: Account, rehearsed: Rehearsed | None, query: Mapping[str, str]
 ) -> dict[str, Any]:
     """The plan as bars beside what the ledger has left, noise in persons, and how likely it buys nothing."""
     total, law = spec.plan.total, spec.selection_rule.law
     parts = list(_parts(total, 0))
-    costs = [float(each.epsilon if each.renyi is None else epsilon_at(each, total.delta)) for each, _ in parts]
-    most = max(costs, default=0.0) or 1.0
+    costs = [float(charge.epsilon if charge.renyi is None else epsilon_at(charge, total.delta)) for charge, _ in parts]
+    largest = max(costs, default=0.0) or 1.0
     off = off_by_column(measured_tables(spec))
     return {
         "epsilon": decimal_text(total.epsilon),
@@ -504,19 +513,19 @@ def budget_screen(
         "refused": spec.budget.limit is not None and total.epsilon > spec.budget.limit,
         "bars": [
             {
-                "name": each.name,
-                "epsilon": decimal_text(each.epsilon) if each.renyi is None else f"{cost:.4g} alone, at this delta",
-                "because": each.because,
+                "name": charge.name,
+                "epsilon": decimal_text(charge.epsilon) if charge.renyi is None else f"{cost:.4g} alone, at this delta",
+                "because": charge.because,
                 "depth": depth,
-                "width": f"{max(200 * cost / most, 1.0 if cost else 0.0):.1f}",
+                "width": f"{max(200 * cost / largest, 1.0 if cost else 0.0):.1f}",
             }
-            for (each, depth), cost in zip(parts, costs, strict=True)
+            for (charge, depth), cost in zip(parts, costs, strict=True)
         ],
         "nothing": None if law is None else nothing_where(law, PASSING),
         "noise": [_noise(spec, column, off[column.name], strips) for column in spec.schema.columns if column.name in off],
         "person": spec.unit.name,
         "account": _accounted(account, total),
-        "accuracy": _accuracy(spec, asked),
+        "accuracy": _accuracy(spec, query),
         "cheaper": cheaper(spec, rehearsed),
     }
 
@@ -526,53 +535,53 @@ def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dic
     linked = spec.schema.linked
     of_one_member = linked is not None and linked.place_of(column.name) is not None
     held = None if of_one_member else strips.of(column, spec.input, linked)[0]  # the file has those of all members together
-    found: dict[str, Any] = {"name": column.name, "off": f"{math.ceil(off):,}", "bins": None, "beyond": 0, "smallest": ""}
+    context: dict[str, Any] = {"name": column.name, "off": f"{math.ceil(off):,}", "bins": None, "beyond": 0, "smallest": ""}
     if held is None:
-        return found
-    return found | {"bins": len(held.rows), "beyond": held.smaller_than(off), "smallest": f"{min(held.rows):,}"}
+        return context
+    return context | {"bins": len(held.rows), "beyond": held.smaller_than(off), "smallest": f"{min(held.rows):,}"}
 
 
 def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:
     """The ledger as a bar: spent, this release, left."""
     if account.statement is None:
         return {"why": account.why} if account.why else None
-    found = account.statement
-    limit, spent = found.epsilon_limit, found.epsilon
-    shown = {"why": "", "dataset": found.dataset, "limit": decimal_text(limit), "spent": decimal_text(spent)}
-    if found.horizon is not None or found.split is not None:
-        return shown | {"left": None}  # what a release then costs depends on its year or piece
-    after = found.with_charge(started="", what="", epsilon=total.epsilon, delta=total.delta)
-    left, scale = limit - after.epsilon, 500 / float(max(limit, after.epsilon) or 1)
-    return shown | {
-        "left": decimal_text(max(left, 0 * left)),
-        "enough": left >= 0,
-        "delta_enough": after.delta <= found.delta_limit,
+    statement = account.statement
+    limit, spent = statement.epsilon_limit, statement.epsilon
+    context = {"why": "", "dataset": statement.dataset, "limit": decimal_text(limit), "spent": decimal_text(spent)}
+    if statement.horizon is not None or statement.split is not None:
+        return context | {"left": None}  # what a release then costs depends on its year or piece
+    charged = statement.with_charge(started="", what="", epsilon=total.epsilon, delta=total.delta)
+    epsilon_left, scale = limit - charged.epsilon, 500 / float(max(limit, charged.epsilon) or 1)
+    return context | {
+        "left": decimal_text(max(epsilon_left, 0 * epsilon_left)),
+        "enough": epsilon_left >= 0,
+        "delta_enough": charged.delta <= statement.delta_limit,
         "widths": [f"{float(part) * scale:.1f}" for part in (spent, total.epsilon)],
         "end": f"{float(limit) * scale:.1f}",
     }
 
 
-def _accuracy(spec: ReleaseSpec, asked: Mapping[str, str]) -> dict[str, Any] | None:
+def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | None:
     """Which budget makes a count so accurate, of a question or of a bin; None where nothing is measured in every fit."""
     off = accuracies(spec)
     if not off:
         return None
-    name, rows = asked.get("count", ""), asked.get("rows", "")
+    name, rows = query.get("count", ""), query.get("rows", "")
     counts = [
-        (each, f"one bin of {each}" if each in spec.schema.by_name else each, f"{math.ceil(off[each]):,}") for each in off
+        (count, f"one bin of {count}" if count in spec.schema.by_name else count, f"{math.ceil(off[count]):,}") for count in off
     ]
-    found: dict[str, Any] = {"counts": counts, "count": name, "rows": rows, "needed": None, "wrong": ""}
+    context: dict[str, Any] = {"counts": counts, "count": name, "rows": rows, "needed": None, "wrong": ""}
     if not rows:
-        return found
+        return context
     if name not in off or not (rows.isascii() and rows.isdigit() and 0 < int(rows) < 10**9):
-        return found | {"wrong": f"Expected a count of the list and a whole number of rows, such as 50, found {rows[:40]!r}."}
+        return context | {"wrong": f"Expected a count of the list and a whole number of rows, such as 50, found {rows[:40]!r}."}
     needed = cheapest_for(spec, name, float(rows))
     if needed is None:
-        return found | {"wrong": "No budget makes it so accurate."}
+        return context | {"wrong": "No budget makes it so accurate."}
     cost = needed.plan.total.epsilon
     beyond = spec.budget.limit is not None and cost > spec.budget.limit
     epsilon = decimal_text(cost)
-    return found | {"needed": {"generation": decimal_text(needed.generation_budget), "epsilon": epsilon, "beyond": beyond}}
+    return context | {"needed": {"generation": decimal_text(needed.generation_budget), "epsilon": epsilon, "beyond": beyond}}
 
 
 def _parts(charge: Charge, depth: int) -> list[tuple[Charge, int]]:

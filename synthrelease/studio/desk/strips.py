@@ -29,44 +29,44 @@ FAINT = 0.02
 
 def strip(name: str, labels: Sequence[str], rows: Sequence[int]) -> Markup:
     """The public rows in bins that have no order on a line."""
-    width, most, top = WIDTH / len(rows), max(rows), rows.index(max(rows))
-    label = f"Public values of {name}: {len(rows)} bins; {_most(labels[top], most, rows)}"
+    width, largest, top = WIDTH / len(rows), max(rows), rows.index(max(rows))
+    label = f"Public values of {name}: {len(rows)} bins; {_most(labels[top], largest, rows)}"
     bars = [
-        f'<rect x="{index * width:.1f}" y="{HEIGHT - (HEIGHT - 4) * each / most:.1f}" '
-        f'width="{max(width - 1, 0.5):.1f}" height="{(HEIGHT - 4) * each / most:.1f}"/>'
-        for index, each in enumerate(rows)
-        if each
+        f'<rect x="{index * width:.1f}" y="{HEIGHT - (HEIGHT - 4) * count / largest:.1f}" '
+        f'width="{max(width - 1, 0.5):.1f}" height="{(HEIGHT - 4) * count / largest:.1f}"/>'
+        for index, count in enumerate(rows)
+        if count
     ]
     return _svg("bars", WIDTH, HEIGHT + 1, label, [*bars, f'<path d="M0 {HEIGHT + 0.5}H{WIDTH}"/>'])
 
 
-def histogram(name: str, limits: Sequence[float], found: PublicBins) -> Markup:
+def histogram(name: str, limits: Sequence[float], public: PublicBins) -> Markup:
     """The public rows of a column of numbers with the limits of its bins, which a script lets one drag.
 
     Each place between which limits can be moved has the same width.
     """
-    places, width, most = found.places, WIDTH / len(found.places), max(found.between)
-    label = f"Public values of {name} with {len(limits)} limits between bins: {', '.join(f'{each:.6g}' for each in limits)}"
-    at = {place: number * width for number, place in enumerate(places)}
+    positions, width, largest = public.places, WIDTH / len(public.places), max(public.between)
+    label = f"Public values of {name} with {len(limits)} limits between bins: {', '.join(f'{limit:.6g}' for limit in limits)}"
+    at = {position: index * width for index, position in enumerate(positions)}
     edges = [0.0, *(at[limit] for limit in limits), WIDTH]
     bands = [
         f'<rect class="band" x="{low:.1f}" width="{high - low:.1f}" height="{HEIGHT}"/>'
         for low, high in zip(edges[1::2], edges[2::2], strict=False)
     ]
-    tops = "".join(f"V{HEIGHT - (HEIGHT - 4) * each / most:.1f}h{width:.2f}" for each in found.between)
+    tops = "".join(f"V{HEIGHT - (HEIGHT - 4) * rows_between / largest:.1f}h{width:.2f}" for rows_between in public.between)
     marked = [f'<path class="limit" d="M{at[limit]:.1f} 0V{HEIGHT}"/>' for limit in limits]
-    last, numbers = -ROOM, []
+    last, texts = -ROOM, []
     for limit in limits:
         if at[limit] - last >= ROOM:
             last = at[limit]
-            numbers.append(f'<text x="{min(max(last, 10), WIDTH - 12):.1f}" y="{HEIGHT + 12:g}">{limit:.6g}</text>')
-    data = f' data-places="{" ".join(f"{each:.12g}" for each in places)}"'
-    parts = [*bands, f'<path class="rows" d="M0 {HEIGHT}{tops}V{HEIGHT}Z"/>', *marked, *numbers]
+            texts.append(f'<text x="{min(max(last, 10), WIDTH - 12):.1f}" y="{HEIGHT + 12:g}">{limit:.6g}</text>')
+    data = f' data-places="{" ".join(f"{rows_between:.12g}" for rows_between in positions)}"'
+    parts = [*bands, f'<path class="rows" d="M0 {HEIGHT}{tops}V{HEIGHT}Z"/>', *marked, *texts]
     return _svg("limits", WIDTH, HEIGHT + 16, label, parts, data)
 
 
-def _most(label: str, most: int, rows: Sequence[int]) -> str:
-    return f"the most frequent is {label} with {most / sum(rows):.0%} of the public rows"
+def _most(label: str, rows_of_bin: int, rows: Sequence[int]) -> str:
+    return f"the most frequent is {label} with {rows_of_bin / sum(rows):.0%} of the public rows"
 
 
 def marks(threshold: float, halves: float | None, fit: float | None, independent: float | None, *, bad: bool) -> Markup:
@@ -76,13 +76,13 @@ def marks(threshold: float, halves: float | None, fit: float | None, independent
     ----------
     bad : whether that independent columns meet the threshold is a mistake.
     """
-    known = [value for value in (halves, fit, independent) if value is not None]
-    if not known:
+    values = [value for value in (halves, fit, independent) if value is not None]
+    if not values:
         return Markup()
-    most = 1.08 * max([threshold, *known]) or 1.0
+    right_end = 1.08 * max([threshold, *values]) or 1.0
 
     def at(value: float) -> float:
-        return 8 + (MARKS - 16) * max(0.0, value) / most
+        return 8 + (MARKS - 16) * max(0.0, value) / right_end
 
     middle = ROW / 2
     parts = [f'<path d="M8 {middle}H{MARKS - 8}"/>', f'<path class="limit" d="M{at(threshold):.1f} 1V{ROW - 1}"/>']
@@ -105,26 +105,26 @@ def heat_map(names: Sequence[str], values: Sequence[float], unseen: Sequence[Seq
     last = max(1, len(names) - 1)
     room = 22 if len(names) <= MOST_NUMBERED else 0
     size, marked = (MAP - room) / last, {tuple(pair) for pair in unseen}
-    stairs = "".join(f"H{room + (place + 1) * size:.1f}V{(place + 1) * size:.1f}" for place in range(last))
+    stairs = "".join(f"H{room + (geometry + 1) * size:.1f}V{(geometry + 1) * size:.1f}" for geometry in range(last))
     parts = [f'<path class="all" d="M{room} 0{stairs}H{room}Z"/>']
     for (first, second), value in zip(combinations(range(len(names)), 2), values, strict=True):
         framed = (first, second) in marked
         if value < FAINT and not framed:
             continue
         frame = ' class="unseen"' if framed else ""
-        told = f"<title>{_text(names[first])} and {_text(names[second])}: {value:.2f}</title>" if value >= 0.1 else ""
+        tooltip = f"<title>{_text(names[first])} and {_text(names[second])}: {value:.2f}</title>" if value >= 0.1 else ""
         x, y = room + first * size, (second - 1) * size
-        place = f'x="{x:.1f}" y="{y:.1f}" width="{size - 0.5:.1f}" height="{size - 0.5:.1f}"'
-        parts.append(f'<rect{frame} {place} fill-opacity="{min(1.0, 0.1 + value):.2f}">{told}</rect>')
-    for number in range(last if room else 0):
-        parts.append(f'<text x="{room - 5}" y="{(number + 0.5) * size + 4:.1f}" text-anchor="end">{number + 2}</text>')
-        parts.append(f'<text x="{room + (number + 0.5) * size:.1f}" y="{MAP - 6:g}" text-anchor="middle">{number + 1}</text>')
+        geometry = f'x="{x:.1f}" y="{y:.1f}" width="{size - 0.5:.1f}" height="{size - 0.5:.1f}"'
+        parts.append(f'<rect{frame} {geometry} fill-opacity="{min(1.0, 0.1 + value):.2f}">{tooltip}</rect>')
+    for index in range(last if room else 0):
+        parts.append(f'<text x="{room - 5}" y="{(index + 0.5) * size + 4:.1f}" text-anchor="end">{index + 2}</text>')
+        parts.append(f'<text x="{room + (index + 0.5) * size:.1f}" y="{MAP - 6:g}" text-anchor="middle">{index + 1}</text>')
     return _svg("heat", MAP, MAP, title, parts)
 
 
-def _svg(kind: str, width: float, height: float, label: str, parts: Sequence[str], more: str = "") -> Markup:
+def _svg(kind: str, width: float, height: float, label: str, parts: Sequence[str], attributes: str = "") -> Markup:
     head = f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" role="img" '
-    return Markup(f'{head}aria-label="{_text(label)}"{more}>' + "".join(parts) + "</svg>")
+    return Markup(f'{head}aria-label="{_text(label)}"{attributes}>' + "".join(parts) + "</svg>")
 
 
 def _text(text: str) -> str:
@@ -154,13 +154,13 @@ class Strips:
         policy : [input] of the configuration.
         linked : its members, of whom a column may be, or count them.
         """
-        bins = tuple((name, each.labels, each.numbers) for name, each in column.alternatives.items())
+        bins = tuple((name, binning.labels, binning.numbers) for name, binning in column.alternatives.items())
         values = (column.sources, column.bounds, column.edges, bins, tuple(column.values.items()), column.missing_values)
         key = (column.name, values, column.missing, column.characters, policy.missing_values)
         if key not in self._kept:
             file = self._file(column, linked)
-            found = None if file is None else public_bins(file, column, policy)
-            self._kept[key] = found, {name: _picture(column, name, found) for name in column.alternatives}
+            public = None if file is None else public_bins(file, column, policy)
+            self._kept[key] = public, {name: _picture(column, name, public) for name in column.alternatives}
             while len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
         return self._kept[key]
@@ -181,13 +181,13 @@ class Strips:
     def _numbers_of_members(self, linked: Linked) -> PublicFile | None:
         """How many members roots have, in the place of their key."""
         file = self.members or self.public
-        if self.public is None or file is None or not all(linked.key in each.columns for each in (self.public, file)):
+        if self.public is None or file is None or not all(linked.key in table.columns for table in (self.public, file)):
             return None
-        roots, times = (_by_key(each, linked.key) for each in (self.public, file))
-        found = Counter[str | None]()
+        roots, times = (_by_key(table, linked.key) for table in (self.public, file))
+        counts = Counter[str | None]()
         for key in {*roots, *times} - {""}:
-            found[str(min(times[key], linked.most) if linked.more == "first" else times[key])] += 1
-        return replace(file, columns={linked.key: found})
+            counts[str(min(times[key], linked.most) if linked.more == "first" else times[key])] += 1
+        return replace(file, columns={linked.key: counts})
 
 
 def _by_key(file: PublicFile, name: str) -> Counter[str]:
@@ -198,10 +198,10 @@ def _by_key(file: PublicFile, name: str) -> Counter[str]:
     return times
 
 
-def _picture(column: Column, alternative: str, found: PublicBins | None) -> Markup:
-    if found is None or not found.total:
+def _picture(column: Column, alternative: str, public: PublicBins | None) -> Markup:
+    if public is None or not public.total:
         return Markup()
-    if found.places:
-        return histogram(column.name, column.alternatives[alternative].lower[1:], found)
+    if public.places:
+        return histogram(column.name, column.alternatives[alternative].lower[1:], public)
     first = next(iter(column.alternatives))
-    return strip(column.name, column.alternatives[first].labels, found.rows) if alternative == first else Markup()
+    return strip(column.name, column.alternatives[first].labels, public.rows) if alternative == first else Markup()

@@ -56,13 +56,13 @@ class CriterionAdvice:
     name: str
     epsilon: Fraction
     threshold: float
-    noise_sd: float | None
     figure: float | None
     fails: float
-    false_rejection: float | None
-    good_rejected: float | None
-    bad_accepted: float | None
-    smallest_epsilon: float | None
+    noise_sd: float | None = None
+    false_rejection: float | None = None
+    good_rejected: float | None = None
+    bad_accepted: float | None = None
+    smallest_epsilon: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,13 +137,8 @@ def _one_criterion(
         name=criterion.name,
         epsilon=criterion.epsilon,
         threshold=criterion.threshold,
-        noise_sd=None,
         figure=float(np.median(known)) if known else None,
         fails=fails,
-        false_rejection=None,
-        good_rejected=None,
-        bad_accepted=None,
-        smallest_epsilon=None,
     )
     sensitivities = [result.sensitivities[index] for result in shortlisted]
     noisy = [sensitivity for sensitivity in sensitivities if sensitivity is not None]
@@ -549,12 +544,12 @@ class Proposal:
 
     wanted: float
     offers: tuple[Offer, ...]
-    chosen: Offer | None
-    judgement: Judgement | None
-    frontier: tuple[FrontierPoint, ...]
-    coins: tuple[FrontierPoint, ...]
-    coin: FrontierPoint | None
-    doubled: Fraction | None
+    chosen: Offer | None = None
+    judgement: Judgement | None = None
+    frontier: tuple[FrontierPoint, ...] = ()
+    coins: tuple[FrontierPoint, ...] = ()
+    coin: FrontierPoint | None = None
+    doubled: Fraction | None = None
 
 
 def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
@@ -709,9 +704,7 @@ def propose(
     judged = fresh(chosen.generation, JUDGING, JUDGING_IT) if chosen is not None and chosen.anew else []
     ordered = tuple(offers[generation] for generation in sorted(offers))
     if chosen is None or chosen.law is None:
-        return Proposal(
-            wanted=wish.nothing, offers=ordered, chosen=None, judgement=None, frontier=(), coins=(), coin=None, doubled=None
-        )
+        return Proposal(wanted=wish.nothing, offers=ordered)
     gamma = stop_probability(wish.nothing, chosen.chances)
     return Proposal(
         wanted=wish.nothing,

@@ -125,7 +125,7 @@ def exact_scores(
 ) -> tuple[list[Score], list[float]]:
     """The scores before noise, and how far each criterion is from failing, in sensitivities (under a joint test only)."""
     fitted = prepared.fitted
-    table = merged.with_plan([charge for each in spec.criteria for charge in each.per_score()])
+    table = merged.with_plan([charge for criterion in spec.criteria for charge in criterion.per_score()])
     exact = table.rehearsed(NoNoise())
     scores, slacks = [], []
     for criterion in spec.criteria:
@@ -282,7 +282,7 @@ def _lower_by_bets(times: tuple[tuple[float, int], ...], most: float) -> float:
 
     def won(mean: float) -> float:
         logs = (math.fsum(many * _log(1 - stake + stake * value / mean) for value, many in times) for stake in _STAKES)
-        return math.fsum(math.exp(min(each, 700.0)) for each in logs) / len(_STAKES)
+        return math.fsum(math.exp(min(log, 700.0)) for log in logs) / len(_STAKES)
 
     mean = math.fsum(many * value for value, many in times) / sum(many for _, many in times)
     low, high = 0.0, min(1.0, mean)  # at the mean itself nobody wins

@@ -125,8 +125,8 @@ def budget_frontier(points: Sequence[BudgetPoint], target: float) -> Markup:
 def nothing_frontier(proposal: Proposal) -> Markup:
     """Total epsilon against the probability that nothing is released: best laws, stop coins, and other generation budgets."""
     best, coins = ([(float(p.total), p.nothing) for p in points] for points in (proposal.frontier, proposal.coins))
-    others = [(float(each.total), each.nothing or 0.0) for each in proposal.offers
-              if each.total is not None and each is not proposal.chosen]  # fmt: skip
+    others = [(float(offer.total), offer.nothing or 0.0) for offer in proposal.offers
+              if offer.total is not None and offer is not proposal.chosen]  # fmt: skip
     doubled = [] if proposal.doubled is None else [(float(proposal.doubled), 0.0)]
     chosen = proposal.chosen
     there = [] if chosen is None or chosen.total is None else [(float(chosen.total), chosen.nothing or 0.0)]

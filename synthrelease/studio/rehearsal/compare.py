@@ -73,7 +73,7 @@ def linked_errors(linked: Linked, table: Counts, other: Counts) -> dict[str, flo
 def pair_tables(linked: Linked, table: Counts) -> Mapping[str, list[np.ndarray]]:
     """The tables of all pairs of columns of each kind, as shares."""
     names, sizes, weight = table.layout.columns, table.layout.sizes, table.counts
-    bins = [each.astype(np.int64) for each in table.bins]
+    bins = [bin_.astype(np.int64) for bin_ in table.bins]
     number = linked.numbers(bins[names.index(linked.size)])
     of_roots = [names.index(name) for name in linked.of_roots(names)]
     slots = [[names.index(name) for name in slot] for slot in linked.slots]
@@ -246,21 +246,21 @@ def compare_baseline(
     taken = process_time() - start
     asked = questions(file, request.method)
     found = [
-        replace(judged(spec, counts, index, comparison, method, each), errors=errors_on(asked, file.table, each.copies))
-        for each in tables
+        replace(judged(spec, counts, index, comparison, method, table), errors=errors_on(asked, file.table, table.copies))
+        for table in tables
     ]
     found += [
         BaselineFigures(
             method=method,
-            name=each.name,
-            guarantee=each.guarantee,
-            epsilon=each.epsilon,
-            notes=each.notes,
-            errors={each.question.words: _typical(each.values - each.question.of(file.table))},
+            name=answer.name,
+            guarantee=answer.guarantee,
+            epsilon=answer.epsilon,
+            notes=answer.notes,
+            errors={answer.question.words: _typical(answer.values - answer.question.of(file.table))},
             utility={},
             risk={},
         )
-        for each in answers
+        for answer in answers
     ]
     return tuple(replace(one, seconds=taken / len(found)) for one in found)
 
@@ -411,12 +411,12 @@ def compare_methods(
 
         tried = _spread(len(spec.space))
         attempts = [(spec, public, priors, seed, [(c, 0)], spec.generation_budget) for c in tried]
-        figures = {one[0].configuration: one[0].figures for one in results("configurations", run_attempts, attempts)}
+        figures = {result[0].configuration: result[0].figures for result in results("configurations", run_attempts, attempts)}
         index = min(tried, key=lambda c: (_worst(spec, figures[c]), c))
         shared = (index, comparison, request)
         (own,) = results("the release", own_figures, [(spec, public, counts, priors, *shared)])
         methods = [(spec, counts, *shared, method) for method in request.method]
-        made = [one for found in results("methods to compare with", compare_baseline, methods) for one in found]
+        made = [one for result in results("methods to compare with", compare_baseline, methods) for one in result]
     made.sort(key=lambda one: request.method.index(one.method))
     return MethodComparison(
         spec=spec,
@@ -491,26 +491,26 @@ def comparison_rows(found: MethodComparison) -> list[tuple[str, ...]]:
     """A row for each method with a table: name, guarantee, thresholds met, CPU time, match risk, a share for each criterion."""
     return [
         (
-            one.name,
-            guarantee_word(one),
-            f"{sum(one.met)} of {len(one.met)}",
-            seconds(one.seconds),
-            short(one.risk.get("mean_risk", math.nan)),
-            *(_share_text(f, criterion.threshold) for f, criterion in zip(one.figures, found.spec.criteria, strict=True)),
+            method.name,
+            guarantee_word(method),
+            f"{sum(method.met)} of {len(method.met)}",
+            seconds(method.seconds),
+            short(method.risk.get("mean_risk", math.nan)),
+            *(_share_text(f, criterion.threshold) for f, criterion in zip(method.figures, found.spec.criteria, strict=True)),
         )
-        for one in found.methods
-        if one.figures
+        for method in found.methods
+        if method.figures
     ]
 
 
 def answer_rows(found: MethodComparison) -> dict[str, list[tuple[str, str, str]]]:
     """By question the methods that answer it: name, guarantee, and how far off, the median over copies or draws."""
-    asked = dict.fromkeys(question for one in found.methods for question in one.errors)
+    asked = dict.fromkeys(question for method in found.methods for question in method.errors)
     return {
         question: [
-            (one.name, guarantee_word(one), short(one.errors[question]) or "no answer")
-            for one in found.methods
-            if question in one.errors
+            (method.name, guarantee_word(method), short(method.errors[question]) or "no answer")
+            for method in found.methods
+            if question in method.errors
         ]
         for question in asked
     }
@@ -518,7 +518,7 @@ def answer_rows(found: MethodComparison) -> dict[str, list[tuple[str, str, str]]
 
 def member_rows(found: MethodComparison) -> list[tuple[str, ...]]:
     """Where records have members: a heading, and for each method how far off pairs of columns of each kind are."""
-    told = [one for one in found.methods if one.of_members]
+    told = [method for method in found.methods if method.of_members]
     kinds = list(dict.fromkeys(kind for one in told for kind in one.of_members))
     rows = [(one.name, guarantee_word(one), *(short(one.of_members.get(kind, math.nan)) for kind in kinds)) for one in told]
     return [("method", "epsilon", *kinds), *rows] if rows else []
@@ -549,8 +549,8 @@ def _share_text(figure: float, threshold: float) -> str:
 
 def comparison_words(found: MethodComparison) -> list[str]:
     """What the table does not say: what promises nothing, what was chosen, and what was left out."""
-    bare = [one.name for one in found.methods if one.epsilon is None and not one.not_made]
-    nominal = [one for one in found.methods if one.guarantee.startswith("nominal")]
+    bare = [method.name for method in found.methods if method.epsilon is None and not method.not_made]
+    nominal = [method for method in found.methods if method.guarantee.startswith("nominal")]
     told = []
     if bare:
         told.append(f"NONE is no guarantee at all: {'; '.join(bare)}. Whoever has such a table may find persons in it.")
@@ -559,11 +559,11 @@ def comparison_words(found: MethodComparison) -> list[str]:
             f"{one.name}: an epsilon in brackets compares only tables that agree on all that is published exactly; it is not "
             "that of a release, and adds up with no other."
         )
-    for one in found.methods:
-        if one.not_made:
-            told.append(f"{one.name}: left out. {one.not_made[:1].upper()}{one.not_made[1:]}.")
-        elif one.notes:
-            told.append(f"{one.name}: {'; '.join(one.notes)}.")
+    for method in found.methods:
+        if method.not_made:
+            told.append(f"{method.name}: left out. {method.not_made[:1].upper()}{method.not_made[1:]}.")
+        elif method.notes:
+            told.append(f"{method.name}: {'; '.join(method.notes)}.")
     return told
 
 
@@ -586,21 +586,21 @@ def comparison_document(found: MethodComparison) -> dict[str, Any]:
         "seed": found.seed,
         "methods": [
             {
-                "method": one.method,
-                "name": one.name,
-                "guarantee": one.guarantee,
-                "epsilon": one.epsilon,
-                "left_out": one.not_made or None,
-                "notes": list(one.notes),
-                "thresholds_met": sum(one.met) if one.met else None,
-                "cpu_seconds": round(one.seconds, 3),
-                "breaks_rules_share": one.breaks_rules,
+                "method": method.method,
+                "name": method.name,
+                "guarantee": method.guarantee,
+                "epsilon": method.epsilon,
+                "left_out": method.not_made or None,
+                "notes": list(method.notes),
+                "thresholds_met": sum(method.met) if method.met else None,
+                "cpu_seconds": round(method.seconds, 3),
+                "breaks_rules_share": method.breaks_rules,
                 "measures": [
                     {"kind": kind, "name": name, "threshold": threshold, "figure": finite(figure), "met": met}
-                    for kind, name, threshold, figure, met in _measures(found, one)
+                    for kind, name, threshold, figure, met in _measures(found, method)
                 ],
             }
-            for one in found.methods
+            for method in found.methods
         ],
     }
 
@@ -624,11 +624,16 @@ def comparison_csv(found: MethodComparison) -> str:
     lines.writerow(
         ["method", "guarantee", "epsilon", "cpu_seconds", "kind", "measure", "threshold", "figure", "met", "left_out"]
     )
-    for one in found.methods:
-        start = [one.name, one.guarantee, "" if one.epsilon is None else f"{one.epsilon:.10g}", f"{one.seconds:.3f}"]
-        for kind, name, threshold, figure, met in _measures(found, one) or [("", "", None, math.nan, None)]:
+    for method in found.methods:
+        start = [
+            method.name,
+            method.guarantee,
+            "" if method.epsilon is None else f"{method.epsilon:.10g}",
+            f"{method.seconds:.3f}",
+        ]
+        for kind, name, threshold, figure, met in _measures(found, method) or [("", "", None, math.nan, None)]:
             stated = ["" if each is None or math.isnan(each) else f"{each:.10g}" for each in (threshold, figure)]
-            lines.writerow([*start, kind, name, *stated, "" if met is None else str(met).lower(), one.not_made])
+            lines.writerow([*start, kind, name, *stated, "" if met is None else str(met).lower(), method.not_made])
     return text.getvalue()
 
 

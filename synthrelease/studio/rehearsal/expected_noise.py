@@ -130,7 +130,7 @@ def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
 
 def accuracies(spec: ReleaseSpec) -> dict[str, float]:
     """By how many rows each intended question, in words, and the count of one bin of each column is off."""
-    asked = {each.question: each.off for each in expected_answers(spec) if each.off is not None}
+    asked = {answer.question: answer.off for answer in expected_answers(spec) if answer.off is not None}
     return asked | off_by_column(measured_tables(spec))
 
 

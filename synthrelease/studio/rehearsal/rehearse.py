@@ -410,7 +410,7 @@ class _Course:
         """A closer look at the best configuration, or at the least bad one."""
         if self._late(self.deadline) or self.spec.options.partition is not None:  # it compares with all rows
             return None
-        phase, attempts = "closer look", [list(found.values()) for found in results]
+        phase, attempts = "closer look", [list(result.values()) for result in results]
         index = typical_configuration(shortlist, race.estimates, attempts, self.thresholds)
         seen = typical_sensitivities(attempts[index], len(self.spec.criteria))
         found: CloserLook | None = self._alone(
@@ -466,8 +466,8 @@ class _Course:
         arguments = [(self.spec, self.public, self.counts, self.priors, self.seed, c, self.comparison) for c in shortlist]
         try:
             with closing(self.run(copy_figures, arguments)) as figures:
-                for one in figures:
-                    found[one.configuration] = one
+                for figure in figures:
+                    found[figure.configuration] = figure
                     self.progress(phase, len(found), len(shortlist))
         except KeyboardInterrupt:
             self.stopped = True

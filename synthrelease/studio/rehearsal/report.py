@@ -67,11 +67,11 @@ def copies_document(rehearsal: Rehearsal) -> dict[str, Any]:
         "odds_target": comparison.odds.target if comparison.odds else None,
         "figures": [
             {
-                "index": one.configuration,
-                "utility": {name: finite(value) for name, value in one.utility.items()},
-                "risk": {name: finite(value) for name, value in one.risk.items()},
+                "index": copy.configuration,
+                "utility": {name: finite(value) for name, value in copy.utility.items()},
+                "risk": {name: finite(value) for name, value in copy.risk.items()},
             }
-            for one in rehearsal.copies
+            for copy in rehearsal.copies
         ],
     }
 
@@ -174,7 +174,7 @@ def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
             **{name: _rounded(getattr(look.pair_map, name)) for name in ("public", "candidate", "independent")},
             "unseen": [list(pair) for pair in look.pair_map.unseen],
         },
-        "conclusions": [asdict(each) for each in look.conclusions],
+        "conclusions": [asdict(conclusion) for conclusion in look.conclusions],
         "rows": asdict(look.rows),
     }
 
@@ -506,7 +506,7 @@ class Report:
     @property
     def copies(self) -> list[tuple[int, dict[str, str]]]:
         """The figures of copies of each configuration, under its number in the table of the shortlist."""
-        of = {one.configuration: figure_texts(one.utility, one.risk) for one in self.rehearsal.copies}
+        of = {copy.configuration: figure_texts(copy.utility, copy.risk) for copy in self.rehearsal.copies}
         return [(number, of[c]) for number, c in enumerate(self.shown, 1) if c in of]
 
     @property

@@ -15,8 +15,9 @@ from synthrelease.errors import listing, percent
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import loss_text
 from synthrelease.privacy.selection import FiniteLaw, StopCoin, StoppingLaw
+from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import PlanTable, judged_digest, rounds_words
-from synthrelease.studio.rehearsal.advice import CriterionAdvice, Offer, Proposal, with_law
+from synthrelease.studio.rehearsal.advice import CriterionAdvice, Judgement, Offer, Outlook, Proposal, with_law
 from synthrelease.studio.rehearsal.closer_look import COSTLY, Conclusion, CriterionLook, ProjectionEffect, UnguardedPair
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
 
@@ -132,20 +133,8 @@ def lines(chosen: Offer | None) -> str:
 
 def rehearsed_plan(rehearsal: Rehearsal) -> PlanTable | None:
     """What a release by the specification as it is costs, and how often it finds no table; None without an outlook."""
-    spec, found = rehearsal.spec, rehearsal.outlook
-    if found is None or not math.isfinite(found.nothing):
-        return None
-    total = spec.plan.total
-    return PlanTable(
-        epsilon=total.epsilon,
-        delta=total.delta,
-        generation=spec.generation_budget,
-        rounds=rounds_words(spec),
-        judged=judged_digest(spec.tables),
-        acceptance=_short(found.acceptance),
-        nothing=_short(found.nothing),
-        nothing_high=_short(found.nothing_high),
-    )
+    found = rehearsal.outlook
+    return None if found is None or not math.isfinite(found.nothing) else _plan(rehearsal.spec, found)
 
 
 def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
@@ -156,17 +145,22 @@ def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
         return None
     if chosen.total >= spec.plan.total.epsilon:
         return None
-    proposed = with_law(spec, chosen.generation, chosen.law)
+    return _plan(with_law(spec, chosen.generation, chosen.law), found, lines(chosen))
+
+
+def _plan(spec: ReleaseSpec, expected: Outlook | Judgement, lines: str = "") -> PlanTable:
+    """The price of a specification, with what is expected of its search, in four digits."""
+    total = spec.plan.total
     return PlanTable(
-        epsilon=chosen.total,
-        delta=proposed.plan.total.delta,
-        generation=chosen.generation,
-        rounds=rounds_words(proposed),
+        epsilon=total.epsilon,
+        delta=total.delta,
+        generation=spec.generation_budget,
+        rounds=rounds_words(spec),
         judged=judged_digest(spec.tables),
-        acceptance=_short(found.acceptance),
-        nothing=_short(found.nothing),
-        nothing_high=_short(found.nothing_high),
-        lines=lines(chosen),
+        acceptance=_short(expected.acceptance),
+        nothing=_short(expected.nothing),
+        nothing_high=_short(expected.nothing_high),
+        lines=lines,
     )
 
 
@@ -187,7 +181,7 @@ def proposal_document(proposal: Proposal | None) -> dict[str, Any] | None:
         if proposal.coin is None or not isinstance(proposal.coin.law, StopCoin)
         else {"stop_probability": float(proposal.coin.law.stop_probability), "total": float(proposal.coin.total)},
         "never_giving_up": None if proposal.doubled is None else float(proposal.doubled),
-        "budgets": [_offer_document(each) for each in proposal.offers],
+        "budgets": [_offer_document(offer) for offer in proposal.offers],
         "frontier": [
             {"total": float(point.total), "nothing": point.nothing, "rounds": _rounds_document(point.law)}
             for point in proposal.frontier
@@ -262,7 +256,7 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
         return told
     spec = rehearsal.spec
     shared = ["the measurements that all rounds share"] if spec.shared_measurements else []
-    fitted = [f"the private line of {each.name!r}" for each in spec.criteria if each.once()]
+    fitted = [f"the private line of {criterion.name!r}" for criterion in spec.criteria if criterion.once()]
     what = " and ".join([*shared, *fitted]) or "the number of rows"
     longest = "" if law is None else f" (after about {law.mean:,.0f} rounds)"
     told.append(
@@ -412,7 +406,7 @@ def _spread(concluded: Conclusion) -> str:
 def projection_advice(rehearsal: Rehearsal) -> str:
     """What the projection of the configuration costs, and what to do where that is much; empty where it changes little."""
     look = rehearsal.look
-    drafted = None if look is None else next((each for each in look.projections if each.drafted), None)
+    drafted = None if look is None else next((projection for projection in look.projections if projection.drafted), None)
     if look is None or drafted is None:
         return ""
     if drafted.changed is None:
@@ -420,7 +414,11 @@ def projection_advice(rehearsal: Rehearsal) -> str:
     if drafted.changed <= COSTLY:
         return ""
     hurt = _most_hurt(rehearsal, drafted)
-    milder = [each for each in look.projections if each.changed is not None and each.changed < drafted.changed / 2]
+    milder = [
+        projection
+        for projection in look.projections
+        if projection.changed is not None and projection.changed < drafted.changed / 2
+    ]
     offers = "; ".join(f"{each.words} ({percent(each.changed or 0.0)})" for each in milder)
     return (
         f"The projection ({drafted.words}) replaces {percent(drafted.changed)} of the rows by copies of "
