@@ -332,7 +332,7 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
         "stop_probability": None if rule.rounds is not None else float(rule.stop_probability),
         "nothing_where_accepted": None
         if law is None
-        else {f"1/{rounds_for_one}": chance for rounds_for_one, chance in nothing_where(law).items()},
+        else {f"1/{rounds}": chance for rounds, chance in nothing_where(law).items()},
         "rehearsed": None if rehearsed is None else rehearsed.model_dump(mode="json"),
         "cheaper": None if cheaper is None else cheaper.model_dump(mode="json"),
         "refuses": refusals(spec),
