@@ -88,7 +88,7 @@ OF_DOORS = (
         name="plan: an error that one record can bring about is not told",
         breaks="a steward who does not know what a refusal says",
         place="cli.terminal:refusals",
-        old='getattr(each, kind) == "error"',
+        old='getattr(column, kind) == "error"',
         new="False",
         tests=(VALUES,),
     ),

@@ -85,13 +85,13 @@ class ConditionalTable:
         rows, group, first = np.arange(len(x)), np.zeros(len(x), dtype=np.int64), 1
         for z, width in zip(predictors, sizes, strict=True):
             key = group * width + z[rows]
-            found, place, many = np.unique(key, return_inverse=True, return_counts=True)
-            large = many >= least
-            number = np.full(len(found), -1)
-            number[large] = np.arange(first, first + large.sum())
-            keys.append(found[large])
-            children.append(number[large])
-            group = number[place]
+            occurring, position, sizes_of_groups = np.unique(key, return_inverse=True, return_counts=True)
+            large = sizes_of_groups >= least
+            group_number = np.full(len(occurring), -1)
+            group_number[large] = np.arange(first, first + large.sum())
+            keys.append(occurring[large])
+            children.append(group_number[large])
+            group = group_number[position]
             rows, group = rows[group >= 0], group[group >= 0]
             counts.append(np.bincount((group - first) * size + x[rows], minlength=int(large.sum()) * size).reshape(-1, size))
             first += int(large.sum())
@@ -105,8 +105,8 @@ class ConditionalTable:
                 break
             key = group[rows] * width + z[rows]
             at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
-            there = keys[at] == key
-            rows, at = rows[there], at[there]
+            is_kept = keys[at] == key
+            rows, at = rows[is_kept], at[is_kept]
             group[rows] = children[at]
         return group
 
@@ -115,18 +115,18 @@ class ConditionalTable:
         n_bins = self.counts.shape[1]
         sums = np.cumsum(self.counts.ravel())
         totals = self.counts.sum(axis=1)
-        before = np.cumsum(totals) - totals
+        starts = np.cumsum(totals) - totals
         aim = generator.random(len(groups)) * (totals[groups] + prior * n_bins)
-        at = before[groups] + np.minimum(aim.astype(np.int64), totals[groups] - 1)
-        found = np.searchsorted(sums, at, side="right") - groups * n_bins
+        at = starts[groups] + np.minimum(aim.astype(np.int64), totals[groups] - 1)
+        bins = np.searchsorted(sums, at, side="right") - groups * n_bins
         of_prior = aim >= totals[groups]
-        found[of_prior] = np.minimum((aim - totals[groups])[of_prior] / prior, n_bins - 1).astype(np.int64)
-        return found
+        bins[of_prior] = np.minimum((aim - totals[groups])[of_prior] / prior, n_bins - 1).astype(np.int64)
+        return bins
 
     def posterior(self, generator: np.random.Generator) -> np.ndarray:
         """(n_groups, n_bins) shares of each group, drawn from their posterior: Dirichlet, the prior and the counts."""
-        drawn = generator.standard_gamma(self.counts + PRIOR)
-        return drawn / drawn.sum(axis=1, keepdims=True)
+        gammas = generator.standard_gamma(self.counts + PRIOR)
+        return gammas / gammas.sum(axis=1, keepdims=True)
 
 
 def draw_weighted(
@@ -140,16 +140,16 @@ def draw_weighted(
     likelihood : of some rows, (n_rows of these, n_bins) the probability of what is known of the row if the bin is right. Where
         all weights of a row are 0 the likelihood alone counts.
     """
-    found = np.empty(len(groups), dtype=np.int64)
+    bins = np.empty(len(groups), dtype=np.int64)
     step = max(1, _AT_ONCE // shares.shape[1])
     for start in range(0, len(groups), step):
         part = slice(start, start + step)
-        known = likelihood(part)
-        weights = shares[groups[part]] * known
-        weights = np.cumsum(np.where(weights.sum(axis=1, keepdims=True) > 0, weights, known), axis=1)
+        probabilities = likelihood(part)
+        weights = shares[groups[part]] * probabilities
+        weights = np.cumsum(np.where(weights.sum(axis=1, keepdims=True) > 0, weights, probabilities), axis=1)
         aim = generator.random(len(weights)) * weights[:, -1]
-        found[part] = (weights[:, :-1] <= aim[:, None]).sum(axis=1)
-    return found
+        bins[part] = (weights[:, :-1] <= aim[:, None]).sum(axis=1)
+    return bins
 
 
 NO_GUARANTEE = "no guarantee"
@@ -202,12 +202,12 @@ class ComparedFile:
 
     def numbers(self, column: int) -> np.ndarray | None:
         """(n_bins,) numbers of the bins of a column, NaN for missing values; None where a value has none."""
-        found = self.transformation.numbers(self.names[column])
-        return found if np.isfinite(found[: self.transformation.binnings[column].present]).all() else None
+        values = self.transformation.numbers(self.names[column])
+        return values if np.isfinite(values[: self.transformation.binnings[column].present]).all() else None
 
-    def by_strength(self, column: int, others: Sequence[int]) -> tuple[int, ...]:
+    def by_strength(self, column: int, columns: Sequence[int]) -> tuple[int, ...]:
         """Other columns, the one that is associated most with this one first."""
-        return tuple(sorted(others, key=lambda other: (-self.strength(column, other), other)))
+        return tuple(sorted(columns, key=lambda candidate: (-self.strength(column, candidate), candidate)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -369,14 +369,14 @@ class CauchyNoise:
         """
         if not epsilon > 2 * beta:
             raise ValueError(f"expected an epsilon above 2 beta = {2 * beta:.4g} for a finite variance, found {epsilon:g}")
-        most = 1 + epsilon / beta
-        found = optimize.minimize_scalar(
+        largest = 1 + epsilon / beta
+        best = optimize.minimize_scalar(
             lambda gamma: cls.with_gamma(epsilon, beta, gamma).deviation,
-            bounds=(3 + 1e-9 * (most - 3), most - 1e-9 * (most - 3)),
+            bounds=(3 + 1e-9 * (largest - 3), largest - 1e-9 * (largest - 3)),
             method="bounded",
             options={"xatol": 1e-10},
         )
-        return cls.with_gamma(epsilon, beta, float(found.x))
+        return cls.with_gamma(epsilon, beta, float(best.x))
 
     @property
     def epsilon(self) -> float:
@@ -466,12 +466,12 @@ class MatrixMask:
     def draw(self, bins: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         sums = np.cumsum(self.pi, axis=0)
         sums[-1] = 1.0
-        found = np.empty(len(bins), dtype=np.int64)
+        masked = np.empty(len(bins), dtype=np.int64)
         aim = generator.random(len(bins))
         for u in np.unique(bins):
             rows = bins == u
-            found[rows] = np.searchsorted(sums[:, u], aim[rows], side="right")
-        return found
+            masked[rows] = np.searchsorted(sums[:, u], aim[rows], side="right")
+        return masked
 
     def likelihood(self, copy: np.ndarray) -> np.ndarray:
         return np.asarray(self.pi[copy])
@@ -521,18 +521,18 @@ class OrderedMask:
         return np.where(gap == right, np.nan, copy)
 
     def likelihood(self, copy: np.ndarray) -> np.ndarray:
-        told, place = np.isnan(copy), np.nan_to_num(copy)
-        off = place[:, None] - np.arange(self.present)
+        is_gap, position = np.isnan(copy), np.nan_to_num(copy)
+        off = position[:, None] - np.arange(self.present)
         nearest = np.abs(off).min(axis=1, keepdims=True)  # the largest density is 1 after scaling, so none of a row underflows
         values = np.exp((nearest**2 - off**2) / (2 * self.sd**2))
         if not self.missing:
             return values
-        inside = (place > -0.5) & (place < self.present - 0.5)
+        inside = (position > -0.5) & (position < self.present - 0.5)
         scaled = (
             np.exp(np.minimum(nearest[:, 0] ** 2 / (2 * self.sd**2), 600.0)) * math.sqrt(2 * math.pi) * self.sd / self.present
         )
-        of_value = np.where(told[:, None], 1 - self.kept, self.kept * values)
-        of_gap = np.where(told, self.kept, (1 - self.kept) * np.where(inside, scaled, 0.0))
+        of_value = np.where(is_gap[:, None], 1 - self.kept, self.kept * values)
+        of_gap = np.where(is_gap, self.kept, (1 - self.kept) * np.where(inside, scaled, 0.0))
         return np.column_stack([of_value, of_gap])
 
 
@@ -545,7 +545,7 @@ class IndependentColumns(Baseline):
     sentence = "draw each column by itself, with the file's own shares"
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
-        copies = [independent_columns(file.table, file.generator(5, number)) for number in range(file.copies)]
+        copies = [independent_columns(file.table, file.generator(5, copy)) for copy in range(file.copies)]
         notes = ("every column is exact by itself",)
         return [MadeTables(name="independent columns", guarantee=NO_GUARANTEE, copies=copies, notes=notes)]
 

@@ -77,12 +77,14 @@ class DataAugmented:
         rows = [self.table.rows(column) for column in range(len(layout.sizes))]
         risk = np.zeros(len(self.table), dtype=np.int64) if self.risk is None else self.risk
         order = list(self.predictors)
-        unknown = {column: set(order[place:]) - {column} for place, column in enumerate(order)}
+        unknown = {column: set(order[position:]) - {column} for position, column in enumerate(order)}
         first = {
-            column: _ColumnStep.of(self, rows, column, [z for z in others if z not in unknown[column]], unknown[column])
-            for column, others in self.predictors.items()
+            column: _ColumnStep.of(self, rows, column, [z for z in predictors if z not in unknown[column]], unknown[column])
+            for column, predictors in self.predictors.items()
         }
-        again = {column: _ColumnStep.of(self, rows, column, others, set()) for column, others in self.predictors.items()}
+        again = {
+            column: _ColumnStep.of(self, rows, column, predictors, set()) for column, predictors in self.predictors.items()
+        }
         object.__setattr__(self, "_rows", rows)
         object.__setattr__(self, "_first", first)
         object.__setattr__(self, "_again", again if len(order) > 1 else {})
@@ -90,14 +92,14 @@ class DataAugmented:
 
     def masked(self, generator: np.random.Generator) -> dict[int, np.ndarray]:
         """W of each column: drawn once, for all copies, or anew for each, which tells more."""
-        found = {}
+        masks_by_column = {}
         for column in self.predictors:
             copy = np.empty(len(self._groups))
             for group, masks in enumerate(self.masks):
                 rows = self._groups == group
                 copy[rows] = masks[column].draw(self._rows[column][rows].astype(np.int64), generator)
-            found[column] = copy
-        return found
+            masks_by_column[column] = copy
+        return masks_by_column
 
     def copy(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> Counts:
         """One copy, of the same size: theta and X drawn given Z and W. Rows that break a rule after many tries stay."""
@@ -105,20 +107,26 @@ class DataAugmented:
 
     def rows(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> list[np.ndarray]:
         """The copy's (n_rows,) bins of each column, row by row as in `table.expand()`."""
-        drawn = [rows.astype(np.int64) if column in self.predictors else rows for column, rows in enumerate(self._rows)]
+        columns = [rows.astype(np.int64) if column in self.predictors else rows for column, rows in enumerate(self._rows)]
         steps = [self._first, *[self._again] * (self.sweeps if self._again else 0)]
-        shares = {id(step): step.table.posterior(generator) for each in (self._first, self._again) for step in each.values()}
-        wanted = np.arange(len(self._groups))
+        shares = {
+            id(step): step.table.posterior(generator)
+            for sweep_steps in (self._first, self._again)
+            for step in sweep_steps.values()
+        }
+        rows_to_draw = np.arange(len(self._groups))
         for _ in range(_TRIES):
             for sweep in steps:
                 for column, step in sweep.items():
-                    drawn[column][wanted] = self._draw(step, drawn, wanted, shares[id(step)], masked[column], generator)
+                    columns[column][rows_to_draw] = self._draw(
+                        step, columns, rows_to_draw, shares[id(step)], masked[column], generator
+                    )
             if self.plausibility is None:
                 break
-            wanted = wanted[self.plausibility.forbidden([rows[wanted] for rows in drawn])]
-            if not len(wanted):
+            rows_to_draw = rows_to_draw[self.plausibility.forbidden([rows[rows_to_draw] for rows in columns])]
+            if not len(rows_to_draw):
                 break
-        return drawn
+        return columns
 
     def _draw(
         self,
@@ -134,15 +142,15 @@ class DataAugmented:
         risk, copy = self._groups[rows], masked[rows]
 
         def likelihood(part: slice) -> np.ndarray:
-            known = np.empty((len(copy[part]), shares.shape[1]))
+            probabilities = np.empty((len(copy[part]), shares.shape[1]))
             for group, masks in enumerate(self.masks):
                 inside = risk[part] == group
-                told, mask = copy[part][inside], masks[step.column]
-                known[inside] = mask.likelihood(told if mask.continuous else told.astype(np.int64))
-            allowed = known.copy()
+                masked_values, mask = copy[part][inside], masks[step.column]
+                probabilities[inside] = mask.likelihood(masked_values if mask.continuous else masked_values.astype(np.int64))
+            allowed = probabilities.copy()
             for columns, forbidden in step.rules:
                 allowed[forbidden[tuple(drawn[z][rows[part]] for z in columns)]] = 0.0
-            return np.where(allowed.any(axis=1, keepdims=True), allowed, known)
+            return np.where(allowed.any(axis=1, keepdims=True), allowed, probabilities)
 
         return draw_weighted(shares, groups, likelihood, generator)
 
@@ -165,15 +173,15 @@ class _ColumnStep:
 
     @classmethod
     def of(
-        cls, method: DataAugmented, rows: Sequence[np.ndarray], column: int, others: Sequence[int], unknown: set[int]
+        cls, method: DataAugmented, rows: Sequence[np.ndarray], column: int, predictors: Sequence[int], unknown: set[int]
     ) -> _ColumnStep:
         """`unknown` are columns that have no bins yet."""
-        sizes, others = method.table.layout.sizes, tuple(others[:MOST_PREDICTORS])
+        sizes, predictors = method.table.layout.sizes, tuple(predictors[:MOST_PREDICTORS])
         table = ConditionalTable.of(
             rows[column],
             sizes[column],
-            [rows[z] for z in others],
-            [sizes[z] for z in others],
+            [rows[z] for z in predictors],
+            [sizes[z] for z in predictors],
             least=least_rows(sizes[column]),
         )
         rules = [
@@ -184,7 +192,7 @@ class _ColumnStep:
             for mask in (method.plausibility.masks if method.plausibility else ())
             if column in mask.columns and not unknown & set(mask.columns)
         ]
-        return cls(column=column, predictors=others, table=table, rules=tuple(rules))
+        return cls(column=column, predictors=predictors, table=table, rules=tuple(rules))
 
 
 class AugmentedImputation(Baseline):
@@ -204,25 +212,31 @@ class AugmentedImputation(Baseline):
         )
         masked = method.masked(file.generator(3))
         rest = [name for column, name in enumerate(file.names) if column not in file.known]
-        kept = f"published as it is: {listing(rest)}" if rest else "every column is drawn anew, so nothing is left as it is"
-        told = [mask.local_epsilon() for group in masks for mask in group.values() if isinstance(mask, MatrixMask)]
+        unchanged = (
+            f"published as it is: {listing(rest)}" if rest else "every column is drawn anew, so nothing is left as it is"
+        )
+        epsilons = [mask.local_epsilon() for group in masks for mask in group.values() if isinstance(mask, MatrixMask)]
         return [
             MadeTables(
                 name="DA-MI",
                 guarantee=f"{NO_GUARANTEE}: columns are published as they are" if rest else NO_GUARANTEE,
-                copies=[method.copy(masked, file.generator(4, number)) for number in range(file.copies)],
+                copies=[method.copy(masked, file.generator(4, copy)) for copy in range(file.copies)],
                 notes=(
-                    f"{kept}; masks of low, medium and high risk keep a value with probability "
+                    f"{unchanged}; masks of low, medium and high risk keep a value with probability "
                     f"{', '.join(f'{share:g}' for share in KEPT_SHARES)}, or are off by "
                     f"{', '.join(f'{sd:g}' for sd in SPREADS)} bins in standard deviation; one mask for all copies",
-                    *((f"a mask of values without order tells of one value up to epsilon {max(told):.2f}",) if told else ()),
+                    *(
+                        (f"a mask of values without order tells of one value up to epsilon {max(epsilons):.2f}",)
+                        if epsilons
+                        else ()
+                    ),
                 ),
             )
         ]
 
 
-def _mask(file: ComparedFile, column: int, kept: float, sd: float) -> NoiseMask:
+def _mask(file: ComparedFile, column: int, share: float, sd: float) -> NoiseMask:
     binning = file.transformation.binnings[column]
     if file.numbers(column) is None or binning.present < 3:
-        return MatrixMask.keeping(len(binning), kept)
-    return OrderedMask(present=binning.present, missing=binning.missing is not None, sd=sd, kept=kept)
+        return MatrixMask.keeping(len(binning), share)
+    return OrderedMask(present=binning.present, missing=binning.missing is not None, sd=sd, kept=share)

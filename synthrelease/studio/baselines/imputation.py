@@ -83,32 +83,32 @@ class NearestNeighbours:
     def donors(self, table: GappedTable) -> np.ndarray:
         """(n_incomplete, k) the donors of each incomplete record, as places in the table; -1 where there are fewer than k."""
         gaps = np.flatnonzero(table.gaps)
-        found = np.full((len(gaps), self.k), -1)
+        donors = np.full((len(gaps), self.k), -1)
         of_cell = _complete_by_cell(table, len(self.order))
         cells = table.cells[gaps]
         for cell in np.unique(cells):
             members = np.flatnonzero(cells == cell)
             filled = 0
-            for other in self.order[cell]:
+            for neighbour in self.order[cell]:
                 if filled == self.k:
                     break
-                complete = of_cell[other]
+                complete = of_cell[neighbour]
                 taken = min(self.k - filled, len(complete))
                 if taken:
                     start = np.searchsorted(table.labels[complete], table.labels[gaps[members]])
-                    places = (start[:, None] + np.arange(taken)) % len(complete)
-                    found[members, filled : filled + taken] = complete[places]
+                    rows = (start[:, None] + np.arange(taken)) % len(complete)
+                    donors[members, filled : filled + taken] = complete[rows]
                     filled += taken
-        return found
+        return donors
 
     def imputed(self, table: GappedTable) -> np.ndarray:
         """(n,) the values, where one is missing the mean of its donors'."""
         donors = self.donors(table)
-        there = donors >= 0
-        numbers = np.where(there, table.values[donors], 0).sum(axis=1)
-        many = there.sum(axis=1)
+        has_donor = donors >= 0
+        sums = np.where(has_donor, table.values[donors], 0).sum(axis=1)
+        donor_counts = has_donor.sum(axis=1)
         values = table.values.copy()
-        values[table.gaps] = np.where(many > 0, numbers / np.maximum(many, 1), self.default)
+        values[table.gaps] = np.where(donor_counts > 0, sums / np.maximum(donor_counts, 1), self.default)
         return values
 
     def largest_change(self, table: GappedTable) -> int:
@@ -122,8 +122,8 @@ class NearestNeighbours:
         **Private**: it depends on single records, and so does any noise that is made of it.
         """
         donors = self.donors(table)
-        most = int(np.bincount(donors[donors >= 0]).max(initial=1))
-        return max(most, int(self._gains(table, donors).max(initial=0)))
+        largest = int(np.bincount(donors[donors >= 0]).max(initial=1))
+        return max(largest, int(self._gains(table, donors).max(initial=0)))
 
     def _gains(self, table: GappedTable, donors: np.ndarray) -> np.ndarray:
         """(n_cells,) how many incomplete records prefer each cell to the cell of their k-th donor, or have none."""
@@ -132,9 +132,9 @@ class NearestNeighbours:
         np.put_along_axis(rank, self.order, np.arange(n_cells)[None, :], axis=1)
         last = donors[:, -1]
         at = np.where(last >= 0, rank[table.cells[gaps], table.cells[last]], n_cells)  # beyond all: everybody is welcome
-        members, many = np.unique(np.stack([table.cells[gaps], at]), axis=1, return_counts=True)
+        members, counts = np.unique(np.stack([table.cells[gaps], at]), axis=1, return_counts=True)
         gains = np.zeros(n_cells, dtype=np.int64)
-        for (cell, limit), count in zip(members.T, many, strict=True):
+        for (cell, limit), count in zip(members.T, counts, strict=True):
             gains[self.order[cell, :limit]] += count
         return gains
 
@@ -267,8 +267,8 @@ class ImputedAnswers:
         return own + STEPS[self.neighbours] * self.scheme.largest_change(table) * moved
 
     def _imputed(self, table: GappedTable) -> np.ndarray:
-        there = table.values[~table.gaps]
-        if not np.all((there >= self.low) & (there <= self.high)):
+        values = table.values[~table.gaps]
+        if not np.all((values >= self.low) & (values <= self.high)):
             raise ValueError("expected all values between the bounds")
         return self.scheme.imputed(table)
 
@@ -291,30 +291,32 @@ class Imputation(Baseline):
     makes_tables = False
 
     def question(self, file: ComparedFile) -> AskedNumber:
-        asked = _ImputedMean.of(file)
-        return AskedNumber(words=asked.words, of=asked.exact)
+        mean = _ImputedMean.of(file)
+        return AskedNumber(words=mean.words, of=mean.exact)
 
     def answers(self, file: ComparedFile) -> list[MadeAnswers]:
-        least = 2 * smoothness("replace one")
-        if not file.epsilon > least:
-            raise DoesNotFit(f"one answer needs an epsilon above 2 ln 3 = {least:.4g}, and the release has {file.epsilon:.4g}")
-        asked = _ImputedMean.of(file)
-        gapped = asked.gapped(file.table)
-        scheme = asked.scheme
-        method = ImputedAnswers(scheme=scheme, neighbours="replace one", low=asked.low, high=asked.high, sharper=True)
+        threshold = 2 * smoothness("replace one")
+        if not file.epsilon > threshold:
+            raise DoesNotFit(
+                f"one answer needs an epsilon above 2 ln 3 = {threshold:.4g}, and the release has {file.epsilon:.4g}"
+            )
+        mean = _ImputedMean.of(file)
+        gapped = mean.gapped(file.table)
+        scheme = mean.scheme
+        method = ImputedAnswers(scheme=scheme, neighbours="replace one", low=mean.low, high=mean.high, sharper=True)
         size = len(gapped.cells)
         noise = method.noise(file.epsilon)
         exact, random = float(scheme.imputed(gapped).mean()), file.generator(9)
-        bound = method.bound(gapped, asked.high, asked.high - asked.low) / size
+        bound = method.bound(gapped, mean.high, mean.high - mean.low) / size
         values = np.array([noise.draw(bound, random) for _ in range(DRAWS)]) + exact
         return [
             MadeAnswers(
                 name="imputed mean",
                 guarantee=f"epsilon = {file.epsilon:.7g} for this one number, their number of rows taken as known",
                 epsilon=file.epsilon,
-                question=AskedNumber(words=asked.words, of=asked.exact),
-                values=np.clip(values + asked.shift, asked.low + asked.shift, asked.high + asked.shift),
-                notes=(f"{int(gapped.gaps.sum()):,} of {size:,} are filled from records near in {asked.near}",),
+                question=AskedNumber(words=mean.words, of=mean.exact),
+                values=np.clip(values + mean.shift, mean.low + mean.shift, mean.high + mean.shift),
+                notes=(f"{int(gapped.gaps.sum()):,} of {size:,} are filled from records near in {mean.near}",),
             )
         ]
 
@@ -335,26 +337,26 @@ class _ImputedMean:
     @classmethod
     def of(cls, file: ComparedFile) -> _ImputedMean:
         """The column with most gaps that no rule demands. Raises DoesNotFit where there is none."""
-        gaps = {column: many for column in range(len(file.names)) if (many := _gaps(file, column))}
+        gaps = {column: n_gaps for column in range(len(file.names)) if (n_gaps := _gaps(file, column))}
         if not gaps:
             raise DoesNotFit("no column with numbers has a gap that the rules leave open")
-        column = max(gaps, key=lambda each: (gaps[each], -each))
-        sizes, others, cells = file.table.layout.sizes, list[int](), 1
-        for other in file.by_strength(column, [c for c in range(len(sizes)) if c != column]):
-            if len(others) < MOST_COLUMNS and cells * sizes[other] <= MOST_CELLS:
-                others.append(other)
-                cells *= sizes[other]
-        if not others:
+        column = max(gaps, key=lambda candidate: (gaps[candidate], -candidate))
+        sizes, neighbours, cells = file.table.layout.sizes, list[int](), 1
+        for neighbour in file.by_strength(column, [c for c in range(len(sizes)) if c != column]):
+            if len(neighbours) < MOST_COLUMNS and cells * sizes[neighbour] <= MOST_CELLS:
+                neighbours.append(neighbour)
+                cells *= sizes[neighbour]
+        if not neighbours:
             raise DoesNotFit(f"no other column than {file.names[column]!r} has few enough bins to say who is near")
-        numbers = file.transformation.numbers(file.names[column]).astype(float)
-        shift, high = float(np.nanmin(numbers)), float(np.nanmax(numbers) - np.nanmin(numbers))
-        points = np.indices(tuple(sizes[other] for other in others)).reshape(len(others), -1).T
+        values = file.transformation.numbers(file.names[column]).astype(float)
+        shift, high = float(np.nanmin(values)), float(np.nanmax(values) - np.nanmin(values))
+        points = np.indices(tuple(sizes[neighbour] for neighbour in neighbours)).reshape(len(neighbours), -1).T
         return cls(
             file=file,
             column=column,
-            others=tuple(others),
+            others=tuple(neighbours),
             scheme=NearestNeighbours(order=order_by_distance(points), k=1, default=high / 2),
-            numbers=numbers - shift,
+            numbers=values - shift,
             shift=shift,
             low=0.0,
             high=high,
@@ -362,7 +364,7 @@ class _ImputedMean:
 
     @property
     def near(self) -> str:
-        return ", ".join(self.file.names[other] for other in self.others)
+        return ", ".join(self.file.names[column] for column in self.others)
 
     @property
     def words(self) -> str:
@@ -373,16 +375,16 @@ class _ImputedMean:
         open_ = np.repeat(~_demanded(self.file, self.column, table), table.counts)
         sizes = table.layout.sizes
         cells = np.ravel_multi_index(
-            tuple(table.rows(other)[open_] for other in self.others), tuple(sizes[other] for other in self.others)
+            tuple(table.rows(column)[open_] for column in self.others), tuple(sizes[column] for column in self.others)
         )
         values = self.numbers[table.rows(self.column)[open_]]
         return GappedTable(cells=cells, labels=self.file.generator(10).permutation(len(cells)), values=values)
 
     def exact(self, table: Counts) -> float:
-        asked = self.gapped(table)
-        if not len(asked.cells):
+        rows = self.gapped(table)
+        if not len(rows.cells):
             raise DoesNotFit("no row is asked")
-        return float(self.scheme.imputed(asked).mean()) + self.shift
+        return float(self.scheme.imputed(rows).mean()) + self.shift
 
 
 def _gaps(file: ComparedFile, column: int) -> int:
@@ -390,8 +392,8 @@ def _gaps(file: ComparedFile, column: int) -> int:
     missing = file.transformation.binnings[column].missing
     if missing is None or file.numbers(column) is None or file.transformation.binnings[column].present < 2:
         return 0
-    there = (file.table.bins[column] == missing) & ~_demanded(file, column, file.table)
-    return int(file.table.counts[there].sum())
+    is_open = (file.table.bins[column] == missing) & ~_demanded(file, column, file.table)
+    return int(file.table.counts[is_open].sum())
 
 
 def _demanded(file: ComparedFile, column: int, table: Counts) -> np.ndarray:

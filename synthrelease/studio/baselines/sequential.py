@@ -92,16 +92,16 @@ def _rows(table: Counts) -> list[np.ndarray]:
 
 def _drawn(table: Counts, draws: Sequence[Draw], plausibility: Plausibility, generator: np.random.Generator) -> Counts:
     """Rows column by column; those that break a rule are drawn anew as whole rows."""
-    found = Counts.empty(table.layout)
+    copy = Counts.empty(table.layout)
     for _ in range(_TRIES):
-        missing = table.total - found.total
+        missing = table.total - copy.total
         if not missing:
             break
         rows: list[np.ndarray] = []
         for draw in draws:
             rows.append(draw(rows, missing, generator))
-        found = found + plausibility.filter(Counts.of(table.layout, rows))
-    return found
+        copy = copy + plausibility.filter(Counts.of(table.layout, rows))
+    return copy
 
 
 def _by_table(
@@ -112,11 +112,11 @@ def _by_table(
     earlier: Sequence[int],
     prior: float = PRIOR,
 ) -> Draw:
-    earlier, least = tuple(earlier[:MOST_PREDICTORS]), least_rows(size, prior)
-    known = ConditionalTable.of(bins, size, [rows[z] for z in earlier], [sizes[z] for z in earlier], least=least)
+    earlier, smallest = tuple(earlier[:MOST_PREDICTORS]), least_rows(size, prior)
+    shares = ConditionalTable.of(bins, size, [rows[z] for z in earlier], [sizes[z] for z in earlier], least=smallest)
 
-    def draw(made: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
-        return known.draw(known.groups([made[z] for z in earlier], n_rows), generator, prior)
+    def draw(columns: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
+        return shares.draw(shares.groups([columns[z] for z in earlier], n_rows), generator, prior)
 
     return draw
 
@@ -133,19 +133,19 @@ class _Design:
     @classmethod
     def of(cls, rows: Sequence[np.ndarray], sizes: Sequence[int], numbers: Sequence[np.ndarray | None]) -> _Design:
         values = []
-        for bins, size, known in zip(rows, sizes, numbers, strict=True):
+        for bins, size, values_of_bins in zip(rows, sizes, numbers, strict=True):
             counts = np.bincount(bins, minlength=size)
-            if known is None:
-                told = [np.arange(size) == b for b in np.flatnonzero(counts >= LEAST_ROWS) if b != counts.argmax()]
+            if values_of_bins is None:
+                design_columns = [np.arange(size) == b for b in np.flatnonzero(counts >= LEAST_ROWS) if b != counts.argmax()]
             else:
-                present = np.isfinite(known)
-                number = np.where(present, known, 0.0)
-                mean = (counts * number)[present].sum() / max(1, counts[present].sum())
-                spread = np.sqrt((counts * (number - mean) ** 2)[present].sum() / max(1, counts[present].sum()))
-                told = [np.where(present, number - mean, 0.0) / spread] if spread > 1e-12 * max(1.0, abs(mean)) else []
+                present = np.isfinite(values_of_bins)
+                value = np.where(present, values_of_bins, 0.0)
+                mean = (counts * value)[present].sum() / max(1, counts[present].sum())
+                spread = np.sqrt((counts * (value - mean) ** 2)[present].sum() / max(1, counts[present].sum()))
+                design_columns = [np.where(present, value - mean, 0.0) / spread] if spread > 1e-12 * max(1.0, abs(mean)) else []
                 if LEAST_ROWS <= counts[~present].sum() < counts.sum():
-                    told.append(~present)
-            values.append(np.column_stack(told).astype(float) if told else np.zeros((size, 0)))
+                    design_columns.append(~present)
+            values.append(np.column_stack(design_columns).astype(float) if design_columns else np.zeros((size, 0)))
         return cls(values)
 
     def matrix(self, rows: Sequence[np.ndarray], n_rows: int) -> sparse.csr_matrix:
@@ -185,8 +185,8 @@ def _by_regression(
 
 
 def _with_gaps(whether: Draw, line: Draw, gap: int) -> Draw:
-    def draw(made: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
-        return np.where(whether(made, n_rows, generator) == 1, line(made, n_rows, generator), gap)
+    def draw(columns: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
+        return np.where(whether(columns, n_rows, generator) == 1, line(columns, n_rows, generator), gap)
 
     return draw
 
@@ -217,10 +217,10 @@ def _logit(
         fit = fit_logit(*_augmented(matrix, second))
     if fit is None:
         return None
-    drawn = fit.estimates + np.linalg.cholesky(fit.covariance) @ generator.standard_normal(len(fit.estimates))
+    coefficients = fit.estimates + np.linalg.cholesky(fit.covariance) @ generator.standard_normal(len(fit.estimates))
 
-    def draw(made: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
-        second = generator.random(n_rows) < expit(design.matrix([made[z] for z in earlier], n_rows)[:, used] @ drawn)
+    def draw(columns: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
+        second = generator.random(n_rows) < expit(design.matrix([columns[z] for z in earlier], n_rows)[:, used] @ coefficients)
         return values[second.astype(np.int64)]
 
     return draw
@@ -236,9 +236,9 @@ def _augmented(matrix: sparse.csr_matrix, second: np.ndarray) -> tuple[sparse.cs
     n = matrix.shape[0]
     means = np.asarray(matrix.mean(axis=0)).ravel()
     spreads = np.sqrt(np.maximum(np.asarray(matrix.multiply(matrix).mean(axis=0)).ravel() - means**2, 0.0))
-    least, most = (np.asarray(edge.todense()).ravel() for edge in (matrix.min(axis=0), matrix.max(axis=0)))
-    steps = np.diag(0.5 * spreads)[most > least]
-    extra = np.clip(np.vstack([means + steps, means - steps]), least, most)
+    lowest, highest = (np.asarray(edge.todense()).ravel() for edge in (matrix.min(axis=0), matrix.max(axis=0)))
+    steps = np.diag(0.5 * spreads)[highest > lowest]
+    extra = np.clip(np.vstack([means + steps, means - steps]), lowest, highest)
     weights = np.full(len(extra), (len(steps) + 1) / max(1, len(extra)))
     design = sparse.vstack([matrix, sparse.csr_matrix(extra)], format="csr")
     return design, np.concatenate([np.ones(n), weights]), np.concatenate([second, weights / 2])
@@ -264,13 +264,13 @@ def _norm(
     estimates = inverse @ (matrix.T @ response)
     residual = response - matrix @ estimates
     variance = float(residual @ residual) / generator.chisquare(n - k)
-    drawn = estimates + np.sqrt(variance) * (np.linalg.cholesky(inverse) @ generator.standard_normal(k))
+    coefficients = estimates + np.sqrt(variance) * (np.linalg.cholesky(inverse) @ generator.standard_normal(k))
     finite = np.flatnonzero(np.isfinite(numbers))
     order = finite[np.argsort(numbers[finite], kind="stable")]
     middles = (numbers[order][1:] + numbers[order][:-1]) / 2
 
-    def draw(made: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
-        line = design.matrix([made[z] for z in earlier], n_rows)[:, used] @ drawn
+    def draw(columns: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
+        line = design.matrix([columns[z] for z in earlier], n_rows)[:, used] @ coefficients
         return order[np.searchsorted(middles, line + np.sqrt(variance) * generator.standard_normal(n_rows))]
 
     return draw
@@ -292,7 +292,7 @@ class Sequential(Baseline):
         lines = [
             norm_and_logit(file.table, predictors, numbers, file.plausibility, file.generator(2, k)) for k in range(file.copies)
         ]
-        regressed, rest = [each for each, _ in lines], tuple(file.names[column] for column in lines[0][1])
+        regressed, rest = [copy for copy, _ in lines], tuple(file.names[column] for column in lines[0][1])
         leaf = "each value is that of a random record, as in a leaf of a tree"
         return [
             _made("sequential tables", smoothed, file, (), simple=True),
@@ -332,36 +332,40 @@ class MembersApart(Baseline):
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         if (linked := file.linked) is None:
             raise DoesNotFit("the records of the file have no members")
-        mixed = [shuffled(file.table, linked, file.generator(9, number)) for number in range(file.copies)]
-        given = {
+        mixed = [shuffled(file.table, linked, file.generator(9, copy)) for copy in range(file.copies)]
+        predictors = {
             column: file.by_strength(column, known_before(linked, file.names, column)) for column in range(len(file.names))
         }
-        drawn = [saturated(file.table, given, file.plausibility, file.generator(10, k), PRIOR) for k in range(file.copies)]
+        copies = [
+            saturated(file.table, predictors, file.plausibility, file.generator(10, k), PRIOR) for k in range(file.copies)
+        ]
         exact = "roots and members are those of the file"
         return [
             MadeTables(name="members shuffled", guarantee=NO_GUARANTEE, copies=mixed, notes=(exact,)),
-            MadeTables(name="members given their root", guarantee=NO_GUARANTEE, copies=drawn, rule="simple"),
+            MadeTables(name="members given their root", guarantee=NO_GUARANTEE, copies=copies, rule="simple"),
         ]
 
 
 def known_before(linked: Linked, names: tuple[str, ...], column: int) -> list[int]:
     """The earlier columns that a column is drawn from: of a root those of roots, of a member also its own, of no other one."""
-    place = linked.place_of(names[column])
-    return [other for other in range(column) if linked.place_of(names[other]) in (None, place)]
+    slot = linked.place_of(names[column])
+    return [earlier for earlier in range(column) if linked.place_of(names[earlier]) in (None, slot)]
 
 
 def shuffled(table: Counts, linked: Linked, generator: np.random.Generator) -> Counts:
     """The same roots with as many members as they have, and the same members, in any roots."""
     names = table.layout.columns
     columns = [table.rows(column) for column in range(len(names))]
-    number = linked.numbers(columns[names.index(linked.size)])
+    n_members = linked.numbers(columns[names.index(linked.size)])
     slots = [[names.index(name) for name in slot] for slot in linked.slots]
-    filled = [np.flatnonzero(number > place) for place in range(len(slots))]
+    filled = [np.flatnonzero(n_members > position) for position in range(len(slots))]
     order = generator.permutation(sum(map(len, filled)))
     for same in zip(*slots, strict=True):  # one column of members, in every slot
-        everybody = np.concatenate([columns[each][there] for each, there in zip(same, filled, strict=True)])[order]
-        parts = np.split(everybody, np.cumsum([len(there) for there in filled])[:-1])
-        for each, there, part in zip(same, filled, parts, strict=True):
-            columns[each] = columns[each].copy()
-            columns[each][there] = part
+        everybody = np.concatenate([columns[slot_column][roots] for slot_column, roots in zip(same, filled, strict=True)])[
+            order
+        ]
+        parts = np.split(everybody, np.cumsum([len(roots) for roots in filled])[:-1])
+        for slot_column, roots, part in zip(same, filled, parts, strict=True):
+            columns[slot_column] = columns[slot_column].copy()
+            columns[slot_column][roots] = part
     return Counts.of(table.layout, columns)

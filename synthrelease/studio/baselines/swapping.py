@@ -81,10 +81,10 @@ def rates_for(epsilon: float, largest_stratum: int) -> tuple[float, float]:
     ------
     ValueError : for an epsilon below the least one, or not finite.
     """
-    least = least_epsilon(largest_stratum)
-    if not (least <= epsilon < math.inf):
+    smallest = least_epsilon(largest_stratum)
+    if not (smallest <= epsilon < math.inf):
         raise ValueError(
-            f"expected a nominal epsilon of at least {least:.4f}, the least with strata of {largest_stratum} records, "
+            f"expected a nominal epsilon of at least {smallest:.4f}, the least with strata of {largest_stratum} records, "
             f"found {epsilon:g}"
         )
     return _rate(math.log(largest_stratum + 1) - epsilon), _rate(epsilon)
@@ -173,9 +173,9 @@ def derangement(n: int, generator: np.random.Generator) -> np.ndarray:
     if n < 2:
         raise ValueError("a derangement needs two or more")
     while True:
-        drawn = generator.permutation(n)
-        if np.all(drawn != np.arange(n)):
-            return drawn
+        permutation = generator.permutation(n)
+        if np.all(permutation != np.arange(n)):
+            return permutation
 
 
 # What swapping a public table costs and keeps, for stakeholders: twice the nominal epsilon first, then what is exact.
@@ -239,11 +239,13 @@ class SwapReport:
         return tuple(lines)
 
 
-def _wrong_share(original: Counts, other: Counts) -> float:
+def _wrong_share(original: Counts, swapped: Counts) -> float:
     """(1/2n) sum over the cells of either table of |r - s|."""
-    both = original + other
-    at = [table.find(both.bins) for table in (original, other)]
-    counts = [np.where(place >= 0, table.counts[place], 0) for place, table in zip(at, (original, other), strict=True)]
+    union = original + swapped
+    at = [table.find(union.bins) for table in (original, swapped)]
+    counts = [
+        np.where(position >= 0, table.counts[position], 0) for position, table in zip(at, (original, swapped), strict=True)
+    ]
     return float(np.abs(counts[0] - counts[1]).sum()) / (2 * original.total)
 
 
@@ -264,7 +266,7 @@ class Swapping(Baseline):
         variables, key = self._columns(file)
         method = PermutationSwapping(key=key, variables=variables, rate=file.swap_rate)
         nominal, pairwise = method.nominal_epsilon(file.table), method.pairwise_epsilon(file.table)
-        copies = [method.swap(file.table, file.generator(0, number)) for number in range(file.copies)]
+        copies = [method.swap(file.table, file.generator(0, copy)) for copy in range(file.copies)]
         return [
             MadeTables(
                 name=f"swapping at {float(file.swap_rate):.3g}",
@@ -291,15 +293,17 @@ class Swapping(Baseline):
 
     def _notes(self, file: ComparedFile, method: PermutationSwapping, swapped: Counts) -> tuple[str, ...]:
         report = SwapReport.of(file.table, swapped, method)
-        told = listing([file.names[c] for c in method.variables])
+        names = listing([file.names[c] for c in method.variables])
         within = (
             f"among records with the same {listing([file.names[c] for c in method.key])}" if method.key else "among all records"
         )
-        least = CLOSEST * least_epsilon(report.largest_stratum)
-        if file.epsilon < least:
-            rates = f"no rate has the release's epsilon: the least is {least:.2f}, at {best_rate(report.largest_stratum):.4%}"
+        smallest = CLOSEST * least_epsilon(report.largest_stratum)
+        if file.epsilon < smallest:
+            rates = (
+                f"no rate has the release's epsilon: the least is {smallest:.2f}, at {best_rate(report.largest_stratum):.4%}"
+            )
         else:
             low, high = rates_for(file.epsilon / CLOSEST, report.largest_stratum)
             rates = f"the release's epsilon is that of the rates {low:.4%} and {high:.4%}"
         stratum = f"largest stratum {report.largest_stratum:,}, itself published"
-        return (f"values of {told} are swapped {within}", *report.lines()[1:], stratum, rates)
+        return (f"values of {names} are swapped {within}", *report.lines()[1:], stratum, rates)

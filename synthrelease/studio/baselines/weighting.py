@@ -50,10 +50,10 @@ class RakedTable:
     @property
     def stratum(self) -> np.ndarray:
         """(n_cells,) the stratum of every cell of the fine table, counted in the order of the cells; -1 where nobody can be."""
-        number = np.full(self.population.size, -1)
-        there = np.flatnonzero(self.population.ravel() > 0)
-        number[there] = np.arange(len(there))
-        return number.reshape(self.population.shape)[np.ix_(*self.into)].ravel()
+        strata = np.full(self.population.size, -1)
+        inhabited = np.flatnonzero(self.population.ravel() > 0)
+        strata[inhabited] = np.arange(len(inhabited))
+        return strata.reshape(self.population.shape)[np.ix_(*self.into)].ravel()
 
     @property
     def totals(self) -> np.ndarray:
@@ -97,14 +97,14 @@ def raked_to(noisy: np.ndarray, possible: np.ndarray, margins: Mapping[tuple[int
         table, open_ = _joined_noisy(table, axis, group, np.add), _joined_noisy(open_, axis, group, np.logical_or)
         into[axis] = into[axis] - (into[axis] > group)
     fitted = []
-    places = np.indices(table.shape)
+    cell_indices = np.indices(table.shape)
     for axes, totals in margins.items():
         coarse = totals
-        for place, axis in enumerate(axes):
+        for position, axis in enumerate(axes):
             coarse = np.stack(
-                [coarse.compress(into[axis] == group, place).sum(place) for group in range(table.shape[axis])], place
+                [coarse.compress(into[axis] == group, position).sum(position) for group in range(table.shape[axis])], position
             )
-        cells = np.ravel_multi_index(tuple(places[axis].ravel() for axis in axes), coarse.shape)
+        cells = np.ravel_multi_index(tuple(cell_indices[axis].ravel() for axis in axes), coarse.shape)
         fitted.append(GroupSums(groups=cells, target=coarse.ravel().astype(float)))
     population = fit(table.ravel(), fitted)
     whole = population.sum()
@@ -118,13 +118,13 @@ def _check(margins: Mapping[tuple[int, ...], np.ndarray]) -> None:
     for axes, totals in margins.items():
         if not (np.all(totals >= 0) and totals.sum() > 0):
             raise NotRaked("expected totals of at least 0, and not all of them 0")
-        for other, others in margins.items():
-            shared = set(axes) & set(other)
-            one, two = (
-                each.sum(axis=tuple(place for place, axis in enumerate(of) if axis not in shared))
-                for of, each in ((axes, totals), (other, others))
+        for further_axes, further_totals in margins.items():
+            shared = set(axes) & set(further_axes)
+            first, second = (
+                margin.sum(axis=tuple(position for position, axis in enumerate(margin_axes) if axis not in shared))
+                for margin_axes, margin in ((axes, totals), (further_axes, further_totals))
             )
-            if not np.allclose(one, two, rtol=1e-9):
+            if not np.allclose(first, second, rtol=1e-9):
                 raise NotRaked("expected margins that agree in what they share, found totals that contradict each other")
 
 
@@ -134,7 +134,7 @@ def _to_join(table: np.ndarray, open_: np.ndarray) -> tuple[int, int]:
     if table.shape[axis] == 1:
         raise NotRaked("expected a noisy table with people in it")
     group = int(np.argwhere(open_ & (table <= 0))[0][axis])
-    sizes = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))
+    sizes = table.sum(axis=tuple(axis_ for axis_ in range(table.ndim) if axis_ != axis))
     if group == len(sizes) - 1 or (group and sizes[group - 1] <= sizes[group + 1]):
         group -= 1
     return axis, group
@@ -142,7 +142,7 @@ def _to_join(table: np.ndarray, open_: np.ndarray) -> tuple[int, int]:
 
 def _joined_noisy(table: np.ndarray, axis: int, group: int, join: np.ufunc) -> np.ndarray:
     """The table with slice `group` + 1 taken into slice `group`."""
-    return join.reduceat(table, [place for place in range(table.shape[axis]) if place != group + 1], axis=axis)
+    return join.reduceat(table, [index for index in range(table.shape[axis]) if index != group + 1], axis=axis)
 
 
 # Post-stratified weights, how large they can get, a choice of strata, and one weighted count (Merrill 2021, chapter 7).
@@ -209,8 +209,8 @@ class PostStrata:
         """
         if not beta > 0:
             raise ValueError("expected a smoothness above 0")
-        found = (weights * np.exp(-beta * np.arange(len(weights))) for weights in self._potential(respondents))
-        return max(float(each.max()) for each in found)
+        bounds = (weights * np.exp(-beta * np.arange(len(weights))) for weights in self._potential(respondents))
+        return max(float(bound.max()) for bound in bounds)
 
     def score(self, respondents: Respondents) -> float:
         """Strata over the largest potential weight: many strata, and none with heavy weights."""
@@ -246,9 +246,9 @@ class PostStrata:
         strata = self._strata(respondents)
         for stratum, total in enumerate(self.totals):
             base = np.sort(respondents.base_weights[strata == stratum])[::-1]
-            left = np.append(np.cumsum(base[::-1])[::-1], 0.0)  # the sum without the k heaviest
-            comes = self.largest_base / (self.largest_base + left)
-            stays = base[0] / (base[0] + left[1:]) if len(base) else base
+            remaining = np.append(np.cumsum(base[::-1])[::-1], 0.0)  # the sum without the k heaviest
+            comes = self.largest_base / (self.largest_base + remaining)
+            stays = base[0] / (base[0] + remaining[1:]) if len(base) else base
             yield total * np.maximum(comes, np.append(stays, 1.0))
 
     def _strata(self, respondents: Respondents) -> np.ndarray:
@@ -319,15 +319,15 @@ class PostStratification(Baseline):
     makes_tables = False
 
     def question(self, file: ComparedFile) -> AskedNumber:
-        asked = _WeightedCount.of(file, _totals(file))
-        return AskedNumber(words=asked.words, of=asked.exact)
+        count = _WeightedCount.of(file, _totals(file))
+        return AskedNumber(words=count.words, of=count.exact)
 
     def answers(self, file: ComparedFile) -> list[MadeAnswers]:
-        asked, known = _WeightedCount.of(file, _totals(file)), _KnownTotals.of(file, _totals(file))
+        count, totals = _WeightedCount.of(file, _totals(file)), _KnownTotals.of(file, _totals(file))
         random, values, failed = file.generator(11), list[float](), 0
         for _ in range(DRAWS):
             try:
-                values.append(known.count(asked.chosen(file.table), file.epsilon, random))
+                values.append(totals.count(count.chosen(file.table), file.epsilon, random))
             except NotRaked:
                 failed += 1
         if not values:
@@ -337,7 +337,7 @@ class PostStratification(Baseline):
                 name="weighted count",
                 guarantee=f"epsilon = {file.epsilon:.7g} for this one number",
                 epsilon=file.epsilon,
-                question=AskedNumber(words=asked.words, of=asked.exact),
+                question=AskedNumber(words=count.words, of=count.exact),
                 values=np.array(values),
                 notes=(
                     "a tenth of epsilon chooses strata, three are for a raked noisy table, six for the count",
@@ -364,12 +364,12 @@ class _WeightedCount:
 
     @classmethod
     def of(cls, file: ComparedFile, calibration: Calibration) -> _WeightedCount:
-        named = {name for margin in calibration.margins for name in margin.columns} | {calibration.start}
+        constrained = {name for margin in calibration.margins for name in margin.columns} | {calibration.start}
         sizes = file.table.layout.sizes
-        free = [column for column, name in enumerate(file.names) if name not in named and sizes[column] > 1]
+        free = [column for column, name in enumerate(file.names) if name not in constrained and sizes[column] > 1]
         if not free:
             raise DoesNotFit("every column has published totals, so nothing is left to ask")
-        column = min(free, key=lambda each: (sizes[each], each))
+        column = min(free, key=lambda candidate: (sizes[candidate], candidate))
         shares = file.table.marginal((column,)) / max(1, file.table.total)
         return cls(file=file, calibration=calibration, column=column, bin=int(np.argmin(np.abs(shares - WANTED_SHARE))))
 
@@ -434,17 +434,17 @@ class _KnownTotals:
             possible &= totals.reshape([size if axis in places else 1 for axis, size in enumerate(shape)]) > 0
         base, bounds = np.ones(file.table.total), (1.0, 1.0)
         if calibration.start is not None:
-            numbers = file.transformation.numbers(calibration.start)
-            base = numbers[file.table.rows(file.names.index(calibration.start))].astype(float)
-            bounds = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+            weights = file.transformation.numbers(calibration.start)
+            base = weights[file.table.rows(file.names.index(calibration.start))].astype(float)
+            bounds = float(np.nanmin(weights)), float(np.nanmax(weights))
         grouped = np.stack([into[name][file.table.rows(file.names.index(name))] for name in axes], axis=1)
         return cls(groups=grouped, shape=shape, margins=margins, base=base, bounds=bounds, possible=possible)
 
     def count(self, chosen: np.ndarray, epsilon: float, random: np.random.Generator) -> float:
         """One answer, a record replaced: the shares of epsilon are those of the source's example."""
-        places = next(iter(self.margins))
-        first = places[0]
-        totals = self.margins[places].sum(axis=tuple(range(1, len(places))))
+        axes_of_count = next(iter(self.margins))
+        first = axes_of_count[0]
+        totals = self.margins[axes_of_count].sum(axis=tuple(range(1, len(axes_of_count))))
         candidates = [
             PostStrata(into=into, totals=np.bincount(into, totals), smallest_base=self.bounds[0], largest_base=self.bounds[1])
             for into in _coarser(len(totals))
@@ -472,11 +472,11 @@ class _KnownTotals:
 
 def _coarser(size: int) -> Sequence[np.ndarray]:
     """Groups of neighbours: each by itself, in twos, in fours, and so on to one group."""
-    found, width = [np.arange(size)], 1
-    while found[-1].max() > 0:
+    edges, width = [np.arange(size)], 1
+    while edges[-1].max() > 0:
         width *= 2
-        found.append(np.arange(size) // width)
-    return found
+        edges.append(np.arange(size) // width)
+    return edges
 
 
 def _starts(into: np.ndarray) -> np.ndarray:

@@ -103,7 +103,7 @@ class Outlook:
 def criterion_advice(
     criteria: Sequence[Criterion],
     shortlisted: Sequence[AttemptResult],
-    others: Sequence[AttemptResult],
+    further: Sequence[AttemptResult],
     level: float,
     noises: Mapping[str, OneNoise] = MappingProxyType({}),
 ) -> tuple[CriterionAdvice, ...]:
@@ -112,12 +112,12 @@ def criterion_advice(
     Parameters
     ----------
     shortlisted : attempts of the shortlist at the planned budget.
-    others : all other attempts; they show candidates above the thresholds.
+    further : all other attempts; they show candidates above the thresholds.
     level : wanted bound on false acceptance and rejection, in (0, 1/2).
     noises : by the names of the criteria whose figures share one noise after acceptance, that noise.
     """
     return tuple(
-        _one_criterion(criterion, index, shortlisted, [*shortlisted, *others], level, noises.get(criterion.name))
+        _one_criterion(criterion, index, shortlisted, [*shortlisted, *further], level, noises.get(criterion.name))
         for index, criterion in enumerate(criteria)
     )
 
@@ -131,13 +131,13 @@ def _one_criterion(
     noise: OneNoise | None,
 ) -> CriterionAdvice:
     figures = [result.figures[index] for result in shortlisted]
-    known = [figure for figure in figures if figure is not None]
+    known_figures = [figure for figure in figures if figure is not None]
     fails = 1 - float(np.mean([result.passed[index] for result in shortlisted])) if shortlisted else 0.0
     advice = CriterionAdvice(
         name=criterion.name,
         epsilon=criterion.epsilon,
         threshold=criterion.threshold,
-        figure=float(np.median(known)) if known else None,
+        figure=float(np.median(known_figures)) if known_figures else None,
         fails=fails,
     )
     sensitivities = [result.sensitivities[index] for result in shortlisted]
@@ -165,8 +165,11 @@ def _one_criterion(
 
 def typical_sensitivities(attempts: Sequence[AttemptResult], n_criteria: int) -> tuple[float | None, ...]:
     """Per criterion the median sensitivity of its figure in these attempts; None where none was seen."""
-    seen = [[each for result in attempts if (each := result.sensitivities[place]) is not None] for place in range(n_criteria)]
-    return tuple(float(np.median(found)) if found else None for found in seen)
+    seen = [
+        [sensitivity for result in attempts if (sensitivity := result.sensitivities[index]) is not None]
+        for index in range(n_criteria)
+    ]
+    return tuple(float(np.median(sensitivities)) if sensitivities else None for sensitivities in seen)
 
 
 def smallest_epsilon(gap: float, sensitivity: float, level: float) -> float:
@@ -244,9 +247,9 @@ def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> 
     by_fit: dict[int, list[float]] = {}
     for result in results:
         by_fit.setdefault(result.number, []).append(result.chance)
-    told = [chances for chances in by_fit.values() if len(chances) >= least_per_fit]
+    large_enough = [chances for chances in by_fit.values() if len(chances) >= least_per_fit]
     together = [[chance for chances in by_fit.values() for chance in chances]] if by_fit else []
-    return np.array([np.mean(chances) for chances in told or together])
+    return np.array([np.mean(chances) for chances in large_enough or together])
 
 
 # The law of the hidden number of rounds that ends least often with "nothing" at a price: a linear programme.
@@ -287,11 +290,11 @@ _FINE, _STEPS = 1_000, 9
 rounded law ends with "nothing" seldom enough."""
 
 
-def numbers_of_rounds(most: int = MOST_ROUNDS) -> np.ndarray:
-    """(n,) the values of K that a law may have, rising, none above `most`."""
+def numbers_of_rounds(largest: int = MOST_ROUNDS) -> np.ndarray:
+    """(n,) the values of K that a law may have, rising, none above `largest`."""
     further = np.geomspace(_EVERY, _MOST, _FURTHER + 1).round()
-    numbers = np.unique(np.concatenate([np.arange(1.0, _EVERY + 1), further, [most]]))
-    return numbers[numbers <= most]
+    values = np.unique(np.concatenate([np.arange(1.0, _EVERY + 1), further, [largest]]))
+    return values[values <= largest]
 
 
 def mean_nothing(law: StoppingLaw, chances: Sequence[float]) -> float:
@@ -310,7 +313,7 @@ def mean_rounds_run(law: StoppingLaw, chances: Sequence[float]) -> float:
     return math.fsum((1 - nothing) / chance if chance > 0 else law.mean for chance, nothing in pairs) / len(chances)
 
 
-def best_law(epsilon: float, price: float, chances: Sequence[float], most: int = MOST_ROUNDS) -> FiniteLaw | None:
+def best_law(epsilon: float, price: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
     """The law that ends least often with "nothing" among those that cost at most `price` on the mesh; None where none does.
 
     Parameters
@@ -318,7 +321,7 @@ def best_law(epsilon: float, price: float, chances: Sequence[float], most: int =
     epsilon : of one round, above 0; rounds are pure.
     price : epsilon of the whole search; K = 1 costs that of a round.
     chances : per private fit, the probability that a round is accepted, in [0, 1]; one number where fits share nothing.
-    most : the largest number of rounds that a law may have.
+    largest : the largest number of rounds that a law may have.
 
     Returns
     -------
@@ -326,14 +329,14 @@ def best_law(epsilon: float, price: float, chances: Sequence[float], most: int =
         Few numbers of rounds with probabilities of few digits that sum to 1. Rounding can move price and "nothing" in
         the last of these digits.
     """
-    numbers, shares, nothing = _solved(epsilon, price, chances, numbers_of_rounds(most))
-    if not len(numbers):
+    support, shares, nothing = _solved(epsilon, price, chances, numbers_of_rounds(largest))
+    if not len(support):
         return None
-    for number in sorted(numbers, key=lambda number: shares[number]):
-        kept = np.array([other for other in numbers if other != number])
-        fewer = _solved(epsilon, price, chances, kept) if number != 1 and len(kept) else None
+    for rounds in sorted(support, key=lambda rounds: shares[rounds]):
+        remaining = np.array([value for value in support if value != rounds])
+        fewer = _solved(epsilon, price, chances, remaining) if rounds != 1 and len(remaining) else None
         if fewer is not None and len(fewer[0]) and fewer[2] <= (1 + _SPARED) * nothing:
-            numbers, shares, _ = fewer
+            support, shares, _ = fewer
     return rounded(shares)
 
 
@@ -345,15 +348,17 @@ def _solved(
 
     table = _constraints(epsilon, price, rounds)
     nothing = np.mean([(1 - chance) ** rounds for chance in chances], axis=0)
-    found = linprog(nothing, A_ub=table, b_ub=np.zeros(len(table)), A_eq=np.ones((1, len(rounds))), b_eq=[1.0], method="highs")
-    if not found.success:
+    programme = linprog(
+        nothing, A_ub=table, b_ub=np.zeros(len(table)), A_eq=np.ones((1, len(rounds))), b_eq=[1.0], method="highs"
+    )
+    if not programme.success:
         return np.array([]), {}, 1.0
-    used = found.x > _LEAST
-    shares = {int(number): float(share) for number, share in zip(rounds[used], found.x[used], strict=True)}
-    return rounds[used], shares, float(found.fun)
+    used = programme.x > _LEAST
+    shares = {int(value): float(share) for value, share in zip(rounds[used], programme.x[used], strict=True)}
+    return rounds[used], shares, float(programme.fun)
 
 
-def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], most: int = MOST_ROUNDS) -> FiniteLaw | None:
+def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], largest: int = MOST_ROUNDS) -> FiniteLaw | None:
     """The cheapest law, on the mesh, that ends with "nothing" with at most this probability; None where none does for the
     price of a search that hardly ever gives up, 2 epsilon.
 
@@ -361,16 +366,16 @@ def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], most:
 
     Parameters
     ----------
-    epsilon, chances, most : as for `best_law`.
+    epsilon, chances, largest : as for `best_law`.
     nothing : wanted bound of the mean over private fits, in (0, 1).
     """
     if mean_nothing(ONCE, chances) <= nothing:
         return ONCE
-    price = _price_of(epsilon, nothing, chances, numbers_of_rounds(most))
+    price = _price_of(epsilon, nothing, chances, numbers_of_rounds(largest))
     if price is None:
         return None
     for step in range(_STEPS):
-        law = best_law(epsilon, price + epsilon * 2**step / (4 * _FINE), chances, most)
+        law = best_law(epsilon, price + epsilon * 2**step / (4 * _FINE), chances, largest)
         if law is not None and mean_nothing(law, chances) <= nothing:
             return law
     return None
@@ -412,11 +417,11 @@ def rounded(shares: Mapping[int, float]) -> FiniteLaw:
     total = math.fsum(shares.values())
     digits = max(_DIGITS, _DIGITS - 1 - math.floor(math.log10(min(shares.values()) / total)))
     units = 10**digits
-    whole = {number: math.floor(share / total * units) for number, share in sorted(shares.items())}
-    left = units - sum(whole.values())
-    for number in sorted(whole, key=lambda number: whole[number] - shares[number] / total * units)[:left]:
-        whole[number] += 1
-    return FiniteLaw.of({number: Fraction(share, units) for number, share in whole.items() if share})
+    whole = {rounds: math.floor(share / total * units) for rounds, share in sorted(shares.items())}
+    units_left = units - sum(whole.values())
+    for rounds in sorted(whole, key=lambda rounds: whole[rounds] - shares[rounds] / total * units)[:units_left]:
+        whole[rounds] += 1
+    return FiniteLaw.of({rounds: Fraction(share, units) for rounds, share in whole.items() if share})
 
 
 def _constraints(epsilon: float, price: float, rounds: np.ndarray) -> np.ndarray:
@@ -451,12 +456,12 @@ def offered(spec: ReleaseSpec) -> list[str]:
     if not alone or spec.setting.answered or any(criterion.measured_line for criterion in spec.criteria):
         return []
     divided = replace(spec, options=replace(spec.options, partition=PartitionRule(fit=Fraction(1, 2))))
-    now, then = spec.plan.total.epsilon, divided.plan.total.epsilon
-    if then > _PAYS * now:
+    present, then = spec.plan.total.epsilon, divided.plan.total.epsilon
+    if then > _PAYS * present:
         return []
     return [
         f"With [partition] fit = 0.5, score = 0.5 this specification would cost epsilon = {_up(then)} in place of "
-        f"{_up(now)}, and with any other shares as much: the generator is fitted to one random piece of the rows and the "
+        f"{_up(present)}, and with any other shares as much: the generator is fitted to one random piece of the rows and the "
         "criteria ask the other. The released table has as many rows as the latter, and the figures are about it. "
         "Thresholds must bear how it differs from the whole: rehearse with these lines first."
     ]
@@ -616,8 +621,8 @@ def more_budgets(offers: Collection[Offer], planned: Fraction) -> list[Fraction]
     if best is None:
         return []
     near = (best.generation - _STEP * planned, best.generation + _STEP * planned)
-    known = {offer.generation for offer in offers}
-    return [generation for generation in near if generation > 0 and generation not in known]
+    tried = {offer.generation for offer in offers}
+    return [generation for generation in near if generation > 0 and generation not in tried]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -643,15 +648,15 @@ class Wish:
 
 def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], wish: Wish, *, anew: bool = False) -> Offer:
     """The cheapest law at a generation budget, with its certified total."""
-    found = Offer(generation=generation, chances=tuple(chances), anew=anew)
+    without_law = Offer(generation=generation, chances=tuple(chances), anew=anew)
     epsilon = one_round(spec, generation)
     if not epsilon or not chances or math.fsum(chances) < wish.target * len(chances):
-        return found
+        return without_law
     law = cheapest_law(float(epsilon), wish.nothing, chances, wish.most)
     if law is None:
-        return found
+        return without_law
     total = _total(spec, generation, law)
-    return found if total is None else replace(found, law=law, total=total, nothing=mean_nothing(law, chances))
+    return without_law if total is None else replace(without_law, law=law, total=total, nothing=mean_nothing(law, chances))
 
 
 def first_offer(
@@ -700,7 +705,7 @@ def propose(
         if best is None or not results:
             break
         offers[best.generation] = offer(spec, best.generation, _chances(results, shared), wish, anew=True)
-    chosen = cheapest_offer(each for each in offers.values() if each.anew) or cheapest_offer(offers.values())
+    chosen = cheapest_offer(candidate for candidate in offers.values() if candidate.anew) or cheapest_offer(offers.values())
     judged = fresh(chosen.generation, JUDGING, JUDGING_IT) if chosen is not None and chosen.anew else []
     ordered = tuple(offers[generation] for generation in sorted(offers))
     if chosen is None or chosen.law is None:
@@ -722,9 +727,9 @@ def fresh_attempts(shortlist: Sequence[int], first: int, attempts: int) -> list[
     """(configuration, number) of at least so many attempts: different configurations with each private fit, in turn."""
     together = min(PER_FIT, len(shortlist))
     return [
-        (shortlist[(fit * together + place) % len(shortlist)], first + fit)
+        (shortlist[(fit * together + member) % len(shortlist)], first + fit)
         for fit in range(-(-attempts // together))
-        for place in range(together)
+        for member in range(together)
     ]
 
 
@@ -768,30 +773,30 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, sh
     )
 
 
-def proposed_frontier(spec: ReleaseSpec, one: Offer, most: int) -> tuple[FrontierPoint, ...]:
+def proposed_frontier(spec: ReleaseSpec, chosen: Offer, largest: int) -> tuple[FrontierPoint, ...]:
     """Laws at the generation budget of an offer, at rising prices; the first is one round."""
-    epsilon = float(one_round(spec, one.generation) or 0)
-    laws = [best_law(epsilon, epsilon * (1 + step / _FRONTIER), one.chances, most) for step in range(1, _FRONTIER)]
-    points = (_point(spec, one, law) for law in (ONCE, *laws) if law is not None)
+    epsilon = float(one_round(spec, chosen.generation) or 0)
+    laws = [best_law(epsilon, epsilon * (1 + step / _FRONTIER), chosen.chances, largest) for step in range(1, _FRONTIER)]
+    points = (_point(spec, chosen, law) for law in (ONCE, *laws) if law is not None)
     return tuple(point for point in points if point is not None)
 
 
-def coins(spec: ReleaseSpec, one: Offer) -> tuple[FrontierPoint, ...]:
+def coins(spec: ReleaseSpec, chosen: Offer) -> tuple[FrontierPoint, ...]:
     """Stop coins at the generation budget of an offer; the last, with stop probability 1, is one round."""
     grid = [Fraction(step, 1000) for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)]
-    return tuple(_coin_point(spec, one, gamma) for gamma in grid)
+    return tuple(_coin_point(spec, chosen, gamma) for gamma in grid)
 
 
-def _point(spec: ReleaseSpec, one: Offer, law: FiniteLaw) -> FrontierPoint | None:
-    total = _total(spec, one.generation, law)
+def _point(spec: ReleaseSpec, chosen: Offer, law: FiniteLaw) -> FrontierPoint | None:
+    total = _total(spec, chosen.generation, law)
     if total is None:
         return None
-    return FrontierPoint(generation=one.generation, law=law, total=total, nothing=mean_nothing(law, one.chances))
+    return FrontierPoint(generation=chosen.generation, law=law, total=total, nothing=mean_nothing(law, chosen.chances))
 
 
-def _coin_point(spec: ReleaseSpec, one: Offer, gamma: Fraction) -> FrontierPoint:
-    law, total = StopCoin(stop_probability=gamma), _known_threshold(spec, one.generation, gamma)
-    return FrontierPoint(generation=one.generation, law=law, total=total, nothing=mean_nothing(law, one.chances))
+def _coin_point(spec: ReleaseSpec, chosen: Offer, gamma: Fraction) -> FrontierPoint:
+    law, total = StopCoin(stop_probability=gamma), _known_threshold(spec, chosen.generation, gamma)
+    return FrontierPoint(generation=chosen.generation, law=law, total=total, nothing=mean_nothing(law, chosen.chances))
 
 
 def _chances(results: Sequence[AttemptResult], shared: bool, least_per_fit: int = 1) -> tuple[float, ...]:

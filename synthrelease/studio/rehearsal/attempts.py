@@ -102,7 +102,9 @@ def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number:
     if not scores:
         passed, accepted, likely = (False,) * len(spec.criteria), False, 0.0
     elif spec.joint_test is None:
-        passed = tuple(_passes(each, score, public.score.n, entropy) for each, score in zip(spec.criteria, scores, strict=True))
+        passed = tuple(
+            _passes(criterion, score, public.score.n, entropy) for criterion, score in zip(spec.criteria, scores, strict=True)
+        )
         accepted, likely = all(passed), chance(spec.criteria, figures, sensitivities)
     else:
         passed = tuple(slack >= spec.joint_test.margin for slack in slacks)
@@ -129,9 +131,9 @@ def exact_scores(
     exact = table.rehearsed(NoNoise())
     scores, slacks = [], []
     for criterion in spec.criteria:
-        asked = exact if criterion.figure_gets_noise else table
-        fitted = criterion.refit(asked, candidate, spec.setting, fitted)
-        score = criterion.score(asked, candidate, spec.setting, fitted)
+        scored = exact if criterion.figure_gets_noise else table
+        fitted = criterion.refit(scored, candidate, spec.setting, fitted)
+        score = criterion.score(scored, candidate, spec.setting, fitted)
         scores.append(score)
         if spec.joint_test is None:
             continue
@@ -141,8 +143,8 @@ def exact_scores(
         elif query.slack is None:
             slacks.append(-math.inf if query.void else (criterion.threshold - score.value) / query.sensitivity)
         else:
-            one = exact.with_plan([spec.joint_test.charge])
-            slacks.append(spec.joint_test.noisy_slack(one, [(criterion, query)]))  # exact: it has no noise here
+            of_test = exact.with_plan([spec.joint_test.charge])
+            slacks.append(spec.joint_test.noisy_slack(of_test, [(criterion, query)]))  # exact: it has no noise here
     return scores, slacks
 
 
@@ -202,8 +204,8 @@ class BinnedColumns:
     def of(cls, configuration: Configuration) -> BinnedColumns:
         """On the bins of a configuration."""
         transformation = configuration.transformation
-        found = tuple(map(PublishedColumn.of, transformation.schema.columns, transformation.binnings))
-        return cls(schema=found, linked=transformation.schema.linked)
+        columns = tuple(map(PublishedColumn.of, transformation.schema.columns, transformation.binnings))
+        return cls(schema=columns, linked=transformation.schema.linked)
 
     @cached_property
     def by_name(self) -> dict[str, PublishedColumn]:
@@ -257,8 +259,8 @@ def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, f
     if not values:
         return 0.0, 1.0
     mean = min(1.0, max(0.0, math.fsum(values) / len(values)))
-    most = math.log(2 / (1 - level)) / len(values)
-    return 1 - _further(1 - mean, most), _further(mean, most)
+    divergence = math.log(2 / (1 - level)) / len(values)
+    return 1 - _further(1 - mean, divergence), _further(mean, divergence)
 
 
 def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
@@ -272,23 +274,27 @@ def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, fl
     """
     if not values:
         return 0.0, 1.0
-    times, most = sorted(Counter(values).items()), 2 / (1 - level)
-    return _lower_by_bets(tuple(times), most), 1 - _lower_by_bets(tuple((1 - value, many) for value, many in times), most)
+    times, winnings = sorted(Counter(values).items()), 2 / (1 - level)
+    return _lower_by_bets(tuple(times), winnings), 1 - _lower_by_bets(
+        tuple((1 - value, times_seen) for value, times_seen in times), winnings
+    )
 
 
 @lru_cache(maxsize=4096)  # a race looks at the same figures in every stage
-def _lower_by_bets(times: tuple[tuple[float, int], ...], most: float) -> float:
+def _lower_by_bets(times: tuple[tuple[float, int], ...], winnings: float) -> float:
     """The smallest mean m at which bets win less than this, rounded down; figures, and how often each is there."""
 
     def won(mean: float) -> float:
-        logs = (math.fsum(many * _log(1 - stake + stake * value / mean) for value, many in times) for stake in _STAKES)
+        logs = (
+            math.fsum(times_seen * _log(1 - stake + stake * value / mean) for value, times_seen in times) for stake in _STAKES
+        )
         return math.fsum(math.exp(min(log, 700.0)) for log in logs) / len(_STAKES)
 
-    mean = math.fsum(many * value for value, many in times) / sum(many for _, many in times)
+    mean = math.fsum(times_seen * value for value, times_seen in times) / sum(times_seen for _, times_seen in times)
     low, high = 0.0, min(1.0, mean)  # at the mean itself nobody wins
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if middle > 0 and won(middle) >= most else (low, middle)
+        low, high = (middle, high) if middle > 0 and won(middle) >= winnings else (low, middle)
     return low
 
 
@@ -325,12 +331,12 @@ class Looks:
         return narrow_mean(values, 1 - _EARLY * miss / 2)
 
 
-def _further(mean: float, most: float) -> float:
+def _further(mean: float, divergence: float) -> float:
     """The largest M >= mean with kl(mean, M) <= most, rounded up."""
     low, high = mean, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _divergence(mean, middle) <= most else (low, middle)
+        low, high = (middle, high) if _divergence(mean, middle) <= divergence else (low, middle)
     return high
 
 
@@ -421,24 +427,24 @@ class PublicTable:
         if not copies:
             raise ValueError("copies: expected at least one synthetic table, found none.")
         for position, copy in enumerate(copies, start=1):
-            where = f"synthetic copy {position}"
-            _check_counts(copy, where)
+            role = f"synthetic copy {position}"
+            _check_counts(copy, role)
             if copy.layout != self.counts.layout:
-                raise ValueError(_wrong_bins(where, self.transformation, copy))
+                raise ValueError(_wrong_bins(role, self.transformation, copy))
             if not copy.total:
-                raise ValueError(f"{where}: expected at least one row, found none.")
+                raise ValueError(f"{role}: expected at least one row, found none.")
 
 
-def _check_counts(counts: object, where: str) -> None:
+def _check_counts(counts: object, role: str) -> None:
     if not isinstance(counts, Counts):
         raise TypeError(
-            f"{where}: expected the counts of a public table, found {type(counts).__name__}. These figures have no noise and "
+            f"{role}: expected the counts of a public table, found {type(counts).__name__}. These figures have no noise and "
             "are computed on public data only."
         )
 
 
-def _wrong_bins(where: str, transformation: Transformation, found: Counts) -> str:
-    return f"{where}: expected the bins of the public table ({_bins(transformation.layout)}), found {_bins(found.layout)}."
+def _wrong_bins(role: str, transformation: Transformation, counts: Counts) -> str:
+    return f"{role}: expected the bins of the public table ({_bins(transformation.layout)}), found {_bins(counts.layout)}."
 
 
 def _bins(layout: Layout) -> str:
@@ -591,11 +597,11 @@ def _narrow(estimate: ShareEstimate, attempts: Sequence[AttemptResult], goal: Ra
     return high - low <= goal.width
 
 
-def _outrun(seen: Mapping[int, Sequence[AttemptResult]], standings: Sequence[Standing], most: int) -> list[int]:
-    """The running configurations beyond the best `most`, by the mean chance of their candidates."""
+def _outrun(seen: Mapping[int, Sequence[AttemptResult]], standings: Sequence[Standing], size: int) -> list[int]:
+    """The running configurations beyond the best `size`, by the mean chance of their candidates."""
     running = [c for c in seen if standings[c] is Standing.RUNNING]
     means = {c: _mean_chance(seen[c]) for c in running}
-    return sorted(running, key=lambda c: (-means[c], c))[most:]
+    return sorted(running, key=lambda c: (-means[c], c))[size:]
 
 
 def pooled_scatter(groups: Sequence[Sequence[AttemptResult]]) -> np.ndarray:
@@ -606,10 +612,10 @@ def pooled_scatter(groups: Sequence[Sequence[AttemptResult]]) -> np.ndarray:
     squares, freedom = 0.0, 0.0
     for attempts in groups:
         logs = _logs(attempts)
-        there = np.isfinite(logs)
-        counts = there.sum(axis=0)
-        means = np.where(there, logs, 0.0).sum(axis=0) / np.maximum(counts, 1)
-        squares = squares + np.where(there, (logs - means) ** 2, 0.0).sum(axis=0)
+        is_known = np.isfinite(logs)
+        counts = is_known.sum(axis=0)
+        means = np.where(is_known, logs, 0.0).sum(axis=0) / np.maximum(counts, 1)
+        squares = squares + np.where(is_known, (logs - means) ** 2, 0.0).sum(axis=0)
         freedom = freedom + np.maximum(counts - 1, 0)
     enough = np.asarray(freedom) >= 10
     return np.sqrt(np.where(enough, squares, np.nan) / np.where(enough, freedom, 1))
@@ -623,10 +629,10 @@ def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], 
     A rule of thumb, not a confidence bound: it rests on the normal law and on equal scatter.
     """
     logs = _logs(attempts)
-    there = np.isfinite(logs)
-    counts = there.sum(axis=0)
+    is_known = np.isfinite(logs)
+    counts = is_known.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        lowest = np.where(there, logs, 0.0).sum(axis=0) / counts - _DEVIATIONS * scatter / np.sqrt(counts)
+        lowest = np.where(is_known, logs, 0.0).sum(axis=0) / counts - _DEVIATIONS * scatter / np.sqrt(counts)
         standard = (np.log(thresholds) - lowest) / scatter
     bounds = [0.5 * math.erfc(-value / math.sqrt(2)) for value in standard if math.isfinite(value)]
     return min(bounds, default=1.0)

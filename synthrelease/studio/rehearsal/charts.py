@@ -87,9 +87,9 @@ def acceptance(labels: Sequence[str], estimates: Sequence[ShareEstimate], target
     """Shares with their intervals, one line per configuration."""
     plot = _rows("Acceptance probability of each configuration on the shortlist", labels, 1.0)
     plot.x_axis("probability that an attempt is accepted", _ticks(0, 1))
-    for place, estimate in enumerate(reversed(estimates)):
-        plot.across(place, estimate.low, estimate.high)
-        plot.dots([(estimate.share, place)])
+    for line, estimate in enumerate(reversed(estimates)):
+        plot.across(line, estimate.low, estimate.high)
+        plot.dots([(estimate.share, line)])
     plot.limit_up(target, "target")
     return Markup(plot.picture.render())
 
@@ -97,12 +97,12 @@ def acceptance(labels: Sequence[str], estimates: Sequence[ShareEstimate], target
 def relative_figures(names: Sequence[str], ratios: Sequence[Sequence[float]]) -> Markup:
     """Figures over thresholds: median and middle 90% per criterion."""
     bands = [np.quantile(values, [0.05, 0.5, 0.95]) for values in ratios]
-    most = max(1.25, 1.05 * max(float(band[2]) for band in bands))
-    plot = _rows("Figures of the candidates relative to the thresholds", names, most)
-    plot.x_axis("figure / threshold", _ticks(0, most))
-    for place, (low, middle, high) in enumerate(reversed(bands)):
-        plot.across(place, max(0.0, float(low)), max(0.0, float(high)))
-        plot.dots([(max(0.0, float(middle)), place)])
+    right_end = max(1.25, 1.05 * max(float(band[2]) for band in bands))
+    plot = _rows("Figures of the candidates relative to the thresholds", names, right_end)
+    plot.x_axis("figure / threshold", _ticks(0, right_end))
+    for line, (low, middle, high) in enumerate(reversed(bands)):
+        plot.across(line, max(0.0, float(low)), max(0.0, float(high)))
+        plot.dots([(max(0.0, float(middle)), line)])
     plot.limit_up(1, "threshold")
     return Markup(plot.picture.render())
 
@@ -115,9 +115,9 @@ def budget_frontier(points: Sequence[BudgetPoint], target: float) -> Markup:
     plot.y_axis(_ticks(0, 1), "probability of acceptance")
     for total, point in zip(totals, points, strict=True):
         plot.up(total, point.acceptance.low, point.acceptance.high)
-    places = [(total, point.acceptance.share) for total, point in zip(totals, points, strict=True)]
-    plot.path(places, BLUE)
-    plot.dots(places)
+    points_of_curve = [(total, point.acceptance.share) for total, point in zip(totals, points, strict=True)]
+    plot.path(points_of_curve, BLUE)
+    plot.dots(points_of_curve)
     plot.limit_across(target, "target")
     return Markup(plot.picture.render())
 
@@ -125,30 +125,30 @@ def budget_frontier(points: Sequence[BudgetPoint], target: float) -> Markup:
 def nothing_frontier(proposal: Proposal) -> Markup:
     """Total epsilon against the probability that nothing is released: best laws, stop coins, and other generation budgets."""
     best, coins = ([(float(p.total), p.nothing) for p in points] for points in (proposal.frontier, proposal.coins))
-    others = [(float(offer.total), offer.nothing or 0.0) for offer in proposal.offers
+    other_offers = [(float(offer.total), offer.nothing or 0.0) for offer in proposal.offers
               if offer.total is not None and offer is not proposal.chosen]  # fmt: skip
     doubled = [] if proposal.doubled is None else [(float(proposal.doubled), 0.0)]
     chosen = proposal.chosen
-    there = [] if chosen is None or chosen.total is None else [(float(chosen.total), chosen.nothing or 0.0)]
-    most = 1.05 * max(proposal.wanted, *(nothing for _, nothing in (*best, *coins)))
-    everywhere = [total for total, _ in (*best, *coins, *others, *doubled, *there)]
-    plot = _Plot("Total epsilon against the probability that nothing is released", 380, _around(everywhere), (0, most))
+    proposed = [] if chosen is None or chosen.total is None else [(float(chosen.total), chosen.nothing or 0.0)]
+    top = 1.05 * max(proposal.wanted, *(nothing for _, nothing in (*best, *coins)))
+    everywhere = [total for total, _ in (*best, *coins, *other_offers, *doubled, *proposed)]
+    plot = _Plot("Total epsilon against the probability that nothing is released", 380, _around(everywhere), (0, top))
     plot.x_axis("total epsilon of the release", _ticks(*plot.x_range))
-    plot.y_axis([(value, f"{value:.0%}") for value, _ in _ticks(0, most)], "probability of nothing")
+    plot.y_axis([(value, f"{value:.0%}") for value, _ in _ticks(0, top)], "probability of nothing")
     plot.path(coins, _GREY, dashed=True)
     plot.path(best, BLUE)
     plot.dots(best, radius=2.5)
-    plot.dots([place for place in others if place[1] <= most], radius=4)
-    plot.dots([place for place in others if place[1] <= most], "#ffffff", radius=2.5)
+    plot.dots([point for point in other_offers if point[1] <= top], radius=4)
+    plot.dots([point for point in other_offers if point[1] <= top], "#ffffff", radius=2.5)
     plot.dots(doubled, RED, radius=5)
-    plot.dots(there, radius=6)
+    plot.dots(proposed, radius=6)
     plot.limit_across(proposal.wanted, "wanted")
     legend = [
         ("best law of a hidden number of rounds", BLUE),
         ("stop coin (dashed)", _GREY),
         ("hollow: other generation budgets, best law for each", BLUE),
         *([("never giving up", RED)] if doubled else []),
-        *([("large: proposed", BLUE)] if there else []),
+        *([("large: proposed", BLUE)] if proposed else []),
     ]
     for line, (text, colour) in enumerate(legend):
         plot.picture.dot(plot.right - 316, TOP + 14 + 16 * line, 4, colour)
@@ -165,21 +165,21 @@ def seconds(times: Sequence[float]) -> Markup:
     powers = [value for value, _ in _ticks(low, high)]
     plot.x_axis("seconds", [(value, f"{10**value:.2g}") for value in powers])
     plot.y_axis([(float(counts.max()), str(int(counts.max()))), (0, "0")], "attempts")
-    for count, left, right in zip(counts, edges[:-1], edges[1:], strict=True):
+    for count, start, end in zip(counts, edges[:-1], edges[1:], strict=True):
         if count:
             top = plot.y(float(count))
             plot.picture.rect(
-                plot.x(float(left)), top, plot.x(float(right)) - plot.x(float(left)) - 1, plot.bottom - top, _GREY
+                plot.x(float(start)), top, plot.x(float(end)) - plot.x(float(start)) - 1, plot.bottom - top, _GREY
             )
     return Markup(plot.picture.render())
 
 
-def _rows(description: str, labels: Sequence[str], most: float) -> _Plot:
+def _rows(description: str, labels: Sequence[str], right_end: float) -> _Plot:
     """A plot with a line for each label, the first above."""
-    shown = [shortened(label, LONGEST_LABEL) for label in labels]
-    left = 24 + LABEL * max(len(label) for label in shown)
-    plot = _Plot(description, TOP + BOTTOM + ROW * len(shown), (0, most), (-0.6, len(shown) - 0.4), left)
-    plot.y_axis([(place, label) for place, label in enumerate(reversed(shown))])
+    labels_shown = [shortened(label, LONGEST_LABEL) for label in labels]
+    margin = 24 + LABEL * max(len(label) for label in labels_shown)
+    plot = _Plot(description, TOP + BOTTOM + ROW * len(labels_shown), (0, right_end), (-0.6, len(labels_shown) - 0.4), margin)
+    plot.y_axis([(line, label) for line, label in enumerate(reversed(labels_shown))])
     return plot
 
 

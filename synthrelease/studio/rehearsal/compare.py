@@ -55,18 +55,18 @@ from synthrelease.studio.rehearsal.words import finite, short
 ROOTS, MEMBERS, WITHIN = "roots", "members", "two members of a root"
 
 
-def linked_errors(linked: Linked, table: Counts, other: Counts) -> dict[str, float]:
+def linked_errors(linked: Linked, table: Counts, copy: Counts) -> dict[str, float]:
     """The mean over pairs of columns of each kind; a kind without pairs, or without members, has none.
 
     Parameters
     ----------
-    table, other : wide records over the same layout.
+    table, copy : wide records over the same layout.
     """
-    one, two = (pair_tables(linked, each) for each in (table, other))
+    first, second = (pair_tables(linked, records) for records in (table, copy))
     return {
-        kind: float(np.mean([np.abs(a - b).sum() / 2 for a, b in zip(one[kind], two[kind], strict=True)]))
-        for kind in one
-        if one[kind] and one[kind][0].sum() and two[kind][0].sum()
+        kind: float(np.mean([np.abs(a - b).sum() / 2 for a, b in zip(first[kind], second[kind], strict=True)]))
+        for kind in first
+        if first[kind] and first[kind][0].sum() and second[kind][0].sum()
     }
 
 
@@ -74,17 +74,17 @@ def pair_tables(linked: Linked, table: Counts) -> Mapping[str, list[np.ndarray]]
     """The tables of all pairs of columns of each kind, as shares."""
     names, sizes, weight = table.layout.columns, table.layout.sizes, table.counts
     bins = [bin_.astype(np.int64) for bin_ in table.bins]
-    number = linked.numbers(bins[names.index(linked.size)])
+    n_members = linked.numbers(bins[names.index(linked.size)])
     of_roots = [names.index(name) for name in linked.of_roots(names)]
     slots = [[names.index(name) for name in slot] for slot in linked.slots]
-    there = [np.flatnonzero(number > place) for place in range(len(slots))]
-    own = range(len(slots[0]))
+    filled = [np.flatnonzero(n_members > place) for place in range(len(slots))]
+    member_columns = range(len(slots[0]))
 
     def shares(a: int, b: int, parts: list[tuple[int, int, np.ndarray]]) -> np.ndarray:
         """Of some rows each with the columns that stand for a and b there; all of them have as many bins as a and b."""
         counts = np.zeros(sizes[a] * sizes[b])
-        for left, right, rows in parts:
-            code = bins[left][rows] * sizes[b] + bins[right][rows]
+        for first_column, second_column, rows in parts:
+            code = bins[first_column][rows] * sizes[b] + bins[second_column][rows]
             counts += np.bincount(code, weights=weight[rows], minlength=len(counts))
         return counts / max(1.0, counts.sum())
 
@@ -93,16 +93,16 @@ def pair_tables(linked: Linked, table: Counts) -> Mapping[str, list[np.ndarray]]
     return {
         ROOTS: [shares(a, b, [(a, b, every)]) for a, b in combinations(of_roots, 2)],
         MEMBERS: [
-            shares(first[a], first[b], [(slot[a], slot[b], rows) for slot, rows in zip(slots, there, strict=True)])
-            for a, b in combinations(own, 2)
+            shares(first[a], first[b], [(slot[a], slot[b], rows) for slot, rows in zip(slots, filled, strict=True)])
+            for a, b in combinations(member_columns, 2)
         ]
         + [
-            shares(a, first[b], [(a, slot[b], rows) for slot, rows in zip(slots, there, strict=True)])
-            for a, b in product(of_roots, own)
+            shares(a, first[b], [(a, slot[b], rows) for slot, rows in zip(slots, filled, strict=True)])
+            for a, b in product(of_roots, member_columns)
         ],
         WITHIN: [
-            shares(first[a], first[b], [(slots[i][a], slots[j][b], there[max(i, j)]) for i, j in pairs])
-            for a, b in product(own, repeat=2)
+            shares(first[a], first[b], [(slots[i][a], slots[j][b], filled[max(i, j)]) for i, j in pairs])
+            for a, b in product(member_columns, repeat=2)
         ]
         if pairs
         else [],
@@ -129,12 +129,12 @@ def checked_request(names: Sequence[str], request: ComparisonRequest, default: S
     InputError : for an unknown method or column, or a rate that is none.
     """
     methods, swapped, key = request.method or default, request.swap or (), request.swap_key or ()
-    for option, given, known in (
+    for option, names_given, names_known in (
         ("--method", methods, tuple(BASELINES)),
         ("--swap", swapped, names),
         ("--swap-key", key, names),
     ):
-        check_known(option, given, known)
+        check_known(option, names_given, names_known)
     if not 0 < request.swap_rate < 1:
         raise InputError(f"--swap-rate: expected a number above 0 and below 1, found {request.swap_rate:g}.")
     used = {*swapped, *key}
@@ -191,9 +191,9 @@ def public_file(
     def generator(*key: int) -> np.random.Generator:
         return SeededEntropy(request.seed, 8, *key).generator()
 
-    def strength(one: int, other: int) -> float:
+    def strength(first: int, second: int) -> float:
         """Cramer's V of two columns, missing values as a value; 0 where their table is too large to look at."""
-        return cramers_v(table.marginal((one, other))) if sizes[one] * sizes[other] <= 2**20 else 0.0
+        return cramers_v(table.marginal((first, second))) if sizes[first] * sizes[second] <= 2**20 else 0.0
 
     def risk() -> np.ndarray:
         public = PublicTable(counts=table, transformation=transformation, public_because="given to a rehearsal")
@@ -244,12 +244,14 @@ def compare_baseline(
     except MemoryError:
         return (not_made(method, "this machine's memory is too small for it; compare on a random sample to have it"),)
     taken = process_time() - start
-    asked = questions(file, request.method)
-    found = [
-        replace(judged(spec, counts, index, comparison, method, table), errors=errors_on(asked, file.table, table.copies))
+    numbers_asked = questions(file, request.method)
+    results = [
+        replace(
+            judged(spec, counts, index, comparison, method, table), errors=errors_on(numbers_asked, file.table, table.copies)
+        )
         for table in tables
     ]
-    found += [
+    results += [
         BaselineFigures(
             method=method,
             name=answer.name,
@@ -262,7 +264,7 @@ def compare_baseline(
         )
         for answer in answers
     ]
-    return tuple(replace(one, seconds=taken / len(found)) for one in found)
+    return tuple(replace(result, seconds=taken / len(results)) for result in results)
 
 
 def not_made(method: str, why: str) -> BaselineFigures:
@@ -271,10 +273,10 @@ def not_made(method: str, why: str) -> BaselineFigures:
 
 
 def judged(
-    spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, method: str, made: MadeTables
+    spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, method: str, tables: MadeTables
 ) -> BaselineFigures:
     """What criteria, utility and risk figures say of copies of a table over the bins of configuration `index`."""
-    copies = [copy for copy in made.copies if copy.total]
+    copies = [copy for copy in tables.copies if copy.total]
     if not copies:
         return not_made(method, "no row of it is plausible")
     configuration = spec.space[index]
@@ -284,13 +286,16 @@ def judged(
     met = tuple(figure <= criterion.threshold for figure, criterion in zip(figures, spec.criteria, strict=True))
     forbidden = [copy.total - plausibility.filter(copy).total for copy in copies]
     broken = sum(forbidden) / sum(copy.total for copy in copies)
-    utility, risk = compared(counts, configuration, copies, comparison, made.rule)
-    notes = (*made.notes, *((f"{_share(broken)} of the rows break a rule, which a release's rows never do",) if broken else ()))
+    utility, risk = compared(counts, configuration, copies, comparison, tables.rule)
+    notes = (
+        *tables.notes,
+        *((f"{_share(broken)} of the rows break a rule, which a release's rows never do",) if broken else ()),
+    )
     return BaselineFigures(
         method=method,
-        name=made.name,
-        guarantee=made.guarantee,
-        epsilon=made.epsilon,
+        name=tables.name,
+        guarantee=tables.guarantee,
+        epsilon=tables.epsilon,
         notes=notes,
         figures=figures,
         met=met,
@@ -305,29 +310,29 @@ def _of_members(spec: ReleaseSpec, original: Counts, copies: Sequence[Counts]) -
     if (linked := spec.schema.linked) is None:
         return {}
     every = [linked_errors(linked, original, copy) for copy in copies]
-    return {kind: float(np.median([each.get(kind, math.nan) for each in every])) for kind in every[0]}
+    return {kind: float(np.median([errors.get(kind, math.nan) for errors in every])) for kind in every[0]}
 
 
 def questions(file: ComparedFile, methods: Sequence[str]) -> list[AskedNumber]:
     """What those of the methods ask that give no table, where they fit the file."""
-    found = []
+    numbers_asked = []
     for method in methods:
         if not BASELINES[method].makes_tables:
             with suppress(DoesNotFit):
-                found.append(BASELINES[method]().question(file))
-    return found
+                numbers_asked.append(BASELINES[method]().question(file))
+    return numbers_asked
 
 
 def errors_on(questions: Sequence[AskedNumber], original: Counts, copies: Sequence[Counts]) -> dict[str, float]:
     """For each question the median error of the copies' own answers; NaN where a copy has none."""
-    found = {}
+    errors = {}
     for question in questions:
         try:
             exact = question.of(original)
-            found[question.words] = _typical(np.array([question.of(copy) - exact for copy in copies]))
+            errors[question.words] = _typical(np.array([question.of(copy) - exact for copy in copies]))
         except DoesNotFit:
-            found[question.words] = math.nan
-    return found
+            errors[question.words] = math.nan
+    return errors
 
 
 def _typical(errors: np.ndarray) -> float:
@@ -404,9 +409,9 @@ def compare_methods(
 
         def results(phase: str, action: Callable, arguments: Sequence[tuple]) -> Iterator:
             progress(phase, 0, len(arguments))
-            with closing(run(action, arguments)) as found:
-                for done, one in enumerate(found, start=1):
-                    yield one
+            with closing(run(action, arguments)) as finished:
+                for done, figures_of_method in enumerate(finished, start=1):
+                    yield figures_of_method
                     progress(phase, done, len(arguments))
 
         tried = _spread(len(spec.space))
@@ -414,15 +419,19 @@ def compare_methods(
         figures = {result[0].configuration: result[0].figures for result in results("configurations", run_attempts, attempts)}
         index = min(tried, key=lambda c: (_worst(spec, figures[c]), c))
         shared = (index, comparison, request)
-        (own,) = results("the release", own_figures, [(spec, public, counts, priors, *shared)])
+        (release,) = results("the release", own_figures, [(spec, public, counts, priors, *shared)])
         methods = [(spec, counts, *shared, method) for method in request.method]
-        made = [one for result in results("methods to compare with", compare_baseline, methods) for one in result]
-    made.sort(key=lambda one: request.method.index(one.method))
+        baselines = [
+            figures_of_method
+            for result in results("methods to compare with", compare_baseline, methods)
+            for figures_of_method in result
+        ]
+    baselines.sort(key=lambda figures_of_method: request.method.index(figures_of_method.method))
     return MethodComparison(
         spec=spec,
         configuration=index,
         tried=len(tried),
-        methods=(own, *made),
+        methods=(release, *baselines),
         copies=comparison.copies,
         seed=seed,
         n_rows=counts.total,
@@ -431,7 +440,7 @@ def compare_methods(
 
 def _spread(size: int) -> list[int]:
     """A few numbers below `size`, evenly spread."""
-    return sorted({place * size // TRIED for place in range(TRIED)})
+    return sorted({step * size // TRIED for step in range(TRIED)})
 
 
 def _worst(spec: ReleaseSpec, figures: Sequence[float | None]) -> float:
@@ -462,15 +471,15 @@ def own_figures(
 ) -> BaselineFigures:
     """Copies of one configuration at the planned budget, judged as the methods are."""
     start, copies = process_time(), list[Counts]()
-    for number in range(max(1, comparison.copies)):
+    for copy in range(max(1, comparison.copies)):
         with suppress(RejectedRound):
-            copies.append(made_copy(spec, public, priors, request.seed, index, number))
+            copies.append(made_copy(spec, public, priors, request.seed, index, copy))
     taken = process_time() - start
     if not copies:
         return not_made(RELEASE, "every attempt ended without a candidate")
     total = spec.plan.total
     lacking = max(1, comparison.copies) - len(copies)
-    made = MadeTables(
+    tables = MadeTables(
         name="this release",
         guarantee=loss_text(total),
         epsilon=float(total.epsilon),
@@ -479,7 +488,7 @@ def own_figures(
     )
     file = public_file(spec, counts, index, comparison, request)
     errors = errors_on(questions(file, request.method), file.table, copies)
-    return replace(judged(spec, counts, index, comparison, RELEASE, made), errors=errors, seconds=taken)
+    return replace(judged(spec, counts, index, comparison, RELEASE, tables), errors=errors, seconds=taken)
 
 
 # A comparison with other methods as rows of a table, as sentences, and as JSON or CSV.
@@ -487,7 +496,7 @@ def own_figures(
 FORMATS = (".json", ".csv")
 
 
-def comparison_rows(found: MethodComparison) -> list[tuple[str, ...]]:
+def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
     """A row for each method with a table: name, guarantee, thresholds met, CPU time, match risk, a share for each criterion."""
     return [
         (
@@ -496,40 +505,43 @@ def comparison_rows(found: MethodComparison) -> list[tuple[str, ...]]:
             f"{sum(method.met)} of {len(method.met)}",
             seconds(method.seconds),
             short(method.risk.get("mean_risk", math.nan)),
-            *(_share_text(f, criterion.threshold) for f, criterion in zip(method.figures, found.spec.criteria, strict=True)),
+            *(
+                _share_text(f, criterion.threshold)
+                for f, criterion in zip(method.figures, comparison.spec.criteria, strict=True)
+            ),
         )
-        for method in found.methods
+        for method in comparison.methods
         if method.figures
     ]
 
 
-def answer_rows(found: MethodComparison) -> dict[str, list[tuple[str, str, str]]]:
+def answer_rows(comparison: MethodComparison) -> dict[str, list[tuple[str, str, str]]]:
     """By question the methods that answer it: name, guarantee, and how far off, the median over copies or draws."""
-    asked = dict.fromkeys(question for method in found.methods for question in method.errors)
+    questions_asked = dict.fromkeys(question for method in comparison.methods for question in method.errors)
     return {
         question: [
             (method.name, guarantee_word(method), short(method.errors[question]) or "no answer")
-            for method in found.methods
+            for method in comparison.methods
             if question in method.errors
         ]
-        for question in asked
+        for question in questions_asked
     }
 
 
-def member_rows(found: MethodComparison) -> list[tuple[str, ...]]:
+def member_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
     """Where records have members: a heading, and for each method how far off pairs of columns of each kind are."""
-    told = [method for method in found.methods if method.of_members]
-    kinds = list(dict.fromkeys(kind for one in told for kind in one.of_members))
-    rows = [(one.name, guarantee_word(one), *(short(one.of_members.get(kind, math.nan)) for kind in kinds)) for one in told]
+    methods = [method for method in comparison.methods if method.of_members]
+    kinds = list(dict.fromkeys(kind for one in methods for kind in one.of_members))
+    rows = [(one.name, guarantee_word(one), *(short(one.of_members.get(kind, math.nan)) for kind in kinds)) for one in methods]
     return [("method", "epsilon", *kinds), *rows] if rows else []
 
 
-def guarantee_word(one: BaselineFigures) -> str:
+def guarantee_word(method: BaselineFigures) -> str:
     """Epsilon, as short as a cell of a table; NONE where nothing is promised."""
-    if one.epsilon is None:
+    if method.epsilon is None:
         return "NONE"
-    nominal = one.guarantee.startswith("nominal")
-    return f"({one.epsilon:.4g})" if nominal else f"{one.epsilon:.4g}"
+    nominal = method.guarantee.startswith("nominal")
+    return f"({method.epsilon:.4g})" if nominal else f"{method.epsilon:.4g}"
 
 
 def seconds(value: float) -> str:
@@ -547,43 +559,45 @@ def _share_text(figure: float, threshold: float) -> str:
     return f"{share:.2f}" if share < 9.95 else f"{share:.0f}"
 
 
-def comparison_words(found: MethodComparison) -> list[str]:
+def comparison_words(comparison: MethodComparison) -> list[str]:
     """What the table does not say: what promises nothing, what was chosen, and what was left out."""
-    bare = [method.name for method in found.methods if method.epsilon is None and not method.not_made]
-    nominal = [method for method in found.methods if method.guarantee.startswith("nominal")]
-    told = []
+    bare = [method.name for method in comparison.methods if method.epsilon is None and not method.not_made]
+    nominal = [method for method in comparison.methods if method.guarantee.startswith("nominal")]
+    sentences = []
     if bare:
-        told.append(f"NONE is no guarantee at all: {'; '.join(bare)}. Whoever has such a table may find persons in it.")
+        sentences.append(f"NONE is no guarantee at all: {'; '.join(bare)}. Whoever has such a table may find persons in it.")
     for one in nominal:
-        told.append(
+        sentences.append(
             f"{one.name}: an epsilon in brackets compares only tables that agree on all that is published exactly; it is not "
             "that of a release, and adds up with no other."
         )
-    for method in found.methods:
+    for method in comparison.methods:
         if method.not_made:
-            told.append(f"{method.name}: left out. {method.not_made[:1].upper()}{method.not_made[1:]}.")
+            sentences.append(f"{method.name}: left out. {method.not_made[:1].upper()}{method.not_made[1:]}.")
         elif method.notes:
-            told.append(f"{method.name}: {'; '.join(method.notes)}.")
-    return told
+            sentences.append(f"{method.name}: {'; '.join(method.notes)}.")
+    return sentences
 
 
-def configuration_words(found: MethodComparison) -> str:
+def configuration_words(comparison: MethodComparison) -> str:
     """Whose bins all methods have."""
-    label = describe(found.spec.space[found.configuration])
-    chosen = "the only configuration" if len(found.spec.space) == 1 else f"the best of {found.tried} configurations tried"
-    return f"{found.n_rows:,} public rows, {found.copies} tables of each, on the bins of {chosen}" + (
+    label = describe(comparison.spec.space[comparison.configuration])
+    chosen = (
+        "the only configuration" if len(comparison.spec.space) == 1 else f"the best of {comparison.tried} configurations tried"
+    )
+    return f"{comparison.n_rows:,} public rows, {comparison.copies} tables of each, on the bins of {chosen}" + (
         f": {label}" if label else ""
     )
 
 
-def comparison_document(found: MethodComparison) -> dict[str, Any]:
+def comparison_document(comparison: MethodComparison) -> dict[str, Any]:
     """Everything, without rounding; what is not a number is null. CPU times differ from run to run."""
     return {
         "public_data_only": True,
-        "configuration": found.spec.described(found.spec.space[found.configuration]),
-        "rows": found.n_rows,
-        "copies": found.copies,
-        "seed": found.seed,
+        "configuration": comparison.spec.described(comparison.spec.space[comparison.configuration]),
+        "rows": comparison.n_rows,
+        "copies": comparison.copies,
+        "seed": comparison.seed,
         "methods": [
             {
                 "method": method.method,
@@ -597,43 +611,43 @@ def comparison_document(found: MethodComparison) -> dict[str, Any]:
                 "breaks_rules_share": method.breaks_rules,
                 "measures": [
                     {"kind": kind, "name": name, "threshold": threshold, "figure": finite(figure), "met": met}
-                    for kind, name, threshold, figure, met in _measures(found, method)
+                    for kind, name, threshold, figure, met in _measures(comparison, method)
                 ],
             }
-            for method in found.methods
+            for method in comparison.methods
         ],
     }
 
 
-def _measures(found: MethodComparison, one: BaselineFigures) -> list[tuple[str, str, float | None, float, bool | None]]:
+def _measures(comparison: MethodComparison, method: BaselineFigures) -> list[tuple[str, str, float | None, float, bool | None]]:
     """Kind, name, threshold, figure, whether it is met."""
-    criteria = found.spec.criteria if one.figures else ()
+    criteria = comparison.spec.criteria if method.figures else ()
     return [
-        *(("criterion", c.name, c.threshold, f, met) for c, f, met in zip(criteria, one.figures, one.met, strict=True)),
-        *(("utility", name, None, value, None) for name, value in one.utility.items()),
-        *(("risk", name, None, value, None) for name, value in one.risk.items()),
-        *(("pairs of columns", name, None, value, None) for name, value in one.of_members.items()),
-        *(("error of one answer", name, None, value, None) for name, value in one.errors.items()),
+        *(("criterion", c.name, c.threshold, f, met) for c, f, met in zip(criteria, method.figures, method.met, strict=True)),
+        *(("utility", name, None, value, None) for name, value in method.utility.items()),
+        *(("risk", name, None, value, None) for name, value in method.risk.items()),
+        *(("pairs of columns", name, None, value, None) for name, value in method.of_members.items()),
+        *(("error of one answer", name, None, value, None) for name, value in method.errors.items()),
     ]
 
 
-def comparison_csv(found: MethodComparison) -> str:
+def comparison_csv(comparison: MethodComparison) -> str:
     """A line for each method and measure; a method that was left out has one line that says why."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(
         ["method", "guarantee", "epsilon", "cpu_seconds", "kind", "measure", "threshold", "figure", "met", "left_out"]
     )
-    for method in found.methods:
+    for method in comparison.methods:
         start = [
             method.name,
             method.guarantee,
             "" if method.epsilon is None else f"{method.epsilon:.10g}",
             f"{method.seconds:.3f}",
         ]
-        for kind, name, threshold, figure, met in _measures(found, method) or [("", "", None, math.nan, None)]:
-            stated = ["" if each is None or math.isnan(each) else f"{each:.10g}" for each in (threshold, figure)]
-            lines.writerow([*start, kind, name, *stated, "" if met is None else str(met).lower(), method.not_made])
+        for kind, name, threshold, figure, met in _measures(comparison, method) or [("", "", None, math.nan, None)]:
+            texts = ["" if number is None or math.isnan(number) else f"{number:.10g}" for number in (threshold, figure)]
+            lines.writerow([*start, kind, name, *texts, "" if met is None else str(met).lower(), method.not_made])
     return text.getvalue()
 
 
@@ -644,11 +658,11 @@ def check_comparison_file(path: Path) -> None:
     check_free_name(path, "a file")
 
 
-def write_comparison(found: MethodComparison, path: Path) -> None:
+def write_comparison(comparison: MethodComparison, path: Path) -> None:
     """The whole as JSON or CSV, by the name of the file. Raises OutputError."""
     text = (
-        comparison_csv(found)
+        comparison_csv(comparison)
         if path.suffix == ".csv"
-        else json.dumps(comparison_document(found), indent=2, allow_nan=False) + "\n"
+        else json.dumps(comparison_document(comparison), indent=2, allow_nan=False) + "\n"
     )
     write_new(path, text)

@@ -74,64 +74,72 @@ def measured_tables(spec: ReleaseSpec) -> tuple[MeasuredTable, ...]:
     layout = spec.space.common.layout if spec.shared_measurements else spec.space[0].transformation.layout
     return tuple(
         MeasuredTable(
-            columns=tuple(layout.columns[place] for place in places),
-            sizes=tuple(layout.sizes[place] for place in places),
+            columns=tuple(layout.columns[axis] for axis in axes),
+            sizes=tuple(layout.sizes[axis] for axis in axes),
             noise=generator.noise.of_table(cost),
         )
-        for places, cost in generator.measured_tables(layout, generator.part(spec.generation_charge)).items()
+        for axes, cost in generator.measured_tables(layout, generator.part(spec.generation_charge)).items()
     )
 
 
 def off_by_column(tables: Sequence[MeasuredTable]) -> dict[str, float]:
     """By how many rows the count of one bin of each column is off, from the table that tells it best."""
-    found: dict[str, float] = {}
+    errors: dict[str, float] = {}
     for table in tables:
         for name, size in zip(table.columns, table.sizes, strict=True):
             off = table.off(math.prod(table.sizes) // size)
-            found[name] = min(off, found.get(name, math.inf))
-    return found
+            errors[name] = min(off, errors.get(name, math.inf))
+    return errors
 
 
 def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
     """For each intended question, in their order."""
     columns, tables = BinnedColumns.of(spec.space[0]), measured_tables(spec)
     apart = {factor.column for factor in read_bins(getattr(spec.space.generators[0], "rare_bins", None))}
-    found = []
-    for asked in spec.questions:
-        words = question(asked)
+    answers_expected = []
+    for intended in spec.questions:
+        words = question(intended)
         if not tables:
-            found.append(ExpectedAnswer(question=words, why="the model chooses what it measures; a rehearsal shows it"))
+            answers_expected.append(
+                ExpectedAnswer(question=words, why="the model chooses what it measures; a rehearsal shows it")
+            )
             continue
         try:
-            parts = split_question(asked.query).conditions if is_question(asked.query) else (asked.query, asked.given)
+            parts = (
+                split_question(intended.query).conditions if is_question(intended.query) else (intended.query, intended.given)
+            )
             condition = parse_condition(" and ".join(f"({part})" for part in parts if part), columns)
         except InputError as error:
-            found.append(ExpectedAnswer(question=words, why=str(error)))
+            answers_expected.append(ExpectedAnswer(question=words, why=str(error)))
             continue
         if condition.columns & apart:
-            found.append(ExpectedAnswer(question=words, why="rows of a rare bin are in no table; a rehearsal shows it"))
+            answers_expected.append(
+                ExpectedAnswer(question=words, why="rows of a rare bin are in no table; a rehearsal shows it")
+            )
             continue
-        held = [table for table in tables if condition.columns | ({asked.mean} if asked.mean else set()) <= set(table.columns)]
+        held = [
+            table for table in tables if condition.columns | ({intended.mean} if intended.mean else set()) <= set(table.columns)
+        ]
         if not held:
-            found.append(ExpectedAnswer(question=words, why="no measured table holds its columns together"))
+            answers_expected.append(ExpectedAnswer(question=words, why="no measured table holds its columns together"))
             continue
         answers = []
         for table in held:
             chosen = tuple(column for column in columns.schema if column.name in condition.columns)
             met = int(condition.mask(chosen).sum()) if chosen else 1
-            others = math.prod(
+            cells_beside = math.prod(
                 size for name, size in zip(table.columns, table.sizes, strict=True) if name not in condition.columns
             )
-            answers.append((table.off(max(1, met) * others), met * others, table.columns))
+            answers.append((table.off(max(1, met) * cells_beside), met * cells_beside, table.columns))
         off, cells, names = min(answers)
-        found.append(ExpectedAnswer(question=words, table=names, cells=cells, off=off))
-    return tuple(found)
+        answers_expected.append(ExpectedAnswer(question=words, table=names, cells=cells, off=off))
+    return tuple(answers_expected)
 
 
 def accuracies(spec: ReleaseSpec) -> dict[str, float]:
     """By how many rows each intended question, in words, and the count of one bin of each column is off."""
-    asked = {answer.question: answer.off for answer in expected_answers(spec) if answer.off is not None}
-    return asked | off_by_column(measured_tables(spec))
+    of_questions = {answer.question: answer.off for answer in expected_answers(spec) if answer.off is not None}
+    return of_questions | off_by_column(measured_tables(spec))
 
 
 def cheapest_for(spec: ReleaseSpec, name: str, rows: float) -> ReleaseSpec | None:

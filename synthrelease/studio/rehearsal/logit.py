@@ -108,7 +108,13 @@ def fit_logit(design: np.ndarray | sparse.csr_matrix, rows: np.ndarray, positive
     def small(step: np.ndarray, _: NewtonResult) -> bool:
         return bool(np.abs(standard.line(step)).max() < _SMALL_STEP)
 
-    found = most_likely(standard, rows, positive, np.zeros(k), np.zeros(k), small, _MOST_STEPS)
-    if found is None or not found.reached or not np.linalg.eigvalsh(found.information)[0] > _RANK_TOLERANCE * rows.sum():
+    maximum_found = most_likely(standard, rows, positive, np.zeros(k), np.zeros(k), small, _MOST_STEPS)
+    if (
+        maximum_found is None
+        or not maximum_found.reached
+        or not np.linalg.eigvalsh(maximum_found.information)[0] > _RANK_TOLERANCE * rows.sum()
+    ):
         return None  # the likelihood grows for ever, or until nothing more can be seen: it is flat as far as doubles tell
-    return LogitFit(estimates=found.at / scale, covariance=np.linalg.inv(found.information) / np.outer(scale, scale))
+    return LogitFit(
+        estimates=maximum_found.at / scale, covariance=np.linalg.inv(maximum_found.information) / np.outer(scale, scale)
+    )

@@ -205,20 +205,20 @@ def _checked(connection: sqlite3.Connection, path: Path, about: dict[str, str]) 
     connection.executescript(_TABLES)
     with connection:  # one transaction: two rehearsals that start together agree
         connection.execute("BEGIN IMMEDIATE")  # a deferred one would start only after the look
-        known = dict(connection.execute("SELECT name, value FROM about"))
-        if not known:
+        stored = dict(connection.execute("SELECT name, value FROM about"))
+        if not stored:
             about = about | {"seed": about.get("seed") or str(SYSTEM.pick(2**32))}
             connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
             return about
     if not about.get("seed"):
-        about = about | {"seed": known.get("seed", "")}
-    differing = sorted(name for name in known.keys() | about.keys() if known.get(name) != about.get(name))
+        about = about | {"seed": stored.get("seed", "")}
+    differing = sorted(name for name in stored.keys() | about.keys() if stored.get(name) != about.get(name))
     if differing:
         raise InputError(
             f"{path}: expected the results of this rehearsal, found those of another ({', '.join(differing)} differs). "
             "Choose another folder for --out, or the same specification, data and seed."
         )
-    return known
+    return stored
 
 
 STORE = "attempts.sqlite"
@@ -292,11 +292,11 @@ def rehearse(
     progress("reading the public file", 0, 0)
     comparison = CopyComparison.of(spec, request.copies, request.quasi_identifiers)
     public = read_public(source, spec.schema, spec.input, spec.raw, spec.unit)
-    known = RehearsedTable(bytes=source.size(), sha256=digest_of(source), table=public_digest(source, spec, public))
+    table = RehearsedTable(bytes=source.size(), sha256=digest_of(source), table=public_digest(source, spec, public))
     about = {
         "format": "1",
         "specification": spec.digest,
-        "data": known.sha256,
+        "data": table.sha256,
         "seed": "" if request.seed is None else str(request.seed),
     }
     _make_folder(out)
@@ -307,7 +307,7 @@ def rehearse(
             progress(phase, done, total)
 
         course = _Course(spec, public, store, run, comparison, deadline, told)
-        return course.rehearsal(request, known)
+        return course.rehearsal(request, table)
 
 
 def _make_folder(out: Path) -> None:
@@ -381,17 +381,17 @@ class _Course:
         attacks = self._attacked(shortlist, request.attacks)
 
         chosen = set(shortlist)
-        kept = [result for c in shortlist for result in results[c].values()]
-        others = [result for c, attempts in enumerate(results) if c not in chosen for result in attempts.values()]
+        shortlisted = [result for c in shortlist for result in results[c].values()]
+        further = [result for c, attempts in enumerate(results) if c not in chosen for result in attempts.values()]
         return Rehearsal(
             spec=spec,
             race=race,
             results=tuple(tuple(attempts[number] for number in sorted(attempts)) for attempts in results),
             shortlist=shortlist,
-            criteria=criterion_advice(spec.criteria, kept or others, others, request.noise_level, spec.noises),
+            criteria=criterion_advice(spec.criteria, shortlisted or further, further, request.noise_level, spec.noises),
             budgets=frontier(spec, by_budget, goal.level),
             proposal=proposal,
-            outlook=outlook(kept, spec.selection_rule.law, self._least_per_fit(shortlist)),
+            outlook=outlook(shortlisted, spec.selection_rule.law, self._least_per_fit(shortlist)),
             comparison=self.comparison,
             copies=copies,
             attacks=attacks,
@@ -413,10 +413,10 @@ class _Course:
         phase, attempts = "closer look", [list(result.values()) for result in results]
         index = typical_configuration(shortlist, race.estimates, attempts, self.thresholds)
         seen = typical_sensitivities(attempts[index], len(self.spec.criteria))
-        found: CloserLook | None = self._alone(
+        look: CloserLook | None = self._alone(
             phase, closer_look, (self.spec, self.public, self.counts, self.priors, self.seed, index, seen)
         )
-        return found
+        return look
 
     def _alone(self, phase: str, action: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         """What one task of a phase returns; None where the user stops it."""
@@ -431,17 +431,17 @@ class _Course:
         return result
 
     def _budget(self, shortlist: Sequence[int], generation: Fraction) -> list[AttemptResult]:
-        wanted = [(c, number) for number in range(BUDGET_ATTEMPTS) for c in shortlist]
-        return self._tried(generation, wanted, f"generation budget {float(generation):g}")
+        attempts = [(c, number) for number in range(BUDGET_ATTEMPTS) for c in shortlist]
+        return self._tried(generation, attempts, f"generation budget {float(generation):g}")
 
-    def _tried(self, generation: Fraction, wanted: Sequence[tuple[int, int]], phase: str) -> list[AttemptResult]:
+    def _tried(self, generation: Fraction, attempts: Sequence[tuple[int, int]], phase: str) -> list[AttemptResult]:
         """These attempts, run where they are missing; without those for which no time is left."""
-        known = {(result.configuration, result.number): result for result in self.store.results(generation)}
-        missing = [attempt for attempt in wanted if attempt not in known]
+        results = {(result.configuration, result.number): result for result in self.store.results(generation)}
+        missing = [attempt for attempt in attempts if attempt not in results]
         for result in self._attempts(missing, generation, phase, self.deadline):
-            known[result.configuration, result.number] = result
-        self.lacking |= any(attempt not in known for attempt in wanted)
-        return [known[attempt] for attempt in wanted if attempt in known]
+            results[result.configuration, result.number] = result
+        self.lacking |= any(attempt not in results for attempt in attempts)
+        return [results[attempt] for attempt in attempts if attempt in results]
 
     def _propose(self, shortlist: Sequence[int], by_budget: dict[Fraction, list[AttemptResult]], wish: Wish) -> Proposal | None:
         """The cheapest law and generation budget; adds the attempts at the budgets that are tried on the way."""
@@ -458,7 +458,7 @@ class _Course:
 
     def _copies(self, shortlist: Sequence[int]) -> tuple[CopyFigures, ...]:
         """Utility and risk figures of the shortlist, in its order."""
-        found: dict[int, CopyFigures] = {}
+        by_configuration: dict[int, CopyFigures] = {}
         if not shortlist or self.comparison.copies < 2 or self._late(self.deadline) or self.spec.options.partition is not None:
             return ()
         phase = "utility and risk"
@@ -467,11 +467,11 @@ class _Course:
         try:
             with closing(self.run(copy_figures, arguments)) as figures:
                 for figure in figures:
-                    found[figure.configuration] = figure
-                    self.progress(phase, len(found), len(shortlist))
+                    by_configuration[figure.configuration] = figure
+                    self.progress(phase, len(by_configuration), len(shortlist))
         except KeyboardInterrupt:
             self.stopped = True
-        return tuple(found[c] for c in shortlist if c in found)
+        return tuple(by_configuration[c] for c in shortlist if c in by_configuration)
 
     def _attacked(self, shortlist: Sequence[int], fits: int) -> Attacks | None:
         """Attacks on the best configuration."""

@@ -190,7 +190,7 @@ def _criterion_document(look: CriterionLook) -> dict[str, Any]:
         "largest_error": None
         if offender is None
         else {"where": offender.where, "released": offender.released, "public": offender.original},
-        "places": [{"where": where, "candidates": times} for where, times in look.places],
+        "places": [{"where": cell, "candidates": times} for cell, times in look.places],
         "halves": finite(look.yardstick.perfect),
         "halves_projected": finite(look.yardstick.projected),
         "fit_without_noise": finite(look.noiseless),
@@ -478,8 +478,8 @@ class Report:
     @property
     def looked_at(self) -> int | None:
         """The number of the configuration that the closer look is at; None where it is not on the shortlist."""
-        look, shown = self.rehearsal.look, self.shown
-        return shown.index(look.configuration) + 1 if look and look.configuration in shown else None
+        look, best = self.rehearsal.look, self.shown
+        return best.index(look.configuration) + 1 if look and look.configuration in best else None
 
     @property
     def budgets(self) -> list[tuple[BudgetPoint, Offer | None]]:
@@ -506,25 +506,25 @@ class Report:
     @property
     def copies(self) -> list[tuple[int, dict[str, str]]]:
         """The figures of copies of each configuration, under its number in the table of the shortlist."""
-        of = {copy.configuration: figure_texts(copy.utility, copy.risk) for copy in self.rehearsal.copies}
-        return [(number, of[c]) for number, c in enumerate(self.shown, 1) if c in of]
+        texts = {copy.configuration: figure_texts(copy.utility, copy.risk) for copy in self.rehearsal.copies}
+        return [(number, texts[c]) for number, c in enumerate(self.shown, 1) if c in texts]
 
     @property
     def chart_of_shortlist(self) -> Markup | str:
         """Acceptance probabilities of the best configurations."""
-        rehearsal, shown = self.rehearsal, self.shown[:_PICTURED]
-        estimates = [rehearsal.race.estimates[configuration] for configuration in shown]
-        return charts.acceptance([str(place) for place in range(1, len(shown) + 1)], estimates, rehearsal.race.goal.target)
+        rehearsal, best = self.rehearsal, self.shown[:_PICTURED]
+        estimates = [rehearsal.race.estimates[configuration] for configuration in best]
+        return charts.acceptance([str(position) for position in range(1, len(best) + 1)], estimates, rehearsal.race.goal.target)
 
     @property
     def chart_of_criteria(self) -> Markup | str:
         """Figures over thresholds of the shortlist's candidates, or of all without a shortlist."""
         rehearsal, ratios = self.rehearsal, dict[str, list[float]]()
         attempts = [result for c in rehearsal.shortlist or range(len(rehearsal.results)) for result in rehearsal.results[c]]
-        for place, criterion in enumerate(rehearsal.spec.criteria):
-            figures = [result.figures[place] for result in attempts]
-            if criterion.threshold > 0 and (known := [value for value in figures if value is not None]):
-                ratios[criterion.name] = [value / criterion.threshold for value in known]
+        for index, criterion in enumerate(rehearsal.spec.criteria):
+            figures = [result.figures[index] for result in attempts]
+            if criterion.threshold > 0 and (known_figures := [value for value in figures if value is not None]):
+                ratios[criterion.name] = [value / criterion.threshold for value in known_figures]
         return charts.relative_figures(list(ratios), list(ratios.values())) if ratios else ""
 
     @property

@@ -14,9 +14,9 @@ from synthrelease.studio.rehearsal.attempts import PublicTable
 
 def matching(public: PublicTable, table: Counts, columns: Sequence[int]) -> np.ndarray:
     """Return (n_cells,) how many rows of a table over the same bins match each public cell in these columns."""
-    known = table.project(columns)
-    at = known.find([public.counts.bins[column] for column in columns])
-    return np.where(at < 0, 0, known.counts[at])
+    matched = table.project(columns)
+    at = matched.find([public.counts.bins[column] for column in columns])
+    return np.where(at < 0, 0, matched.counts[at])
 
 
 # Groups of risk: how many other persons share a person's quasi-identifiers, and what becomes of each group.
@@ -70,11 +70,11 @@ def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_oth
 
 def group_risks(groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, correct: np.ndarray) -> tuple[GroupRisk, ...]:
     """The figures of each group, from (n_cells,) arrays: the group, the persons, their I_i and their correct attribution."""
-    found = []
-    for number, name in enumerate(GROUPS):
-        inside = groups == number
+    risks_of_groups = []
+    for index, name in enumerate(GROUPS):
+        inside = groups == index
         size = int(persons[inside].sum())
-        found.append(
+        risks_of_groups.append(
             GroupRisk(
                 name=name,
                 share=size / int(persons.sum()),
@@ -83,7 +83,7 @@ def group_risks(groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, corr
                 correct_attribution=float(persons[inside] @ correct[inside]) / size if size else math.nan,
             )
         )
-    return tuple(found)
+    return tuple(risks_of_groups)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,10 +172,10 @@ def risk_report(
     public.check_copies(copies)
     if not quasi_identifiers:
         raise ValueError("quasi_identifiers: expected at least one column, found none.")
-    known, every = public.indices("quasi_identifiers", quasi_identifiers), tuple(range(len(public.columns)))
+    identifying, every = public.indices("quasi_identifiers", quasi_identifiers), tuple(range(len(public.columns)))
     persons, n = public.counts.counts, public.n
-    at_home = matching(public, public.counts, known)
-    matches = np.array([matching(public, copy, known) for copy in copies])
+    at_home = matching(public, public.counts, identifying)
+    matches = np.array([matching(public, copy, identifying) for copy in copies])
     agreeing = np.array([matching(public, copy, every) for copy in copies])
     risks = _inverse(matches).mean(axis=0)
     correct = (agreeing * _inverse(matches)).mean(axis=0)

@@ -78,12 +78,12 @@ class Units:
         ValueError : when a label cannot be read, or goes beyond the column's values.
         """
         if self.categories:
-            found = tuple(self._group(label) for label in labels)
+            bands = tuple(self._group(label) for label in labels)
         else:
             intervals = (interval for label in labels for interval in parse_bins([label], whole_numbers=self.kind != "real"))
-            found = tuple(self._band(interval) for interval in islice(intervals, MAX_BANDS + 1))
-        check_number(len(found))
-        return found
+            bands = tuple(self._band(interval) for interval in islice(intervals, MAX_BANDS + 1))
+        check_number(len(bands))
+        return bands
 
     def _band(self, interval: IntervalBin) -> Band:
         start, end = interval.lower * self.scale, interval.upper * self.scale
@@ -101,8 +101,8 @@ class Units:
                 meant = closest(name, self.categories)
                 hint = f" (did you mean {meant!r}?)" if meant else ""
                 raise Unexpected(f"categories out of {listing(self.categories)}", f"{name!r}{hint}")
-        places = sorted(self.categories.index(name) for name in names)
-        return Band(label=label, ranges=tuple((place, place + 1) for place in places))
+        positions = sorted(self.categories.index(name) for name in names)
+        return Band(label=label, ranges=tuple((position, position + 1) for position in positions))
 
     def label(self, start: int, stop: int) -> str:
         """A range of units in words."""
@@ -115,13 +115,13 @@ class Units:
 
     def without(self, bands: Iterable[Band]) -> tuple[Band, ...]:
         """What the bands leave over, in order; one band for each category."""
-        left, at = [], self.first
+        uncovered, at = [], self.first
         for start, stop in [*sorted(part for band in bands for part in band.ranges), (self.stop, self.stop)]:
             if at < start:
                 steps = range(at, start) if self.categories else (at,)
-                left += [(step, step + 1 if self.categories else start) for step in steps]
+                uncovered += [(step, step + 1 if self.categories else start) for step in steps]
             at = max(at, stop)
-        return tuple(Band(label=self.label(*part), ranges=(part,)) for part in left)
+        return tuple(Band(label=self.label(*part), ranges=(part,)) for part in uncovered)
 
 
 def check_number(n_bands: int) -> None:
@@ -133,9 +133,9 @@ def check_number(n_bands: int) -> None:
 def check_apart(bands: Iterable[Band]) -> None:
     """Raise ValueError when two bands overlap."""
     parts = sorted((part, band.label) for band in bands for part in band.ranges)
-    for (left, one), (right, other) in zip(parts, parts[1:], strict=False):
-        if right[0] < left[1]:
-            raise Unexpected("bands that do not overlap", f"{one!r} and {other!r}")
+    for (first, first_label), (second, second_label) in zip(parts, parts[1:], strict=False):
+        if second[0] < first[1]:
+            raise Unexpected("bands that do not overlap", f"{first_label!r} and {second_label!r}")
 
 
 def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np.ndarray:
@@ -152,9 +152,9 @@ def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np
 def bands_of_cells(bands: Sequence[Band], edges: np.ndarray) -> np.ndarray:
     """(n_cells,) the index of the band that holds each cell. The bands cover all cells."""
     index = np.zeros(len(edges) - 1, dtype=np.int64)
-    for number, band in enumerate(bands):
+    for position, band in enumerate(bands):
         for start, stop in band.ranges:
-            index[(edges[:-1] >= start) & (edges[:-1] < stop)] = number
+            index[(edges[:-1] >= start) & (edges[:-1] < stop)] = position
     return index
 
 
@@ -172,8 +172,8 @@ def spread(shares: np.ndarray, bands: Sequence[Band], edges: np.ndarray, *, inte
     (..., n_cells) shares of the cells.
     """
     if interpolated and len(bands) > 1:
-        order = sorted(range(len(bands)), key=lambda number: bands[number].ranges)
-        knots = [bands[order[0]].ranges[0][0], *(bands[number].ranges[0][1] for number in order)]
+        order = sorted(range(len(bands)), key=lambda band: bands[band].ranges)
+        knots = [bands[order[0]].ranges[0][0], *(bands[band].ranges[0][1] for band in order)]
         cumulated = np.cumsum(shares[..., order], axis=-1)
         curve = PchipInterpolator(knots, np.concatenate([np.zeros((*shares.shape[:-1], 1)), cumulated], axis=-1), axis=-1)
         cells = np.diff(curve(edges), axis=-1).clip(min=0.0)
@@ -230,14 +230,14 @@ def fit(start: np.ndarray, margins: Sequence[GroupSums], *, precision: float = 1
     """
     table = start
     for _ in range(MAX_CYCLES):
-        before, total = table, np.zeros(len(start))
+        previous, total = table, np.zeros(len(start))
         for margin in margins:
             sums = margin.of(table)
             factors = np.divide(margin.target, sums, out=np.zeros(len(sums)), where=sums > 0)
             factors[np.isnan(margin.target)] = 1.0
             table = table * factors[margin.groups]
             total += table
-        if np.abs(table - before).sum() <= precision:
+        if np.abs(table - previous).sum() <= precision:
             break
     return total / len(margins)
 
@@ -352,10 +352,10 @@ class FactColumn(SpecTable):
 
     @model_validator(mode="after")
     def _keys_of_its_kind(self) -> FactColumn:
-        needed, *others = _KEYS[self.kind]
+        needed, *optional = _KEYS[self.kind]
         if getattr(self, needed) is None:
             raise Unexpected(f"{needed!r} for a column of kind {self.kind!r}", "none")
-        for key in sorted({key for keys in _KEYS.values() for key in keys} - {needed, *others}):
+        for key in sorted({key for keys in _KEYS.values() for key in keys} - {needed, *optional}):
             if key in self.model_fields_set:
                 raise Unexpected(f"no {key!r} for a column of kind {self.kind!r}", shown(getattr(self, key)))
         return self
@@ -542,15 +542,15 @@ class PublishedFigures:
         if published.all():
             return self.figures
         figures = self.figures.copy()
-        known, rows = np.argwhere(published), self.figures[published]
+        published_combinations, rows = np.argwhere(published), self.figures[published]
         if self.missing == "average":
             common = weights[published] if weights[published].sum() > 0 else np.ones(len(rows))
             figures[~published] = np.average(rows, axis=0, weights=common)
             return figures
-        for place in np.argwhere(~published):
-            steps = np.abs(known - place)
+        for combination in np.argwhere(~published):
+            steps = np.abs(published_combinations - combination)
             distance = np.where(self.ordered, steps, steps > 0).sum(axis=1)
-            figures[tuple(place)] = rows[distance == distance.min()].mean(axis=0)
+            figures[tuple(combination)] = rows[distance == distance.min()].mean(axis=0)
         return figures
 
 
@@ -564,33 +564,33 @@ def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -
     ------
     TableMistake : for the first mistake in it.
     """
-    own = units[table.of]
+    column_units = units[table.of]
     if table.across is not None:
         try:
-            bands = own.bands(table.across)
+            bands = column_units.bands(table.across)
         except Unexpected as error:
             raise TableMistake.of("across", error) from None
-        _check_cover(table.of, own, bands, "across")
+        _check_cover(table.of, column_units, bands, "across")
         rows = _by_combination(table, [units[name] for name in table.given], len(bands))
     else:
         cells = _by_combination(table, [units[name] for name in (*table.given, table.of)], 1)
         bands = tuple(dict.fromkeys(combination[-1] for combination in cells))
-        _check_cover(table.of, own, bands, "rows")
+        _check_cover(table.of, column_units, bands, "rows")
         rows = {}
         for combination in dict.fromkeys(key[:-1] for key in cells):
             absent = [band.label for band in bands if (*combination, band) not in cells]
             if absent:
                 raise TableMistake("rows", f"a number for {absent[0]!r} in the rows of {_words(combination)}", "none")
             rows[combination] = [cells[*combination, band][0] for band in bands]
-    for combination, numbers in rows.items():
-        total = sum(numbers)
-        where = f" in the rows of {_words(combination)}" if combination else ""
+    for combination, row in rows.items():
+        total = sum(row)
+        of_rows = f" in the rows of {_words(combination)}" if combination else ""
         if not total > 0:
-            raise TableMistake("rows", f"a number above 0{where}", "only zeros")
+            raise TableMistake("rows", f"a number above 0{of_rows}", "only zeros")
         if table.per is not None and not abs(total - table.per) <= ROUNDING * table.per:
-            expected = f"numbers{where} that add up to per = {table.per:g}, give or take {ROUNDING:.0%} for rounding"
+            expected = f"numbers{of_rows} that add up to per = {table.per:g}, give or take {ROUNDING:.0%} for rounding"
             raise TableMistake("rows", expected, f"{total:g}")
-    shares = {combination: np.array(numbers) / sum(numbers) for combination, numbers in rows.items()}
+    shares = {combination: np.array(row) / sum(row) for combination, row in rows.items()}
     return _published(path, table, units, bands, shares)
 
 
@@ -602,12 +602,12 @@ def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> 
     TableMistake : for the first mistake in it.
     """
     rows = _by_combination(table, [units[name] for name in table.given], 2)
-    for number, (mean, deviation) in enumerate(rows.values()):
+    for index, (mean, deviation) in enumerate(rows.values()):
         try:
             check_moments(units[table.of], mean, deviation)
         except Unexpected as error:
-            raise TableMistake.of(f"rows[{number}]", error) from None
-    return _published(path, table, units, (), {combination: np.array(numbers) for combination, numbers in rows.items()})
+            raise TableMistake.of(f"rows[{index}]", error) from None
+    return _published(path, table, units, (), {combination: np.array(figures) for combination, figures in rows.items()})
 
 
 def _published(
@@ -619,9 +619,9 @@ def _published(
 ) -> PublishedFigures:
     """Rows by combination -> arrays over all combinations."""
     given_bands = []
-    for place, name in enumerate(table.given):
-        named = dict.fromkeys(combination[place] for combination in rows)
-        given_bands.append(tuple(sorted([*named, *units[name].without(named)], key=lambda band: band.ranges)))
+    for axis, name in enumerate(table.given):
+        bands_named = dict.fromkeys(combination[axis] for combination in rows)
+        given_bands.append(tuple(sorted([*bands_named, *units[name].without(bands_named)], key=lambda band: band.ranges)))
         if len(given_bands[-1]) > MAX_BANDS:
             raise TableMistake("given", f"at most {MAX_BANDS} bands of {name!r}", "more")
     sizes = [len(choices) for choices in given_bands]
@@ -635,9 +635,9 @@ def _published(
         else:
             absent.append(combination)
     if absent and table.missing == "error":
-        more = f" (and for {len(absent) - 1} more)" if len(absent) > 1 else ""
+        further = f" (and for {len(absent) - 1} more)" if len(absent) > 1 else ""
         expected = "a row for every combination, or missing = 'nearest' or 'average'"
-        raise TableMistake("rows", expected, f"none for {_words(absent[0])}{more}")
+        raise TableMistake("rows", expected, f"none for {_words(absent[0])}{further}")
     return PublishedFigures(
         path=path,
         of=table.of,
@@ -652,52 +652,52 @@ def _published(
 
 def _by_combination(table: FactTable, columns: Sequence[Units], width: int) -> dict[tuple[Band, ...], list[float]]:
     """The numbers of each row by the bands before them."""
-    found: dict[tuple[Band, ...], list[float]] = {}
-    for number, row in enumerate(table.rows):
-        place = f"rows[{number}]"
+    by_combination: dict[tuple[Band, ...], list[float]] = {}
+    for index, row in enumerate(table.rows):
+        path = f"rows[{index}]"
         if len(row) != len(columns) + width:
             expected = f"{len(columns)} band(s) and then {width} number(s)"
-            raise TableMistake(place, expected, f"{len(row)} values")
-        numbers = [_number(value, f"{place}[{len(columns) + i}]") for i, value in enumerate(row[len(columns) :])]
+            raise TableMistake(path, expected, f"{len(row)} values")
+        figures = [_number(value, f"{path}[{len(columns) + i}]") for i, value in enumerate(row[len(columns) :])]
         combination = tuple(
-            _one_band(units, str(label), f"{place}[{i}]") for i, (units, label) in enumerate(zip(columns, row, strict=False))
+            _one_band(units, str(label), f"{path}[{i}]") for i, (units, label) in enumerate(zip(columns, row, strict=False))
         )
-        if combination in found:
-            raise TableMistake(place, "one row for each combination", f"a second one for {_words(combination)}")
-        found[combination] = numbers
-    for choices in zip(*found, strict=True):
+        if combination in by_combination:
+            raise TableMistake(path, "one row for each combination", f"a second one for {_words(combination)}")
+        by_combination[combination] = figures
+    for choices in zip(*by_combination, strict=True):
         try:
             check_apart(dict.fromkeys(choices))
         except Unexpected as error:
             raise TableMistake.of("rows", error) from None
-    return found
+    return by_combination
 
 
-def _number(value: Any, place: str) -> float:
+def _number(value: Any, path: str) -> float:
     if isinstance(value, int | float | Decimal) and value >= 0:
         return float(value)
-    raise TableMistake(place, "a number of at least 0", shown(value))
+    raise TableMistake(path, "a number of at least 0", shown(value))
 
 
-def _one_band(units: Units, label: str, place: str) -> Band:
+def _one_band(units: Units, label: str, path: str) -> Band:
     try:
         bands = units.bands([label])
     except Unexpected as error:
-        raise TableMistake.of(place, error) from None
+        raise TableMistake.of(path, error) from None
     if len(bands) != 1:
-        raise TableMistake(place, "one band", f"{label!r}, which is {len(bands)}")
+        raise TableMistake(path, "one band", f"{label!r}, which is {len(bands)}")
     return bands[0]
 
 
-def _check_cover(name: str, units: Units, bands: Sequence[Band], place: str) -> None:
+def _check_cover(name: str, units: Units, bands: Sequence[Band], path: str) -> None:
     try:
         check_number(len(bands))
         check_apart(bands)
     except Unexpected as error:
-        raise TableMistake.of(place, error) from None
-    left = units.without(bands)
-    if left:
-        raise TableMistake(place, f"bands for all values of {name!r}", f"none for {listing(band.label for band in left)}")
+        raise TableMistake.of(path, error) from None
+    uncovered = units.without(bands)
+    if uncovered:
+        raise TableMistake(path, f"bands for all values of {name!r}", f"none for {listing(band.label for band in uncovered)}")
 
 
 def _words(combination: Sequence[Band]) -> str:
@@ -765,8 +765,8 @@ def load_facts(path: Path) -> CheckedFacts:
         tolerance=model.tolerance,
         columns=model.columns,
         units=units,
-        shares={column: found for column, found in tables.items() if found[0].bands},
-        means={column: found[0] for column, found in tables.items() if not found[0].bands},
+        shares={column: of_column for column, of_column in tables.items() if of_column[0].bands},
+        means={column: of_column[0] for column, of_column in tables.items() if not of_column[0].bands},
     )
 
 
@@ -774,11 +774,11 @@ def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:
     """Columns and sources that do not exist, and columns given themselves or twice."""
     for path, fact in model.facts():
         used = [(f"{path}.of", fact.of), *((f"{path}.given[{i}]", name) for i, name in enumerate(fact.given))]
-        for place, name in used:
+        for key, name in used:
             if name not in model.columns:
                 expected = f"one of the columns {listing(model.columns, MAX_COLUMNS)}"
                 meant = closest(name, model.columns)
-                yield Problem(file=file, path=place, expected=expected, found=repr(name), suggestion=meant)
+                yield Problem(file=file, path=key, expected=expected, found=repr(name), suggestion=meant)
         if len(set(fact.given)) < len(fact.given) or fact.of in fact.given:
             expected = f"different columns, none of them {fact.of!r}"
             yield Problem(file=file, path=f"{path}.given", expected=expected, found=shown(fact.given))
@@ -800,8 +800,8 @@ def _undrawn(model: FactsFile, file: str) -> Iterator[Problem]:
             yield Problem(file=file, path=f"columns.{name}", expected=expected, found=listing(tables))
         elif means and column.kind not in ("integer", "real"):
             expected = "a column of kind 'integer' or 'real'"
-            found = f"{name!r} of kind {column.kind!r}"
-            yield Problem(file=file, path=f"{means[0]}.of", expected=expected, found=found)
+            kind_of_column = f"{name!r} of kind {column.kind!r}"
+            yield Problem(file=file, path=f"{means[0]}.of", expected=expected, found=kind_of_column)
 
 
 # A family is the distribution of one column within every combination of its parents: the columns its tables show it by.
@@ -833,24 +833,24 @@ class Groups:
 
     def row_numbers(self, table: int, sizes: Sequence[int]) -> np.ndarray:
         """(n_combinations,) the number of the table's row for every combination of groups."""
-        number: Any = 0
+        row_number: Any = 0
         for row, size in zip(self.rows[table], sizes, strict=True):
-            number = number * size + row
-        return np.broadcast_to(number, self.shape).ravel()
+            row_number = row_number * size + row
+        return np.broadcast_to(row_number, self.shape).ravel()
 
 
 def parent_groups(tables: Sequence[PublishedFigures], parents: Sequence[str], edges: Mapping[str, np.ndarray]) -> Groups:
     """The groups of the parents: two cells are in one when every table has them in one band."""
     of_cells: list[np.ndarray] = []
     bands: dict[tuple[str, str], np.ndarray] = {}
-    for number, parent in enumerate(parents):
+    for axis, parent in enumerate(parents):
         using = [table for table in tables if parent in table.given]
         by_table = [bands_of_cells(table.given_bands[table.given.index(parent)], edges[parent]) for table in using]
-        found, group = np.unique(np.array(by_table), axis=1, return_inverse=True)
+        bands_of_groups, group = np.unique(np.array(by_table), axis=1, return_inverse=True)
         of_cells.append(group.ravel())
-        shape = [-1 if other == number else 1 for other in range(len(parents))]
-        bands |= {(table.path, parent): band.reshape(shape) for table, band in zip(using, found, strict=True)}
-    rows = tuple(tuple(bands[table.path, given] for given in table.given) for table in tables)
+        shape = [-1 if axis_ == axis else 1 for axis_ in range(len(parents))]
+        bands |= {(table.path, parent): band.reshape(shape) for table, band in zip(using, bands_of_groups, strict=True)}
+    rows = tuple(tuple(bands[table.path, parent_of_table] for parent_of_table in table.given) for table in tables)
     return Groups(of_cells=tuple(of_cells), rows=rows)
 
 
@@ -885,30 +885,30 @@ def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.nd
     shape = (*groups.shape, len(edges) - 1)
     filled: list[np.ndarray] = []
     assumed, published = [], []
-    for number, table in enumerate(tables):
-        rows = groups.row_numbers(number, table.figures.shape[:-1])
+    for index, table in enumerate(tables):
+        rows = groups.row_numbers(index, table.figures.shape[:-1])
         weights = _row_shares(table, rows, joint)
         filled.append(table.filled(weights))
         cells = (rows[:, None] * len(table.bands) + bands_of_cells(table.bands, edges)).ravel()
         assumed.append(GroupSums(groups=cells, target=(filled[-1] * weights[..., None]).ravel()))
         published.append(GroupSums(groups=cells, target=(table.figures * weights[..., None]).ravel()))
-    finest = max(range(len(tables)), key=lambda number: (len(tables[number].bands), tables[number].figures.size))
+    finest = max(range(len(tables)), key=lambda index: (len(tables[index].bands), tables[index].figures.size))
     start = spread(filled[finest], tables[finest].bands, edges, interpolated=interpolated)[groups.rows[finest]]
     start = np.broadcast_to(start, shape)
-    given = GroupSums(groups=np.repeat(np.arange(joint.size), shape[-1]), target=joint.ravel())
-    found = fit((start * joint[..., None]).ravel(), _each_with(given, assumed))
+    of_parents = GroupSums(groups=np.repeat(np.arange(joint.size), shape[-1]), target=joint.ravel())
+    fitted_table = fit((start * joint[..., None]).ravel(), _each_with(of_parents, assumed))
     if any(np.isnan(table.figures).any() for table in tables):
-        found = fit(found, _each_with(given, published))
-    found = found.reshape(shape)
-    totals = found.sum(axis=-1, keepdims=True)
-    shares = np.divide(found, totals, out=np.array(start), where=totals > _NEVER)
+        fitted_table = fit(fitted_table, _each_with(of_parents, published))
+    fitted_table = fitted_table.reshape(shape)
+    totals = fitted_table.sum(axis=-1, keepdims=True)
+    shares = np.divide(fitted_table, totals, out=np.array(start), where=totals > _NEVER)
     _check_agreement(facts, column, published, shares * joint[..., None])
     return shares
 
 
-def _each_with(given: GroupSums, margins: Sequence[GroupSums]) -> list[GroupSums]:
+def _each_with(of_parents: GroupSums, margins: Sequence[GroupSums]) -> list[GroupSums]:
     """The parents' joint distribution after every table, so that all tables weigh the same when they disagree."""
-    return [step for margin in margins for step in (margin, given)]
+    return [step for margin in margins for step in (margin, of_parents)]
 
 
 def _row_shares(table: PublishedFigures, rows: np.ndarray, joint: np.ndarray) -> np.ndarray:
@@ -917,24 +917,24 @@ def _row_shares(table: PublishedFigures, rows: np.ndarray, joint: np.ndarray) ->
     return np.bincount(rows, joint.ravel(), minlength=prod(sizes)).reshape(sizes)
 
 
-def _check_agreement(facts: CheckedFacts, column: str, margins: Sequence[GroupSums], found: np.ndarray) -> None:
+def _check_agreement(facts: CheckedFacts, column: str, margins: Sequence[GroupSums], fitted_table: np.ndarray) -> None:
     """Raise SpecError when a published figure, as a share of its row, is missed by more than the tolerance."""
     tables = facts.shares[column]
     worst: tuple[float, str, str] = (facts.tolerance, "", "")
     for table, margin in zip(tables, margins, strict=True):
-        sums = margin.of(found.ravel()).reshape(table.figures.shape)
+        sums = margin.of(fitted_table.ravel()).reshape(table.figures.shape)
         weights = sums.sum(axis=-1, keepdims=True)
         shares = np.divide(sums, weights, out=np.full(sums.shape, np.nan), where=weights > _NEVER)
         missed = np.nan_to_num(np.abs(shares - table.figures))
-        place = np.unravel_index(missed.argmax(), missed.shape)
-        if missed[place] > worst[0]:
-            row = [bands[i].label for bands, i in zip(table.given_bands, place[:-1], strict=True)]
-            where = f" of the row {' and '.join(map(repr, row))}" if row else ""
-            figures = f"{table.figures[place]:.4g}, where the best fit has {shares[place]:.4g}"
-            worst = float(missed[place]), table.path, f"{table.bands[place[-1]].label!r}{where} is {figures}"
+        cell = np.unravel_index(missed.argmax(), missed.shape)
+        if missed[cell] > worst[0]:
+            row = [bands[i].label for bands, i in zip(table.given_bands, cell[:-1], strict=True)]
+            of_row = f" of the row {' and '.join(map(repr, row))}" if row else ""
+            figures = f"{table.figures[cell]:.4g}, where the best fit has {shares[cell]:.4g}"
+            worst = float(missed[cell]), table.path, f"{table.bands[cell[-1]].label!r}{of_row} is {figures}"
     if worst[1]:
-        others = " and ".join(table.path for table in tables if table.path != worst[1])
-        expected = f"shares that agree with {others} to within the tolerance of {facts.tolerance:g}"
+        further = " and ".join(table.path for table in tables if table.path != worst[1])
+        expected = f"shares that agree with {further} to within the tolerance of {facts.tolerance:g}"
         raise SpecError([Problem(file=facts.file, path=worst[1], expected=expected, found=f"a contradiction: {worst[2]}")])
 
 
@@ -987,7 +987,7 @@ def fitted(facts: CheckedFacts) -> DrawingNetwork:
     for name, column in facts.columns.items():
         mentioned = [band for table in tables if table.of == name for band in table.bands]
         mentioned += [
-            band for table in tables for given, bands in zip(table.given, table.given_bands, strict=True) if given == name
+            band for table in tables for parent, bands in zip(table.given, table.given_bands, strict=True) if parent == name
             for band in bands
         ]  # fmt: skip
         interpolated = column.within == "interpolated" and name in facts.shares
@@ -1006,22 +1006,22 @@ def _order(facts: CheckedFacts) -> list[str]:
     graph.add_nodes_from(facts.columns)
     for column in facts.columns:
         for table in facts.tables(column):
-            graph.add_edges_from(((given, column) for given in table.given), path=table.path)
+            graph.add_edges_from(((parent, column) for parent in table.given), path=table.path)
     if not nx.is_directed_acyclic_graph(graph):
         circle = nx.find_cycle(graph)
-        parts = [f"{column!r} needs {given!r} ({graph.edges[given, column]['path']})" for given, column in reversed(circle)]
+        parts = [f"{column!r} needs {parent!r} ({graph.edges[parent, column]['path']})" for parent, column in reversed(circle)]
         path = f"{graph.edges[circle[0]]['path']}.given"
         expected = "tables that do not lead round in a circle"
         raise SpecError([Problem(file=facts.file, path=path, expected=expected, found="; ".join(parts))])
-    places = {column: place for place, column in enumerate(facts.columns)}
-    return list(nx.lexicographical_topological_sort(graph, key=places.__getitem__))
+    positions = {column: position for position, column in enumerate(facts.columns)}
+    return list(nx.lexicographical_topological_sort(graph, key=positions.__getitem__))
 
 
 def _family(
     facts: CheckedFacts, column: str, families: Mapping[str, GivenParents], edges: Mapping[str, np.ndarray]
 ) -> GivenParents:
     tables = facts.tables(column)
-    parents = tuple(dict.fromkeys(given for table in tables for given in table.given))
+    parents = tuple(dict.fromkeys(parent for table in tables for parent in table.given))
     if len(parents) > MAX_PARENTS:
         raise _too_large(facts, column, f"at most {MAX_PARENTS} given columns", f"{len(parents)}")
     cells = prod(len(edges[name]) - 1 for name in (column, *parents))
@@ -1048,17 +1048,17 @@ def _joint(families: Mapping[str, GivenParents], parents: Sequence[str], groups:
     needed = [*parents]
     for name in needed:  # grows while it is read
         needed += [parent for parent in families[name].parents if parent not in needed]
-    label = {name: number for number, name in enumerate(needed)}
+    label = {name: axis for axis, name in enumerate(needed)}
     operands: list[Any] = []
     for name in needed:
         family = families[name]
         cells = family.shares[np.ix_(*family.groups, np.arange(family.shares.shape[-1]))]
         operands += [cells, [label[parent] for parent in family.parents] + [label[name]]]
-    for number, (parent, group) in enumerate(zip(parents, groups, strict=True)):
-        operands += [np.eye(int(group.max()) + 1)[group], [label[parent], len(needed) + number]]
+    for axis, (parent, group) in enumerate(zip(parents, groups, strict=True)):
+        operands += [np.eye(int(group.max()) + 1)[group], [label[parent], len(needed) + axis]]
     if not parents:
         return np.array(1.0)
-    return np.einsum(*operands, [len(needed) + number for number in range(len(parents))], optimize="greedy")
+    return np.einsum(*operands, [len(needed) + axis for axis in range(len(parents))], optimize="greedy")
 
 
 # Rows of a surrogate, drawn column by column. Systematic sampling keeps counts as near to the facts as whole rows allow.
@@ -1147,16 +1147,16 @@ def _cells_at(shares: np.ndarray, group: np.ndarray, orders: np.ndarray) -> np.n
     cells = np.empty(len(group), dtype=np.int64)
     by_group = np.argsort(group, kind="stable")
     ends = np.cumsum(np.bincount(group, minlength=len(shares)))
-    for number in np.unique(group):
-        rows = by_group[ends[number - 1] if number else 0 : ends[number]]
-        cells[rows] = np.searchsorted(cumulated[number], orders[rows], side="right")
+    for index in np.unique(group):
+        rows = by_group[ends[index - 1] if index else 0 : ends[index]]
+        cells[rows] = np.searchsorted(cumulated[index], orders[rows], side="right")
     return cells
 
 
-def _values(column: FactColumn, units: Units, drawn: np.ndarray) -> np.ndarray:
+def _values(column: FactColumn, units: Units, units_drawn: np.ndarray) -> np.ndarray:
     """Units as the values that stand in the table."""
     if units.categories:
-        return np.array(units.categories, dtype=object)[drawn]
+        return np.array(units.categories, dtype=object)[units_drawn]
     if column.kind == "date":
-        return np.array([f"{column.year:04d}-{month:02d}-{column.day:02d}" for month in range(13)], dtype=object)[drawn]
-    return drawn / units.scale if column.kind == "real" else drawn
+        return np.array([f"{column.year:04d}-{month:02d}-{column.day:02d}" for month in range(13)], dtype=object)[units_drawn]
+    return units_drawn / units.scale if column.kind == "real" else units_drawn

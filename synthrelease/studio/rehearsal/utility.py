@@ -134,12 +134,14 @@ class StackedDesign:
         blocks, starts = [sparse.csr_matrix(np.ones((len(rows), 1)))], [np.array([logit(synthetic.sum() / rows.sum())])]
         for column, size in enumerate(stacked.layout.sizes):
             digits = stacked.digits(column)
-            both = np.bincount(digits, weights=rows, minlength=size)
+            in_both = np.bincount(digits, weights=rows, minlength=size)
             only = np.bincount(digits, weights=synthetic, minlength=size)
-            kept = np.flatnonzero(both)
-            kept = kept[kept != np.argmax(both)]  # the most frequent bin is the reference: the tables share it, if any
-            blocks.append(sparse.csr_matrix((np.ones(len(rows)), (cells, digits)), shape=(len(rows), size))[:, kept])
-            starts.append(_ONE_SIDED * ((only == both).astype(float) - (only == 0))[kept])
+            indicated = np.flatnonzero(in_both)
+            indicated = indicated[
+                indicated != np.argmax(in_both)
+            ]  # the most frequent bin is the reference: the tables share it, if any
+            blocks.append(sparse.csr_matrix((np.ones(len(rows)), (cells, digits)), shape=(len(rows), size))[:, indicated])
+            starts.append(_ONE_SIDED * ((only == in_both).astype(float) - (only == 0))[indicated])
         products = _products(public, stacked)
         return cls(
             rows=rows,
@@ -167,13 +169,13 @@ class StackedDesign:
         penalty[0] = 0.0
         enough = _CONVERGED + _CONVERGED_PER_ROW * self.rows.sum()
 
-        def small(step: np.ndarray, found: NewtonResult) -> bool:
-            return bool(found.gradient @ step < enough)  # twice what is left to gain where the likelihood is nearly quadratic
+        def small(step: np.ndarray, maximum: NewtonResult) -> bool:
+            return bool(maximum.gradient @ step < enough)  # twice what is left to gain where the likelihood is nearly quadratic
 
-        found = most_likely(self.design, self.rows, self.synthetic, self.start, penalty, small, _MOST_STEPS)
-        if found is None or not found.reached:
+        maximum = most_likely(self.design, self.rows, self.synthetic, self.start, penalty, small, _MOST_STEPS)
+        if maximum is None or not maximum.reached:
             raise ArithmeticError(f"the logistic regression of the propensity scores did not converge in {_MOST_STEPS} steps.")
-        return expit(self.design.line(found.at))
+        return expit(self.design.line(maximum.at))
 
 
 def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
@@ -181,17 +183,17 @@ def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
     for column, name in enumerate(public.columns):
         if not public.has_numbers(name):
             continue
-        numbers = public.numbers("propensity score", name)[stacked.digits(column)]
-        present = np.isfinite(numbers)
+        values = public.numbers("propensity score", name)[stacked.digits(column)]
+        present = np.isfinite(values)
         rows = stacked.counts * present
         if not rows.any():
             continue
-        numbers = np.where(present, numbers, 0.0)
-        centred = np.where(present, numbers - rows @ numbers / rows.sum(), 0.0)
+        values = np.where(present, values, 0.0)
+        centred = np.where(present, values - rows @ values / rows.sum(), 0.0)
         spread = np.sqrt(rows @ centred**2 / rows.sum())
-        if spread > 1e-12 * np.abs(numbers).max():
+        if spread > 1e-12 * np.abs(values).max():
             standard.append(centred / spread)
-    pairs = [left * right for left, right in combinations(standard, 2)]
+    pairs = [first * second for first, second in combinations(standard, 2)]
     return np.column_stack(pairs) if pairs else np.empty((len(stacked), 0))
 
 
@@ -378,12 +380,12 @@ def pair_scores(public: PublicTable, copy: Counts) -> dict[tuple[str, str], Prop
     """
     public.check_copies([copy])
     scores = {}
-    for left, right in combinations(range(len(public.columns)), 2):
-        original = public.counts.marginal((left, right)).ravel()
-        synthetic = copy.marginal((left, right)).ravel()
+    for first, second in combinations(range(len(public.columns)), 2):
+        original = public.counts.marginal((first, second)).ravel()
+        synthetic = copy.marginal((first, second)).ravel()
         occurs = original + synthetic > 0
         rows = (original + synthetic)[occurs]
-        pair = (public.columns[left], public.columns[right])
+        pair = (public.columns[first], public.columns[second])
         scores[pair] = _score(rows, synthetic[occurs] / rows, copy.total, len(rows))
     return scores
 
@@ -519,8 +521,8 @@ def compare_regressions(
         interval = combined.interval(confidence)
     else:
         estimates, errors, interval = lines[0].estimates, lines[0].standard_errors, lines[0].interval(confidence)
-    wanted = original.interval(confidence)
-    overlaps = interval_overlap(wanted, interval)
+    interval_of_original = original.interval(confidence)
+    overlaps = interval_overlap(interval_of_original, interval)
     differences = standardised_difference(original.estimates, estimates, original.standard_errors)
     return tuple(
         CoefficientComparison(
@@ -529,7 +531,7 @@ def compare_regressions(
             original_se=float(original.standard_errors[i]),
             synthetic=float(estimates[i]),
             synthetic_se=float(errors[i]),
-            original_interval=(float(wanted.lower[i]), float(wanted.upper[i])),
+            original_interval=(float(interval_of_original.lower[i]), float(interval_of_original.upper[i])),
             synthetic_interval=(float(interval.lower[i]), float(interval.upper[i])),
             interval_overlap=float(overlaps[i]),
             standardised_difference=float(differences[i]),
@@ -560,7 +562,7 @@ def fit_odds(public: PublicTable, table: Counts, target: str, positive: Sequence
     if not 0 < len(set(positive)) < binning.present:
         raise ValueError(f"positive: expected some but not all of the values of {target!r}, found {listing(positive)}.")
     cells = table.project([layout.index(name) for name in (*features, target)])
-    columns = [public.numbers("features", name)[cells.digits(place)] for place, name in enumerate(features)]
+    columns = [public.numbers("features", name)[cells.digits(axis)] for axis, name in enumerate(features)]
     outcome = cells.digits(len(features))
     complete = np.isfinite(np.column_stack(columns)).all(axis=1) & (outcome < binning.present)
     rows = cells.counts[complete]
@@ -731,13 +733,13 @@ def _mean(values: Sequence[float]) -> float:
 # Utility and risk of the shortlisted configurations: several synthetic copies of the public table, compared without noise.
 
 
-def check_known(option: str, given: Sequence[str], known: Sequence[str]) -> None:
+def check_known(option: str, names: Sequence[str], names_known: Sequence[str]) -> None:
     """Raise InputError for a name of an option that is not one of the known ones."""
-    for name in given:
-        if name not in known:
-            guess = closest(name, known)
+    for name in names:
+        if name not in names_known:
+            guess = closest(name, names_known)
             meant = f" Did you mean {guess!r}?" if guess else ""
-            raise InputError(f"{option}: expected one of {listing(known)}, found {name!r}.{meant}")
+            raise InputError(f"{option}: expected one of {listing(names_known)}, found {name!r}.{meant}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -847,10 +849,10 @@ def compared(
     utility: dict[str, float] = {}
     for target, second in ((comparison.target, odds), (comparison.target, None), (None, odds)):
         try:  # both regressions, or the one that this table determines
-            found = utility_report(original, copies, target=target, features=comparison.features, odds=second, rule=rule)
+            report = utility_report(original, copies, target=target, features=comparison.features, odds=second, rule=rule)
         except ValueError:
             continue
-        utility = dict(found.figures())
+        utility = dict(report.figures())
         break
     return utility, dict(risk)
 
@@ -858,8 +860,12 @@ def compared(
 def _odds(criterion: LogisticRegression, configuration: Configuration) -> Odds:
     """The regression of a criterion on the bins of a configuration, each of which lies in one of the criterion's."""
     column = configuration.transformation.schema[criterion.target]
-    wanted = column.alternatives[criterion.representation[criterion.target]]
+    binning_of_criterion = column.alternatives[criterion.representation[criterion.target]]
     binning = configuration.transformation.binning(criterion.target)
-    into = binning.map_to(wanted)
-    positive = [label for label, place in zip(binning.labels, into, strict=True) if wanted.labels[place] in criterion.positive]
+    into = binning.map_to(binning_of_criterion)
+    positive = [
+        label
+        for label, index in zip(binning.labels, into, strict=True)
+        if binning_of_criterion.labels[index] in criterion.positive
+    ]
     return Odds(target=criterion.target, positive=tuple(positive), features=criterion.features)

@@ -29,40 +29,40 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
     proposal, spec = rehearsal.proposal, rehearsal.spec
     if proposal is None:
         return []
-    wanted = percent(proposal.wanted)
+    bound = percent(proposal.wanted)
     chosen = proposal.chosen
     if chosen is None or chosen.law is None or chosen.total is None:
         return [
             f"At no generation budget that was tried does a hidden number of rounds find no table with a probability of at "
-            f"most {wanted} and rounds pass at the target rate: some private fits, or all configurations, pass too seldom. "
+            f"most {bound} and rounds pass at the target rate: some private fits, or all configurations, pass too seldom. "
             "More budget for what is fitted once, wider thresholds, or a larger --nothing help; more rounds do not."
         ]
-    now = spec.plan.total.epsilon
-    least = (
-        f"epsilon = {shown(chosen.total)} in all, where this specification costs {shown(now)}"
-        if chosen.total < now
-        else f"epsilon = {shown(chosen.total)} in all; this specification costs no more, {shown(now)}"
+    present = spec.plan.total.epsilon
+    price = (
+        f"epsilon = {shown(chosen.total)} in all, where this specification costs {shown(present)}"
+        if chosen.total < present
+        else f"epsilon = {shown(chosen.total)} in all; this specification costs no more, {shown(present)}"
     )
-    told = [
-        f"The cheapest plan found that finds no table in at most {wanted} of the releases: a generation "
-        f"{spec.generation_unit} of {decimal_text(chosen.generation)}, and {law_text(chosen.law)}. That is {least}."
+    sentences = [
+        f"The cheapest plan found that finds no table in at most {bound} of the releases: a generation "
+        f"{spec.generation_unit} of {decimal_text(chosen.generation)}, and {law_text(chosen.law)}. That is {price}."
     ]
     coin = "" if proposal.coin is None else _coin_words(proposal)
     never = "" if proposal.doubled is None else f"a search that never gives up costs {shown(proposal.doubled)}"
     if coin or never:
         compared = "; ".join(text for text in (coin, never) if text)
-        told.append(f"For comparison, at the same generation budget: {compared}.")
-    return [*told, _expected(proposal)]
+        sentences.append(f"For comparison, at the same generation budget: {compared}.")
+    return [*sentences, _expected(proposal)]
 
 
 def nothing_words(rehearsal: Rehearsal) -> list[str]:
     """How often the proposed plan finds no table, and the one that was rehearsed."""
-    found, before = proposed_plan(rehearsal), rehearsed_plan(rehearsal)
-    if found is None or found.nothing_high is None:
+    proposed, rehearsed = proposed_plan(rehearsal), rehearsed_plan(rehearsal)
+    if proposed is None or proposed.nothing_high is None:
         return []
-    earlier = "" if before is None else f", before {percent(before.nothing)}"
+    earlier = "" if rehearsed is None else f", before {percent(rehearsed.nothing)}"
     return [
-        f"nothing is released with probability {percent(found.nothing)} (at most {percent(found.nothing_high)}, by a 95% "
+        f"nothing is released with probability {percent(proposed.nothing)} (at most {percent(proposed.nothing_high)}, by a 95% "
         f"interval){earlier}"
     ]
 
@@ -76,25 +76,25 @@ def _coin_words(proposal: Proposal) -> str:
 
 
 def _expected(proposal: Proposal) -> str:
-    found = proposal.judgement
-    if found is None:
+    judgement = proposal.judgement
+    if judgement is None:
         return (
             "Not confirmed: the time was used up before it could be tried with fresh attempts. The best of several estimates "
             "is flattered: expect fewer accepted rounds. The same command goes on."
         )
-    once = f", with {found.fits} private fits" if found.fits else ""
+    once = f", with {judgement.fits} private fits" if judgement.fits else ""
     warning = ""
-    if found.nothing_high > proposal.wanted:
+    if judgement.nothing_high > proposal.wanted:
         warning = (
             f" That it is at most {percent(proposal.wanted)} is the best guess, not certain: a smaller --nothing is the way to "
             "be surer."
         )
     return (
-        f"In {found.attempts} fresh attempts{once}, by which neither the budget nor the law was chosen, a round is accepted "
-        f"with a probability of {percent(found.acceptance)} (95% interval {percent(found.acceptance_low)} to "
-        f"{percent(found.acceptance_high)}). So nothing is released with a probability of {percent(found.nothing)}, and of "
-        f"{percent(found.nothing_high)} at the unlucky end of its interval; {found.rounds:.1f} rounds are run in the mean. All "
-        f"this is about the public file.{warning}"
+        f"In {judgement.attempts} fresh attempts{once}, by which neither the budget nor the law was chosen, a round is "
+        f"accepted with a probability of {percent(judgement.acceptance)} (95% interval {percent(judgement.acceptance_low)} to "
+        f"{percent(judgement.acceptance_high)}). So nothing is released with a probability of {percent(judgement.nothing)}, "
+        f"and of {percent(judgement.nothing_high)} at the unlucky end of its interval; {judgement.rounds:.1f} rounds are run "
+        f"in the mean. All this is about the public file.{warning}"
     )
 
 
@@ -133,19 +133,19 @@ def lines(chosen: Offer | None) -> str:
 
 def rehearsed_plan(rehearsal: Rehearsal) -> PlanTable | None:
     """What a release by the specification as it is costs, and how often it finds no table; None without an outlook."""
-    found = rehearsal.outlook
-    return None if found is None or not math.isfinite(found.nothing) else _plan(rehearsal.spec, found)
+    outlook = rehearsal.outlook
+    return None if outlook is None or not math.isfinite(outlook.nothing) else _plan(rehearsal.spec, outlook)
 
 
 def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
     """The same of what is proposed; None where it costs no less, or was not confirmed by fresh attempts."""
     spec, proposal = rehearsal.spec, rehearsal.proposal
-    chosen, found = (proposal.chosen, proposal.judgement) if proposal else (None, None)
-    if chosen is None or chosen.law is None or chosen.total is None or found is None:
+    chosen, judgement = (proposal.chosen, proposal.judgement) if proposal else (None, None)
+    if chosen is None or chosen.law is None or chosen.total is None or judgement is None:
         return None
     if chosen.total >= spec.plan.total.epsilon:
         return None
-    return _plan(with_law(spec, chosen.generation, chosen.law), found, lines(chosen))
+    return _plan(with_law(spec, chosen.generation, chosen.law), judgement, lines(chosen))
 
 
 def _plan(spec: ReleaseSpec, expected: Outlook | Judgement, lines: str = "") -> PlanTable:
@@ -189,16 +189,16 @@ def proposal_document(proposal: Proposal | None) -> dict[str, Any] | None:
     }
 
 
-def _offer_document(one: Offer | None) -> dict[str, Any] | None:
-    if one is None:
+def _offer_document(offer: Offer | None) -> dict[str, Any] | None:
+    if offer is None:
         return None
     return {
-        "generation": float(one.generation),
-        "looked_at_anew": one.anew,
-        "acceptance": one.acceptance if one.chances else None,
-        "rounds": None if one.law is None else _rounds_document(one.law),
-        "total": None if one.total is None else float(one.total),
-        "nothing": one.nothing,
+        "generation": float(offer.generation),
+        "looked_at_anew": offer.anew,
+        "acceptance": offer.acceptance if offer.chances else None,
+        "rounds": None if offer.law is None else _rounds_document(offer.law),
+        "total": None if offer.total is None else float(offer.total),
+        "nothing": offer.nothing,
     }
 
 
@@ -237,31 +237,32 @@ def short(value: float | None) -> str:
 
 def outlook_words(rehearsal: Rehearsal) -> list[str]:
     """Price and chance of nothing, what the numbers of rounds mean, and what to do about them; nothing without an outlook."""
-    found = rehearsal.outlook
-    if found is None or not rehearsal.shortlist:
+    outlook = rehearsal.outlook
+    if outlook is None or not rehearsal.shortlist:
         return []
-    typical, mean = map(_rounds, (found.typical_rounds, found.expected_rounds))
+    typical, mean = map(_rounds, (outlook.typical_rounds, outlook.expected_rounds))
     price = loss_text(rehearsal.spec.plan.total)
     law, high = rehearsal.spec.selection_rule.law, ""
-    if found.nothing_high > found.nothing:
-        high = f" (at most {percent(found.nothing_high)}, by a 95% interval of these attempts on the public file)"
-    chance = f"{percent(found.nothing)}{high}"
-    told = [f"A release from this shortlist costs {price}, and spends it on nothing with probability {chance}."]
+    if outlook.nothing_high > outlook.nothing:
+        high = f" (at most {percent(outlook.nothing_high)}, by a 95% interval of these attempts on the public file)"
+    chance = f"{percent(outlook.nothing)}{high}"
+    sentences = [f"A release from this shortlist costs {price}, and spends it on nothing with probability {chance}."]
     if law is not None and law.mean == 1:
-        return [*told, "It has one round."]
-    if found.expected_rounds < 1.5:
-        return [*told, "As a rule the first or second round is accepted."]
-    told.append(f"Half of all releases need about {typical} rounds or fewer; the mean is {mean}.")
-    if not found.unlucky:
-        return told
+        return [*sentences, "It has one round."]
+    if outlook.expected_rounds < 1.5:
+        return [*sentences, "As a rule the first or second round is accepted."]
+    sentences.append(f"Half of all releases need about {typical} rounds or fewer; the mean is {mean}.")
+    if not outlook.unlucky:
+        return sentences
     spec = rehearsal.spec
     shared = ["the measurements that all rounds share"] if spec.shared_measurements else []
     fitted = [f"the private line of {criterion.name!r}" for criterion in spec.criteria if criterion.once()]
-    what = " and ".join([*shared, *fitted]) or "the number of rows"
+    shared_fits = " and ".join([*shared, *fitted]) or "the number of rows"
     longest = "" if law is None else f" (after about {law.mean:,.0f} rounds)"
-    told.append(
-        f"Why the mean is so large: before the rounds, {what} is fitted or measured once, with noise, and all rounds of a "
-        f"release share its luck. {found.unlucky} of the {found.fits} such fits of this rehearsal were unlucky: with them "
+    sentences.append(
+        f"Why the mean is so large: before the rounds, {shared_fits} is fitted or measured once, with noise, and all rounds "
+        f"of a release share its luck. "
+        f"{outlook.unlucky} of the {outlook.fits} such fits of this rehearsal were unlucky: with them "
         f"hardly any round passes, and the search goes on until it is stopped{longest}; with the others a release comes soon. "
         "The mean is made by the unlucky ones and describes no release."
     )
@@ -272,11 +273,11 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
         "take the criterion in its one-step form, which needs no private line" if fitted else "",
         "give up sooner, by a larger stop_probability or fewer `rounds` (that saves time and epsilon)" if longest else "",
     ]
-    told.append(
+    sentences.append(
         "What to do about it: an unlucky search costs time and, when it finds no table, the budget of the release. If the "
-        f"probability above is too large for you: {'; or '.join(each for each in advice if each)}. Otherwise let it run."
+        f"probability above is too large for you: {'; or '.join(step for step in advice if step)}. Otherwise let it run."
     )
-    return told
+    return sentences
 
 
 def _rounds(value: float) -> str:
@@ -294,15 +295,15 @@ _OPEN = (
 
 def warnings(rehearsal: Rehearsal) -> list[str]:
     """The open question about persons, and what is wrong with thresholds, one sentence each."""
-    asked = [] if rehearsal.spec.unit.answered else [_OPEN]
+    open_questions = [] if rehearsal.spec.unit.answered else [_OPEN]
     if rehearsal.look is None:
-        return asked
+        return open_questions
     looks, of_each = zip(rehearsal.spec.criteria, rehearsal.look.criteria, strict=True), units(rehearsal)
-    found = []
+    sentences = []
     for criterion, look in looks:
         unit = f" (in: {of_each[criterion.name]})" if of_each[criterion.name] else ""
-        found += [f"{criterion.name}{unit}: {verdict.text}" for verdict in look.verdicts]
-    return asked + found
+        sentences += [f"{criterion.name}{unit}: {verdict.text}" for verdict in look.verdicts]
+    return open_questions + sentences
 
 
 def binding(rehearsal: Rehearsal) -> str:
@@ -317,72 +318,73 @@ def binding(rehearsal: Rehearsal) -> str:
 
     advice, look = max(zip(rehearsal.criteria, rehearsal.look.criteria, strict=True), key=near)
     if advice.fails:
-        told = f"{advice.name} refuses most often: {percent(advice.fails)} of the attempts."
+        sentence = f"{advice.name} refuses most often: {percent(advice.fails)} of the attempts."
     else:
-        told = f"No criterion refused an attempt; {advice.name} is nearest to its threshold."
+        sentence = f"No criterion refused an attempt; {advice.name} is nearest to its threshold."
     if look.places:
-        many = ", ".join(f"{place} ({times})" for place, times in look.places[:4])
-        told += f" Where its largest error was, in {rehearsal.look.candidates} candidates (times): {many}."
+        listed = ", ".join(f"{cell} ({times})" for cell, times in look.places[:4])
+        sentence += f" Where its largest error was, in {rehearsal.look.candidates} candidates (times): {listed}."
     if look.offender is not None:
-        told += f" In a typical one: {look.offender}."
+        sentence += f" In a typical one: {look.offender}."
     elif why := explanation_of(_kind(rehearsal, advice.name)).no_offender:
-        told += f" It has no worst place: {why[0].lower()}{why[1:]}"
-    return told
+        sentence += f" It has no worst place: {why[0].lower()}{why[1:]}"
+    return sentence
 
 
 def _kind(rehearsal: Rehearsal, name: str) -> str:
     return next(criterion.kind for criterion in rehearsal.spec.criteria if criterion.name == name)
 
 
-def telling_pairs(rehearsal: Rehearsal, most: int = 6) -> list[str]:
+def telling_pairs(rehearsal: Rehearsal, limit: int = 6) -> list[str]:
     """A few of the pairs that nothing looks at: those that candidates lost, and the strongest."""
     pairs = rehearsal.look.pairs if rehearsal.look else ()
-    chosen = sorted(pairs, key=lambda pair: not pair.lost)[:most]
-    more = [f"{len(pairs) - most} more are in the report."] if len(pairs) > most else []
-    return [*(("LOST: " if pair.lost else "") + pair_words(pair) for pair in chosen), *more]
+    chosen = sorted(pairs, key=lambda pair: not pair.lost)[:limit]
+    rest = [f"{len(pairs) - limit} more are in the report."] if len(pairs) > limit else []
+    return [*(("LOST: " if pair.lost else "") + pair_words(pair) for pair in chosen), *rest]
 
 
 def pair_words(pair: UnguardedPair) -> str:
     """A pair that nothing looks at, in a line."""
     first, second = map(words, pair.columns)
-    kept = "" if pair.candidates_v is None else f", {pair.candidates_v:.2f} in the candidates"
+    in_candidates = "" if pair.candidates_v is None else f", {pair.candidates_v:.2f} in the candidates"
     released = "" if pair.released is None else f", {percent(pair.released)} in the candidates"
     overall = f"among all rows {percent(pair.overall)}"
     return (
-        f"{first} : {second}: Cramer's V {pair.cramers_v:.2f} in the public file{kept}; {second}={pair.outcome} among "
+        f"{first} : {second}: Cramer's V {pair.cramers_v:.2f} in the public file{in_candidates}; {second}={pair.outcome} among "
         f"{first}={pair.condition}: {percent(pair.original)} in the public file{released}; {overall}"
     )
 
 
 def verdict_words(rehearsal: Rehearsal) -> list[str]:
     """Candidates beside independent columns, and what a release from this shortlist is refused for."""
-    found = None if rehearsal.look is None else rehearsal.look.verdict
-    if found is None or not found.hang_together:
+    verdict = None if rehearsal.look is None else rehearsal.look.verdict
+    if verdict is None or not verdict.hang_together:
         return []
-    told = []
-    if found.pairs_off is not None:
-        told.append(
-            f"In a typical candidate {percent(found.pairs_off)} of the rows are in a wrong cell of a table of two columns that "
-            f"are associated, on average; independent columns have {percent(found.pairs_off_if_independent)}."
+    sentences = []
+    if verdict.pairs_off is not None:
+        sentences.append(
+            f"In a typical candidate {percent(verdict.pairs_off)} of the rows are in a wrong cell of a table of two columns "
+            f"that are associated, on average; independent columns have {percent(verdict.pairs_off_if_independent)}."
         )
     chosen = None if rehearsal.proposal is None else rehearsal.proposal.chosen
     if chosen is not None and chosen.generation < rehearsal.spec.generation_budget:
-        told.append(
+        sentences.append(
             f"These are candidates at the configuration's generation {rehearsal.spec.generation_unit} of "
             f"{decimal_text(rehearsal.spec.generation_budget)}. At {decimal_text(chosen.generation)}, which is proposed, more "
             "noise hides more of the associations, as far as criteria allow it: rehearse what you adopt."
         )
-    refused = found.mistakes(rehearsal.spec.not_promised, "the acceptance file")
-    return told + [f"`release` refuses this shortlist: expected {expected}; found {what}." for expected, what in refused]
+    refused = verdict.mistakes(rehearsal.spec.not_promised, "the acceptance file")
+    return sentences + [f"`release` refuses this shortlist: expected {expected}; found {fault}." for expected, fault in refused]
 
 
 def conclusion_words(rehearsal: Rehearsal) -> list[str]:
     """For each intended question what a reader would take from candidates, and the answer of the public file."""
     return [
-        f"{each.question}: {answer_text(each.public, each.unit)} in the public file, {_spread(each)} in the candidates"
-        if not each.why
-        else f"{each.question}: {each.why}"
-        for each in (rehearsal.look.conclusions if rehearsal.look else ())
+        f"{conclusion.question}: {answer_text(conclusion.public, conclusion.unit)} in the public file, "
+        f"{_spread(conclusion)} in the candidates"
+        if not conclusion.why
+        else f"{conclusion.question}: {conclusion.why}"
+        for conclusion in (rehearsal.look.conclusions if rehearsal.look else ())
     ]
 
 
@@ -396,10 +398,10 @@ def answer_text(value: float | None, unit: str) -> str:
 
 
 def _spread(concluded: Conclusion) -> str:
-    known = [value for value in concluded.candidates if value is not None]
-    if not known:
+    values = [value for value in concluded.candidates if value is not None]
+    if not values:
         return "no answer"
-    low, high = (answer_text(end, concluded.unit) for end in (min(known), max(known)))
+    low, high = (answer_text(end, concluded.unit) for end in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"
 
 
@@ -419,7 +421,7 @@ def projection_advice(rehearsal: Rehearsal) -> str:
         for projection in look.projections
         if projection.changed is not None and projection.changed < drafted.changed / 2
     ]
-    offers = "; ".join(f"{each.words} ({percent(each.changed or 0.0)})" for each in milder)
+    offers = "; ".join(f"{effect.words} ({percent(effect.changed or 0.0)})" for effect in milder)
     return (
         f"The projection ({drafted.words}) replaces {percent(drafted.changed)} of the rows by copies of "
         f"others; {percent(drafted.repeated)} of the rows then stand there just that often.{hurt} Such copies are no further "
