@@ -99,12 +99,7 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
         ledger=head,
         charges=ChargePart.of(spec.plan.total),
         selection=selection_part(spec),
-        criteria=[
-            CommittedCriterionPart(
-                name=criterion.name, kind=criterion.kind, threshold=criterion.threshold, epsilon_exact=str(criterion.epsilon)
-            )
-            for criterion in spec.criteria
-        ],
+        criteria=[CommittedCriterionPart.like(criterion, epsilon_exact=str(criterion.epsilon)) for criterion in spec.criteria],
         years=None
         if spec.year is None
         else CommittedYearsPart(**PlanOfYearsPart.of_plan(spec.year).model_dump(), again=spec.year.again),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, Self
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -209,6 +209,16 @@ class Part(BaseModel):
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         unsaid = self.unsaid
         return {name: value for name, value in dump(self).items() if name not in unsaid}
+
+    @classmethod
+    def like(cls, value: object, /, **others: Any) -> Self:
+        """Return a part whose fields are the attributes of a value with the same names, but for the others.
+
+        Raises
+        ------
+        AttributeError : for a field that the value does not have, so that none is left at its default unseen.
+        """
+        return cls(**{name: getattr(value, name) for name in cls.model_fields if name not in others}, **others)
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
         """Return what it publishes exactly that files could differ in: the scope of the guarantee names it.

@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from synthrelease.criteria.facts import OneNoise, Score
 
 
+def in_both(loss: Guarantee | Charge) -> dict[str, Any]:
+    """Return epsilon and delta as a part states them: as numbers, rounded up, and exactly."""
+    values = {"epsilon": loss.epsilon, "delta": loss.delta}
+    exact = {f"{name}_exact": str(value) for name, value in values.items()}
+    return exact | {name: upwards(value) for name, value in values.items()}
+
+
 class PersonPart(Part):
     """What a person is promised who stands in several records: `records` of them at most, each a `unit`.
 
@@ -63,16 +70,7 @@ class GuaranteePart(Part):
 
     @classmethod
     def of(cls, guarantee: Guarantee) -> GuaranteePart:
-        return cls(
-            epsilon=upwards(guarantee.epsilon),
-            epsilon_exact=str(guarantee.epsilon),
-            delta=upwards(guarantee.delta),
-            delta_exact=str(guarantee.delta),
-            neighbours=guarantee.neighbours,
-            unit=guarantee.unit,
-            invariants=list(guarantee.invariants),
-            person=PersonPart.of(guarantee),
-        )
+        return cls.like(guarantee, **in_both(guarantee), invariants=list(guarantee.invariants), person=PersonPart.of(guarantee))
 
     def guarantee(self) -> Guarantee:
         """The guarantee as it is stated; what a person is promised follows from it."""
@@ -176,19 +174,8 @@ class ChargePart(Part):
 
     @classmethod
     def of(cls, charge: Charge) -> ChargePart:
-        return cls(
-            name=charge.name,
-            rule=charge.rule,
-            epsilon=upwards(charge.epsilon),
-            epsilon_exact=str(charge.epsilon),
-            delta=upwards(charge.delta),
-            delta_exact=str(charge.delta),
-            because=charge.because,
-            reason=charge.reason,
-            renyi=None if charge.renyi is None else CurvePart.of(charge.renyi),
-            gaussian=charge.gaussian,
-            parts=[cls.of(part) for part in charge.parts],
-        )
+        renyi = None if charge.renyi is None else CurvePart.of(charge.renyi)
+        return cls.like(charge, **in_both(charge), renyi=renyi, parts=[cls.of(part) for part in charge.parts])
 
     def charge(self) -> Charge:
         """The node as it is stated, whether it follows from its parts or not.
@@ -345,19 +332,12 @@ class CriterionPart(Part):
     def of(cls, score: Score, figure_range: tuple[float, float], parameters: dict[str, Any]) -> CriterionPart:
         """A criterion with its figure; the interval follows from the other fields (`bundle.limits`)."""
         best, worst = figure_range
-        return cls(
-            name=score.name,
-            kind=score.kind,
+        return cls.like(
+            score,
             threshold=number(score.threshold),
             value=number(score.value),
             epsilon=upwards(score.epsilon),
             epsilon_exact=str(score.epsilon),
-            mechanism=score.mechanism,
-            sensitivity=score.sensitivity,
-            noise_sd=score.noise_sd,
-            noise_bound=score.noise_bound,
-            passed=score.passed,
-            decides=score.decides,
             best=number(best),
             worst=number(worst) if math.isfinite(worst) else None,
             interval=None,

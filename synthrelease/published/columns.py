@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -117,29 +117,17 @@ class ColumnPart(Part):
     @classmethod
     def of(cls, column: Column, binning: Binning) -> ColumnPart:
         """A column of the released table with its bins."""
-        return cls(
-            name=column.name,
-            kind=cast(Kind, column.kind),
-            description=column.description,
-            unit=column.unit,
+        return cls.like(
+            column,
             binning=binning.name,
             alternatives=list(column.alternatives),
-            ordered=column.ordered,
-            source=column.source,
-            part=cast(DatePart, column.part),
-            missing=cast(MissingPolicy, column.missing),
-            outside=cast(OutsidePolicy, column.outside),
             texts=_texts(column) if column.kind == "category" else None,
             bounds=None if column.bounds is None else [number(bound) for bound in column.bounds],
             bins=list(BinPart.all_of(column, binning)),
             missing_values=list(column.missing_values),
-            minus=column.minus,
             date_format=ISO if column.dates is None else column.dates.text,
             minus_format="" if column.minus_dates in (None, column.dates) else column.minus_dates.text,
-            outside_label=column.outside_label,
-            characters=column.characters,
             step=None if column.step is None else number(column.step),
-            bounds_by=column.bounds_by,
         )
 
     @property

@@ -150,12 +150,8 @@ class MembersPart(Part):
     @classmethod
     def of(cls, linked: Linked) -> MembersPart:
         """Return what is said of it."""
-        return cls(
-            key=linked.key,
-            size=linked.size,
-            most=linked.most,
-            least=linked.least,
-            more=linked.more,
+        return cls.like(
+            linked,
             order=list(linked.order),
             reference=dict([linked.reference]) if linked.reference else {},
             columns=list(linked.names),
@@ -326,16 +322,9 @@ def _margin(part: MarginPart, labels: dict[str, tuple[str, ...]]) -> Margin:
 
 
 def _weights_part(weights: Weights) -> WeightsPart:
-    return WeightsPart(
-        smallest=number(weights.smallest),
-        largest=number(weights.largest),
-        design_effect=number(weights.design_effect),
-        cycles=weights.cycles,
-        deviation=number(weights.deviation),
-        joined=[
-            JoinedPart(margin=joined.margin, column=joined.column, groups=list(joined.labels)) for joined in weights.joined
-        ],
-    )
+    sizes = {name: number(getattr(weights, name)) for name in ("smallest", "largest", "design_effect", "deviation")}
+    joined = [JoinedPart.like(groups, groups=list(groups.labels)) for groups in weights.joined]
+    return WeightsPart.like(weights, **sizes, joined=joined)
 
 
 def weights_or_reason(table: Counts, calibration: Calibration, columns: Sequence[ColumnPart]) -> Weights | str:
