@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, groupby
+from types import MappingProxyType
 
 import numpy as np
 
@@ -27,8 +28,9 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import lattice, with_pairs
 from synthrelease.data.member_counts import RowsOnBins
 from synthrelease.data.members import MemberRows
+from synthrelease.data.plausibility import MAX_MASK_CELLS
 from synthrelease.data.rules import Domain, RuleError, parse_rule
-from synthrelease.data.schema import Binning, Column, Schema, Transformation
+from synthrelease.data.schema import Binning, Column, Schema, Transformation, value_grid
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.generators.junction_tree import JunctionTree
 from synthrelease.privacy.charges import Meter
@@ -462,6 +464,7 @@ def suggested_rules(
     table: Counts,
     without: Collection[str] = (),
     numbers: Numbers | None = None,
+    steps: Mapping[str, float | None] | None = None,
 ) -> list[Suggestion]:
     """Rules for pairs of columns, the best founded first; those are active that are sure, and that a model can keep together.
 
@@ -470,11 +473,12 @@ def suggested_rules(
     binnings : the drafted bins of every column, which `table` has.
     without : columns of which no rule speaks.
     numbers : without it no rule compares two columns.
+    steps : of the grids on which criteria may count the own values of columns.
     """
     comparing = [] if numbers is None else _comparing(schema, binnings, table, without, numbers)
     pairs = {frozenset(columns) for _, columns, _ in comparing}  # of which a comparison says more than some of its cells
     others = [*_about_gaps(schema, binnings, table, without), *_found(schema, binnings, table, without)]
-    return _best([*comparing, *(rule for rule in others if frozenset(rule[1]) not in pairs)], schema, table)
+    return _best([*comparing, *(rule for rule in others if frozenset(rule[1]) not in pairs)], schema, table, steps or {})
 
 
 def _comparing(
@@ -507,7 +511,12 @@ def _comparing(
     ][:MOST_COMPARING]
 
 
-def _best(rules: Iterable[tuple[str, tuple[str, str], float]], schema: Schema, table: Counts) -> list[Suggestion]:
+def _best(
+    rules: Iterable[tuple[str, tuple[str, str], float]],
+    schema: Schema,
+    table: Counts,
+    steps: Mapping[str, float | None] = MappingProxyType({}),
+) -> list[Suggestion]:
     of_pair = Counter[tuple[str, str]]()
     found: list[tuple[str, tuple[str, str], float]] = []
     domains = {column.name: _domain(column) for column in schema.columns}
@@ -522,11 +531,22 @@ def _best(rules: Iterable[tuple[str, tuple[str, str], float]], schema: Schema, t
     suggestions = []
     for never, columns, expected in found:
         pair = tuple(sorted(map(names.index, columns)))
-        active = expected >= SURE * table.total and JunctionTree.of(sizes, [*tied, pair]).largest <= MOST_CELLS
+        # a rule about bins needs a mask over all values of both columns, one that compares the two does not
+        cells = math.prod(_own_values(schema[name], steps.get(name)) for name in columns)
+        small = " and " not in never or cells <= MAX_MASK_CELLS
+        small = small and JunctionTree.of(sizes, [*tied, pair]).largest <= MOST_CELLS
+        active = small and expected >= SURE * table.total
         if active:
             tied.append(pair)
         suggestions.append(Suggestion(never=never, columns=columns, expected=expected, active=active))
     return suggestions
+
+
+def _own_values(column: Column, step: float | None) -> int:
+    """Return how many atomic bins a column has where a criterion computes with the own values of its rows."""
+    if column.bounds is None:
+        return len(column.atoms)
+    return len(value_grid(column.bounds, whole=column.kind == "integer", step=step).edges) + 1
 
 
 def _domain(column: Column) -> Domain:

@@ -280,7 +280,8 @@ class Drafting:
         choices = self._first_choices()
         transformation = spec.space[0].transformation
         numbers = None if self.members else partial(row_numbers, self.file, policy=spec.input)
-        rules = suggested_rules(spec.schema, transformation.binnings, table, self._unruled(), numbers)
+        steps = {column.name: column.facts.step for column in self.columns if column.facts}
+        rules = suggested_rules(spec.schema, transformation.binnings, table, self._unruled(), numbers, steps)
         if self.members is not None:
             self.members = replace(self.members, rules=tuple(suggested_of_members(spec.schema, transformation, table)))
         unique = once_only(table)

@@ -183,3 +183,16 @@ def test_rules_with_one_condition_are_one_rule(tmp_path: Path) -> None:
     assert any(never.startswith("state in [") for never in rules)
     high = load_spec(configuration).schema["pay"].bounds[1]  # type: ignore[index]
     assert not any(f"pay < {high:g}" in never for never in rules)  # the last bin ends there, and has its end
+
+
+@pytest.mark.slow
+def test_a_rule_about_two_columns_of_very_many_values_stops_no_draft(tmp_path: Path) -> None:
+    """A mask over the own values of both would have 190 million cells: such a rule stands as a comment."""
+    random = np.random.default_rng(8)
+    x = np.round(random.lognormal(4, 1.4, 8000)) + 1
+    z = np.round(x * random.lognormal(0, 0.5, 8000))
+    smoker = np.where(random.random(8000) < 1 / (1 + np.exp(-2 * (np.log(x) - 4))), "yes", "no")
+    pd.DataFrame({"x": x, "smoker": smoker, "z": z}).to_csv(tmp_path / "public.csv", index=False)
+    configuration, _, _ = write_draft("x", tmp_path / "public.csv", tmp_path, unit="row")
+    assert not any("x " in rule.never and "z " in rule.never for rule in load_spec(configuration).rules)
+    assert '# never = "' in configuration.read_text(encoding="utf-8")
