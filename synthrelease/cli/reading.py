@@ -463,7 +463,7 @@ def card(
     from synthrelease.published.verify.alone import COMPLETE
     from synthrelease.published.verify.checks import read_files
 
-    report, anew = verify_bundle(bundle), (COMPLETE, "documents", "weights")
+    report, anew = verify_bundle(bundle), (COMPLETE, "documents", "calibration")
     if not all(check.passed for check in report.checks if check.name not in anew):
         print_report(report)
         raise VerificationFailed(f"{bundle}: expected a release that fits together, found problems. Nothing was written.")
