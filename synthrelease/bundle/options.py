@@ -1,6 +1,6 @@
 """The options of a release, each by its name: their parts of release.json, what they make of the released rows, and the card.
 
-An option of a few lines stands here; those with more to say have a module: `calibration`, `imputation` and `series`.
+An option of a few lines stands here; those with more to say have a module: `imputation` and `series`.
 """
 
 from __future__ import annotations
@@ -10,22 +10,29 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NamedTuple
 
-from synthrelease.bundle import calibration, imputation, series
+import numpy as np
+
+from synthrelease.bundle import imputation, series
 from synthrelease.bundle.card.numbers import paragraphs_of, said
 from synthrelease.bundle.tables import AcceptedRows
+from synthrelease.criteria.facts import figure, words
+from synthrelease.data.weights import Calibration, Weights
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.published.base import Part
 from synthrelease.published.columns import RulePart
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.options import (
+    CalibrationPart,
     GeographyPart,
     LevelPart,
+    MarginPart,
     MarksPart,
     MembersPart,
     NumberPart,
     PartitionPart,
     PopulationPart,
     SplitPart,
+    weights_or_reason,
 )
 from synthrelease.published.table import ReleasedTable
 from synthrelease.settings.options import PopulationTable
@@ -52,7 +59,7 @@ def made(spec: ReleaseSpec, rows: AcceptedRows, *, anew: bool = False) -> MadeOf
     """
     table, parts, files = rows.table, dict[str, Part](), dict[str, bytes]()
     if (totals := spec.options.calibration) is not None:
-        parts["calibration"], weights = calibration.weighted(totals, rows)
+        parts["calibration"], weights = weighted(totals, rows)
         table = replace(table, weights=weights)
     if (imputation_ := spec.options.imputation) is not None and not anew:
         parts["imputation"], files = imputation.complete_copies(imputation_, rows)
@@ -63,7 +70,7 @@ def placeholders(spec: ReleaseSpec, rows: AcceptedRows) -> dict[str, Part]:
     """Return the same parts of release.json for a preview, in which no row was accepted."""
     parts = dict[str, Part]()
     if (totals := spec.options.calibration) is not None:
-        parts["calibration"] = calibration.placeholder(totals, rows)
+        parts["calibration"] = equally_weighted(totals, rows)
     if (imputation_ := spec.options.imputation) is not None:
         parts["imputation"] = imputation.placeholder(imputation_, rows)
     return parts
@@ -222,7 +229,13 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
         texts = paragraphs_of("members", members, document.csv, document.tables[0][1])
         listed.append(CardSection(anchor="members", heading="Members", sentences=texts))
     if (weights := document.calibration) is not None:
-        listed.append(CardSection(anchor="weights", heading="Weights", sentences=calibration.sentences(weights)))
+        listed.append(
+            CardSection(
+                anchor="weights",
+                heading="Weights",
+                sentences=paragraphs_of("weights", weights, [_margin(margin) for margin in weights.margins]),
+            )
+        )
     if (earlier := document.series) is not None:
         listed.append(
             CardSection(
@@ -279,3 +292,36 @@ def outcomes(document: ReleaseDocument) -> list[Outcome]:
     weights = part.weights
     text = f"Weights: {weights.smallest:g} to {weights.largest:g}, design effect {weights.design_effect:.3g}, totals met to "
     return [Outcome(text=f"{text}{100 * weights.deviation:.2g}%.")]
+
+
+# Weights: released rows are raked to published totals.
+
+
+def weighted(value: Calibration, rows: AcceptedRows) -> tuple[CalibrationPart, np.ndarray | None]:
+    """Return what release.json says of the weights, and the weight of a row of each cell.
+
+    A table that cannot have the totals stays without weights: it has met all criteria and is paid for.
+    """
+    calibration = value.on(rows.transformation)
+    outcome = weights_or_reason(rows.table.counts, calibration, rows.columns)
+    part = CalibrationPart.of(calibration, rows.columns, outcome)
+    return part, None if isinstance(outcome, str) else outcome.of_cells
+
+
+def equally_weighted(value: Calibration, rows: AcceptedRows) -> CalibrationPart:
+    """Return the part for a preview, with equal weights."""
+    equal = Weights(
+        of_cells=np.ones(1),
+        smallest=1.0,
+        largest=1.0,
+        design_effect=1.0,
+        cycles=1,
+        deviation=value.tolerance,
+        joined=(),
+    )
+    return CalibrationPart.of(value.on(rows.transformation), rows.columns, equal)
+
+
+def _margin(margin: MarginPart) -> str:
+    names, total = " by ".join(map(words, margin.columns)), figure(sum(margin.totals), 12)
+    return f"{names} ({len(margin.totals)} totals, together {total})"
