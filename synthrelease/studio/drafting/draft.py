@@ -88,6 +88,7 @@ from synthrelease.studio.rehearsal.plan_race import (
     PlanRace,
     Promise,
     Raced,
+    needed_of,
     plan_words,
     shown_share,
 )
@@ -811,7 +812,7 @@ def in_order_of_use(candidates: Sequence[Candidate]) -> list[Candidate]:
     ----------
     candidates : those with narrower bins first.
     """
-    needed = min(ENOUGH, max(one.raced.share for one in candidates) - CLEARLY)
+    needed = needed_of(max(one.raced.share for one in candidates))
     most = {
         one.raced.total: max(other.raced.share for other in candidates if other.raced.total == one.raced.total)
         for one in candidates

@@ -525,7 +525,7 @@ class PlanRace:
         told : the tables; None to look for them.
         """
         best = self.at(most) if told is None else self.fitted(most, told)
-        needed = min(ENOUGH, best.share - CLEARLY)
+        needed = needed_of(best.share)
         for total in sorted((total for total in _TOTALS if above < total < most), reverse=True):
             if total < self._others(total) * Fraction(3, 2):
                 break
@@ -609,6 +609,12 @@ class PlanRace:
         """The tables, as a configuration names them."""
         names = self._table.layout.columns
         return tuple(":".join(names[column] for column in columns) for columns in told.tables)
+
+
+def needed_of(most: float) -> float:
+    """Return what a cheaper plan must keep where the best one keeps so much: nearly as much, or enough; what a draft aims at is
+    not given up."""
+    return min(ENOUGH, max(most - CLEARLY, min(most, PROMISED)))
 
 
 def _charge(purse: Purse, part: Fraction) -> Charge:
