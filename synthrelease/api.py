@@ -61,6 +61,7 @@ def rehearse(
     minutes: float | None = None,
     seed: int | None = None,
     copies: int = 3,
+    attacks: int = 100,
     quasi_identifiers: Sequence[str] | None = None,
     noise_level: float = 0.05,
     nothing: float = 0.05,
@@ -78,7 +79,7 @@ def rehearse(
     target, keep : the acceptance probability that is wanted, and how many configurations go on the shortlist.
     minutes : start no attempts after so many minutes.
     seed : the same seed gives the same results.
-    copies, quasi_identifiers, noise_level, nothing : as the options of the command (docs/rehearsal.md).
+    copies, attacks, quasi_identifiers, noise_level, nothing : as the options of the command (docs/rehearsal.md).
     progress : told the phase, the attempts done in it and their number.
 
     Raises
@@ -108,6 +109,7 @@ def rehearse(
         minutes=minutes,
         seed=seed,
         copies=copies,
+        attacks=attacks,
         quasi_identifiers=None if quasi_identifiers is None else tuple(quasi_identifiers),
         noise_level=noise_level,
         nothing=nothing,

@@ -102,9 +102,11 @@ class Blocks:
     ----------
     file, compressed, encoding : of the file. UTF-16 is handed on as UTF-8.
     longest : characters of a line that nobody reads any more: a longer one is cut off somewhere behind them.
+    old_macs : whether a file without a line feed may have lines that end with a carriage return.
     """
 
-    def __init__(self, file: File, compressed: bool, encoding: str, longest: int):
+    def __init__(self, file: File, compressed: bool, encoding: str, longest: int, *, old_macs: bool = True):
+        self._old_macs = old_macs
         self._file: IO[bytes] = (
             io.BufferedReader(_AsUtf8(open_text(file, encoding, compressed)), _BUFFER)
             if encoding == "utf-16"
@@ -124,11 +126,13 @@ class Blocks:
         block = self._read(size)
         if block.endswith(b"\n") or not block:
             return block
-        if b"\n" in block or b"\r" not in block[:-1]:
+        if not self._old_macs or b"\n" in block or b"\r" not in block[:-1]:
             block += self._readline()
             if block.endswith(b"\n") or not (following := self._read(1)):
                 return block
             self.put_back(following)
+        if not self._old_macs:
+            return block
         if cut := block.rfind(b"\r", 0, len(block) - 1) + 1:  # lines of old Macs
             self.put_back(block[cut:])
             return block[:cut]

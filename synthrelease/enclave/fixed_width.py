@@ -24,6 +24,8 @@ from synthrelease.sources.source import File
 
 _RECORD = ""
 """Stands for the record type among the names of columns, none of which is empty."""
+_CHARACTERS = 2**22
+"""Of the lines that are cut into cells at a time: 16 MB where some have letters beyond ASCII."""
 _DIGITS = re.compile(r"([+-]?)(\d+)", re.ASCII)
 
 
@@ -43,11 +45,13 @@ def fixed_width_batches(
     check_header(list(positions), needed)
     fields: dict[str, Position] = {name: positions[name] for name in needed}
     fields |= {_RECORD: layout.record_type} if layout.record_type else {}
+    # A table of cells is as wide as the last position, however short a line is: what rows hold must not decide the memory.
+    at_once = max(1, min(most_rows, _CHARACTERS // max(place[1] for place in fields.values())))
     row, problem = 1, None
     try:
         compressed = is_packed(file)
         encoding = policy.encoding if policy.encoding == "utf-16" else "latin-1"  # bytes, without a look at the first ones
-        with closing(Blocks(file, compressed, encoding, MAX_LINE)) as blocks:
+        with closing(Blocks(file, compressed, encoding, MAX_LINE, old_macs=False)) as blocks:
             while lines := blocks.next(BLOCK).split(b"\n"):
                 if not lines[-1]:
                     lines.pop()
@@ -55,14 +59,12 @@ def fixed_width_batches(
                     break
                 if max(map(len, lines)) >= MAX_LINE:
                     raise endless(f"rows of less than {MAX_LINE} characters")
-                columns = _columns(lines, fields, policy)
-                if types := columns.pop(_RECORD, None):
-                    columns = _of_type(record, types, columns, list(layout.records))
-                for start in range(0, len(columns[needed[0]].codes), most_rows):
-                    part = slice(start, start + most_rows)
-                    cut = {name: Texts(texts=texts.texts, codes=texts.codes[part]) for name, texts in columns.items()}
-                    yield row, cut
-                    row += len(cut[needed[0]].codes)
+                for first in range(0, len(lines), at_once):
+                    columns = _columns(lines[first : first + at_once], fields, policy)
+                    if types := columns.pop(_RECORD, None):
+                        columns = _of_type(record, types, columns, list(layout.records))
+                    yield row, columns
+                    row += len(columns[needed[0]].codes)
     except UnicodeError:
         problem = other_bytes(policy.encoding)
     except (OSError, EOFError, zlib.error):
@@ -95,12 +97,12 @@ def _columns(lines: list[bytes], places: dict[str, Position], policy: InputTable
         decoded = [cell.decode("utf-32-le") if letters else text_of(cell, policy.encoding) for cell in different]
         texts = [text.replace("\0", " ").strip() for text in decoded]
         if decimals and decimals[0]:
-            texts = [_with_point(text, decimals[0], policy.decimal) for text in texts]
+            texts = [with_point(text, decimals[0], policy.decimal) for text in texts]
         columns[name] = Texts(texts=texts, codes=encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64))
     return columns
 
 
-def _with_point(text: str, decimals: int, point: str) -> str:
+def with_point(text: str, decimals: int, point: str) -> str:
     """Return a number with the decimal point that its digits imply: 001234 is 12.34. What has a point keeps it."""
     if not (match := _DIGITS.fullmatch(text)):
         return text

@@ -63,6 +63,7 @@ def batches(
     if not source.holds_files():
         yield from file_batches(files[0], needed, policy, source.table)
         return
+    check_one_record_type(policy)
     row = 1
     for number, file in enumerate(files, 1):
         problem = None
@@ -74,6 +75,12 @@ def batches(
             problem = f"{error} {which_file(number, len(files))}"
         if problem:
             raise InputError(problem)
+
+
+def check_one_record_type(policy: InputTable) -> None:
+    """Raise InputError for record types in a table of several files, each of which would be searched for its own."""
+    if policy.fixed_width is not None and policy.fixed_width.record_type is not None:
+        raise InputError("expected one file where [input.fixed_width] has a record_type, found a table of several files.")
 
 
 def file_batches(file: File, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Batch]:

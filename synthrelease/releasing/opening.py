@@ -26,7 +26,7 @@ from synthrelease.data.schema import Schema
 from synthrelease.enclave.csv import MAX_HEADER, check_delimiter, csv_reader, longest_field, open_bytes, text_of
 from synthrelease.enclave.fixed_width import is_packed
 from synthrelease.enclave.patience import patiently
-from synthrelease.enclave.reading import is_compressed, start_of
+from synthrelease.enclave.reading import check_one_record_type, is_compressed, start_of
 from synthrelease.enclave.statistical import dates_of, read_package
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
@@ -211,6 +211,8 @@ def _open(source: Source, schema: Schema, policy: InputTable, needed: list[str],
 def _check_files(source: Source, schema: Schema, policy: InputTable, needed: list[str]) -> list[bool | None]:
     """Whether each file has a row, as far as it is known."""
     files, several, problem, known = source.files(), source.holds_files(), "", list[bool | None]()
+    if several:
+        check_one_record_type(policy)
     looked_at = files if source.path else files[:1]  # of an object store one: each takes a while
     for number, file in enumerate(looked_at, 1):
         try:

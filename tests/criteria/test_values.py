@@ -311,22 +311,19 @@ def test_face_privacy_counts_the_distinct_rows_that_are_too_rare(synthetic: list
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_what_is_not_a_number_never_passes(kind: str, value: float) -> None:
     judged = CRITERIA[kind].model_construct(name=kind, kind=kind, threshold=math.inf, epsilon=Fraction(1))
-    assert not judged._judged(value, "Laplace", 1.0, 1.0, Fraction(1)).passed
+    assert not judged._judged(value, 1.0, 1.0).passed
 
 
 def test_a_value_at_the_threshold_passes_and_the_next_one_does_not() -> None:
     judged = criterion("absolute_marginal_error", threshold=0.3)
-    verdicts = [
-        judged._judged(value, "Laplace", 1.0, 1.0, Fraction(1)).passed
-        for value in (0.3, math.nextafter(0.3, 0), math.nextafter(0.3, 1), -5.0)
-    ]
+    verdicts = [judged._judged(value, 1.0, 1.0).passed for value in (0.3, math.nextafter(0.3, 0), math.nextafter(0.3, 1), -5.0)]
     assert verdicts == [True, True, False, True]
 
 
 def test_an_attempt_is_accepted_only_when_every_score_passed() -> None:
     candidate = WORLD.candidate([0, 1])
     judged = criterion("absolute_marginal_error", threshold=0.3)
-    good, bad = (judged._judged(value, "Laplace", 1.0, 1.0, Fraction(1)) for value in (0.2, 0.4))
+    good, bad = (judged._judged(value, 1.0, 1.0) for value in (0.2, 0.4))
     for scores in ((good, good), (good,), (good, bad), (bad, good), (bad,)):
         assert Attempt(candidate=candidate, scores=scores).accepted is (bad not in scores)
 

@@ -151,7 +151,7 @@ def test_a_fit_tells_no_more_than_it_charges(family: str) -> None:
     case = most_telling(family)
     finding = shown(case)
     assert not finding.exceeded
-    assert finding.share > ENOUGH
+    assert finding.share > 0.5  # then half the noise tells more than the charge; a network that is trained anew varies
 
 
 @pytest.mark.slow

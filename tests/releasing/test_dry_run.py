@@ -91,7 +91,7 @@ def test_what_is_asked_after_acceptance_is_tried_too(tmp_path: Path, monkeypatch
     monkeypatch.setattr("synthrelease.criteria.scoring.JointTest.passes", breaking)
     assert "IndexError" in refused(tmp_path, config, data)
     monkeypatch.undo()
-    monkeypatch.setattr("synthrelease.criteria.base.Criterion._release", breaking)  # the figures of the accepted candidate
+    monkeypatch.setattr("synthrelease.releasing.attempt.figures_of", breaking)  # the figures of the accepted candidate
     assert "IndexError" in refused(tmp_path, config, data)
 
 

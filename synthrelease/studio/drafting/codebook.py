@@ -23,6 +23,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from synthrelease.enclave.fixed_width import with_point
 from synthrelease.enclave.statistical import object_text, read_package, writer
 from synthrelease.errors import InputError, Unexpected, listing
 from synthrelease.settings.columns import FixedWidthTable, Position
@@ -211,10 +212,12 @@ def written_as_in(columns: Mapping[str, Iterable[str | None]], book: Codebook) -
     """Return the entries with codes as a file of fixed width writes them: with leading zeros, or without."""
     entries = dict(book.entries)
     tables = [] if book.positions is None else [book.positions.columns, *book.positions.records.values()]
-    for name, (first, last, *_) in (place for table in tables for place in table.items() if place[0] in columns):
+    for name, (first, last, *decimals) in (place for table in tables for place in table.items() if place[0] in columns):
         texts, entry = {*columns[name]}, entries.get(name, CodebookEntry())
         codes = list(entry.labels)
         forms = [codes, [code.zfill(last - first + 1) for code in codes], [code.lstrip("0") or "0" for code in codes]]
+        if decimals and decimals[0]:  # a code is read as a number is: 00009998 is 99.98
+            forms = [[with_point(code, decimals[0], ".") for code in codes]]
         written = dict(zip(codes, max(forms, key=lambda form: len(texts & {*form})), strict=True))
         labels = {written[code]: label for code, label in entry.labels.items()}
         entries[name] = replace(entry, labels=labels, missing=frozenset(written.get(code, code) for code in entry.missing))

@@ -309,7 +309,8 @@ def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[I
         raise InputError(
             "expected the names of all columns in the first line, found another line. Delete what stands before them."
         )
-    if all(map(NUMBER.fullmatch, map(str.strip, filter(str.strip, fields)))):
+    named = [field.strip() for field in fields if field.strip()]
+    if named and all(map(NUMBER.fullmatch, named)):
         raise InputError("expected names of columns in the first line, found numbers alone, perhaps a row. Add a header.")
     return InputTable(delimiter=delimiter, encoding=encoding), [field.strip() for field in fields] or ["?"]
 

@@ -457,8 +457,10 @@ def attack_words(rehearsal: Rehearsal) -> list[str]:
         allowed = "" if attack.by_noise is None else f"the claimed noise of these tables allows {percent(attack.by_noise)}, "
         said.append(
             f"Membership: an intruder who sees {attack.name}, and knows every row of the file but one, guessed right in "
-            f"{attack.right.successes} of {attack.right.trials} cases which of two rows was used. Guessing blindly is right in "
-            f"50%; {allowed}the epsilon of the plan allows {percent(attack.by_epsilon)}."
+            f"{attack.right.successes} of {attack.right.trials} cases which of two rows was used (95% interval "
+            f"{percent(attack.right.low)} to {percent(attack.right.high)}). Guessing blindly is right in 50%; {allowed}the "
+            f"epsilon of the plan allows {percent(attack.by_epsilon)}."
+            + ("" if attack.contradicts else " Nothing here contradicts the claim.")
         )
         if attack.contradicts:
             said.append(

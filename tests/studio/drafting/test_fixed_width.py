@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from synthrelease.enclave.fixed_width import fixed_width_batches
 from synthrelease.enclave.ingest import read_public
-from synthrelease.enclave.reading import file_batches
+from synthrelease.enclave.reading import check_one_record_type, file_batches
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import FixedWidthTable, InputTable
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.drafting.codebook import read_codebook
+from synthrelease.studio.drafting.codebook import Codebook, CodebookEntry, read_codebook, written_as_in
 from synthrelease.studio.drafting.draft import write_draft
 from synthrelease.studio.drafting.public_file import read_public_file, read_public_tables
 
@@ -257,3 +258,48 @@ def test_codes_that_are_labelled_by_their_number_are_numbers(
     (tmp_path / "book.xml").write_text(ddi([variable("X", 1, 3, "X", codes(labels))]), encoding="utf-8")
     entry = read_codebook(tmp_path / "book.xml").entries["X"]
     assert (entry.number, dict(entry.labels)) == (number, kept)
+
+
+FIXED = FixedWidthTable(columns={"a": (1, 2), "b": (3, 4)})
+
+
+@pytest.mark.parametrize("before", [0, 1, 838_860, 838_861])
+def test_a_carriage_return_of_one_row_makes_no_rows_of_others(before: int, tmp_path: Path) -> None:
+    """Whether lines end with "\\r" is nothing that the rows of a file may decide: the number of rows is public."""
+    path = tmp_path / "rows.dat"
+    path.write_bytes(b"1122\n" * before + b"ab\rcd")
+    policy = InputTable(fixed_width=FIXED)
+    read = fixed_width_batches(path, ["a", "b"], policy, None, 10**6)
+    assert sum(len(columns["a"].codes) for _, columns in read) == before + 1
+
+
+def test_short_lines_need_no_memory_of_long_ones(tmp_path: Path) -> None:
+    """A table of cells is as wide as the last position: lines are cut a few at a time."""
+    path, places = tmp_path / "rows.dat", {"a": (1, 2), "b": (1_000, 1_001)}
+    path.write_bytes(b"1\n" * 50_000)
+    read = list(fixed_width_batches(path, ["a", "b"], InputTable(fixed_width=FixedWidthTable(columns=places)), None, 10**6))
+    assert max(len(columns["a"].codes) for _, columns in read) <= 2**22 // 1_001
+    assert [row for row, _ in read] == [1 + sum(len(one["a"].codes) for _, one in read[:place]) for place in range(len(read))]
+    assert sum(len(columns["a"].codes) for _, columns in read) == 50_000
+
+
+def test_record_types_are_read_from_one_file() -> None:
+    """In a folder each file would be searched for the record type by itself."""
+    table = FixedWidthTable(record_type=(1, 1), records={"H": {"a": (2, 3)}, "P": {"a": (2, 3)}})
+    with pytest.raises(InputError, match="expected one file where"):
+        check_one_record_type(InputTable(fixed_width=table))
+    check_one_record_type(InputTable(fixed_width=FIXED))
+
+
+def test_codes_of_a_column_with_decimals_are_read_as_its_numbers_are() -> None:
+    book = Codebook(
+        entries={
+            "income": CodebookEntry(
+                labels={"00009998": "Not in universe", "99999999": "Missing"}, missing=frozenset({"00009998"})
+            )
+        },
+        positions=FixedWidthTable(columns={"income": (5, 12, 2)}),
+    )
+    entry = written_as_in({"income": ["99.98", "999999.99", "12.34"]}, book)["income"]
+    assert set(entry.labels) == {"99.98", "999999.99"}
+    assert entry.missing == {"99.98"}
