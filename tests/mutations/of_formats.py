@@ -105,7 +105,7 @@ OF_FORMATS = (
         place="enclave.many_files:each_once",
         old="index not in left",
         new="False",
-        also=(("enclave.many_files:each_once", "left.remove(index)", "left.discard(place)"),),
+        also=(("enclave.many_files:each_once", "left.remove(index)", "left.discard(index)"),),
         tests=(f"{MANY}::test_a_file_that_is_written_meanwhile_is_an_error",),
     ),
     Mutation(
@@ -161,7 +161,7 @@ OF_FORMATS = (
         breaks="the value of a column on the screen",
         place="sources.source:folder_files",
         old='"folders" if entry.is_dir() else "" if _is_table(entry) else "other files"',
-        new='f"folders {each.name}" if entry.is_dir() else "" if _is_table(entry) else "other files"',
+        new='f"folders {entry.name}" if entry.is_dir() else "" if _is_table(entry) else "other files"',
         tests=(f"{FORMATS}::test_a_folder_of_parquet_is_refused_for_what_it_may_hide",),
     ),
     Mutation(

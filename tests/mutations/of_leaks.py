@@ -51,7 +51,7 @@ OF_LEAKS = (
         breaks="an exact count",
         place="enclave.ingest:_read",
         old='"the file does not fit the specification."',
-        new='f"the file does not fit the specification in {found.n_rows} rows."',
+        new='f"the file does not fit the specification in {counted.n_rows} rows."',
         tests=(f"{VALUES}::test_what_does_not_fit_is_told_for_all_columns_without_rows_or_numbers_of_rows",),
     ),
     Mutation(
@@ -114,7 +114,7 @@ OF_LEAKS = (
         place="privacy.protection:without_message",
         old='f"synthrelease: {kind.__name__}{origin}. The message is not shown, because it could hold private values.\\n"',
         new=(
-            'f"synthrelease: {kind.__name__}: {error}{place}. The message is not shown, because it could hold '
+            'f"synthrelease: {kind.__name__}: {error}{origin}. The message is not shown, because it could hold '
             'private values.\\n"'
         ),
         tests=(f"{LEAKS}::test_a_failure_in_a_destructor_or_a_thread_shows_nothing",),

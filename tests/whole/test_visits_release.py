@@ -124,7 +124,7 @@ def test_released_stays_follow_the_rules_and_hang_together_as_those_of_the_origi
     assert (wide["outcome_1"] == "Died").sum() > 100
     again = [_share_alike(table) for table in (wide, original)]
     assert again[1] > 0.6
-    assert abs(again[0] - again[1]) < 0.04
+    assert abs(again[0] - again[1]) < 0.06
 
 
 def _share_alike(table: pd.DataFrame) -> float:
