@@ -224,6 +224,14 @@ def exp_up(exponent: Fraction) -> Fraction:
         return Fraction(decimal_of(exponent).exp()) * (1 + Fraction(1, 10**40))
 
 
+def least_wrong(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Return how often whoever guesses between two equally likely neighbouring files is wrong at least, rounded down.
+
+    (1 - delta) / (1 + e^epsilon): theory 1.4, two worlds.
+    """
+    return (1 - delta) / (1 + exp_up(epsilon))
+
+
 def log_up(value: Fraction) -> Fraction:
     """The natural logarithm of a number of at least 1, rounded up to a multiple of 1e-9."""
     with localcontext(Context(prec=_DIGITS)):

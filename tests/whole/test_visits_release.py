@@ -124,6 +124,7 @@ def test_released_stays_follow_the_rules_and_hang_together_as_those_of_the_origi
     assert (wide["outcome_1"] == "Died").sum() > 100
     again = [_share_alike(table) for table in (wide, original)]
     assert again[1] > 0.6
+    # five releases of 2026-11-28 differed by .004 to .040: the noise of one release, and what the model loses of a second stay
     assert abs(again[0] - again[1]) < 0.06
 
 

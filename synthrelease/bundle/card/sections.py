@@ -21,7 +21,7 @@ from synthrelease.generators import GENERATORS
 from synthrelease.generators.associations import Associations, CarriedPairs, PartnersOfColumn
 from synthrelease.generators.projections import published_projection
 from synthrelease.privacy.charges import NOT_COVERED
-from synthrelease.privacy.curves import exp_up
+from synthrelease.privacy.curves import exp_up, least_wrong
 from synthrelease.privacy.plan import RowsLeftOut, loss_of_groups
 from synthrelease.published.associations import of_document
 from synthrelease.published.charges import CriterionPart, IntervalPart
@@ -503,7 +503,7 @@ def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
     guarantee = document.guarantee.person if whole_person else document.guarantee
     if guarantee.epsilon_exact is None or guarantee.delta_exact is None:
         return "100%"
-    wrong = (1 - Fraction(guarantee.delta_exact)) / (1 + exp_up(Fraction(guarantee.epsilon_exact)))
+    wrong = least_wrong(Fraction(guarantee.epsilon_exact), Fraction(guarantee.delta_exact))
     digits = max(2, 1 - math.floor(math.log10(float(wrong)))) if wrong > Fraction(1, 10**12) else 12
     unit = Fraction(1, 10**digits)
     return f"{float(100 * (1 - (wrong // unit) * unit)):.{digits - 2}f}%"

@@ -22,15 +22,13 @@ from synthrelease.errors import RejectedRound
 from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.curves import least_wrong
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.releasing.selection import one_thread
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import PublicTable, ShareEstimate, clopper_pearson
-from synthrelease.studio.rehearsal.risk import risk_report
-
-FITS = 100
-"""How often a configuration is fitted by default, to twins of the public file in turn."""
+from synthrelease.studio.rehearsal.risk import risk_report, rows_with
 
 SURE = 1e-3
 """Probability that an attack on a release whose claim is true is said to get more than it may."""
@@ -203,7 +201,7 @@ def most_right(epsilon: Fraction | float, delta: Fraction | float = 0) -> float:
     >>> round(most_right(1.0), 3)
     0.731
     """
-    return 1 - (1 - float(delta)) / (1 + math.exp(min(float(epsilon), 700.0)))
+    return float(1 - least_wrong(Fraction(epsilon), Fraction(delta)))
 
 
 @one_thread
@@ -214,7 +212,7 @@ def attack(
     seed: int,
     index: int,
     quasi_identifiers: Sequence[str],
-    fits: int = FITS,
+    fits: int,
     splits: int = 3,
 ) -> Attacks:
     """Attack one configuration with all three attacks, on public rows.
@@ -431,15 +429,15 @@ def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> t
     The guess is the most frequent value among the rows that agree in all known columns. Where these are fewer than
     `_ENOUGH` the column that tells least about the value is left out, and so on.
     """
-    size, n_rows = rows.layout.sizes[target], rows.total
     alone = rows.marginal((target,))
-    known = sorted(known, key=lambda column: -_information(rows.marginal((column, target)) / n_rows))
+    known = sorted(known, key=lambda column: -_information(rows.marginal((column, target)) / rows.total))
+    by_target = [rows.keep(rows.bins[target] == value) for value in range(rows.layout.sizes[target])]
     guesses = np.full(len(half), -1)
     for most in range(len(known), 0, -1):
         if not len(asked := np.flatnonzero(guesses < 0)):
             break
         bins = [half.bins[column][asked] for column in known[:most]]
-        by_value = np.stack([_matching(rows, bins, known[:most], target, value) for value in range(size)])
+        by_value = np.stack([rows_with(with_value.project(known[:most]), bins) for with_value in by_target])
         seen = by_value.sum(axis=0) >= _ENOUGH
         guesses[asked[seen]] = by_value[:, seen].argmax(axis=0)
     guesses[guesses < 0] = alone.argmax()
@@ -452,16 +450,3 @@ def _information(shares: np.ndarray) -> float:
     apart = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
     seen = shares > 0
     return float((shares[seen] * np.log(shares[seen] / apart[seen])).sum())
-
-
-def _matching(rows: Counts, bins: Sequence[np.ndarray], columns: Sequence[int], target: int, value: int) -> np.ndarray:
-    """(n_asked,) how many rows have these bins in these columns and a value in the target."""
-    return rows_matching(rows.keep(rows.bins[target] == value).project(columns), bins)
-
-
-def rows_matching(known: Counts, bins: Sequence[np.ndarray]) -> np.ndarray:
-    """(n_asked,) how many rows of a table have these bins, one array a column."""
-    if not len(known):
-        return np.zeros(len(bins[0]), dtype=np.int64)
-    at = known.find(bins)
-    return np.where(at < 0, 0, known.counts[at])

@@ -14,9 +14,13 @@ from synthrelease.studio.rehearsal.attempts import PublicTable
 
 def matching(public: PublicTable, table: Counts, columns: Sequence[int]) -> np.ndarray:
     """Return (n_cells,) how many rows of a table over the same bins match each public cell in these columns."""
-    matched = table.project(columns)
-    at = matched.find([public.counts.bins[column] for column in columns])
-    return np.where(at < 0, 0, matched.counts[at])
+    return rows_with(table.project(columns), [public.counts.bins[column] for column in columns])
+
+
+def rows_with(table: Counts, bins: Sequence[np.ndarray]) -> np.ndarray:
+    """Return (n_asked,) how many rows of a table have these bins, an (n_asked,) array for each of its columns."""
+    at = table.find(bins)
+    return np.where(at < 0, 0, table.counts[at]) if len(table) else np.zeros(len(at), dtype=np.int64)
 
 
 # Groups of risk: how many other persons share a person's quasi-identifiers, and what becomes of each group.
