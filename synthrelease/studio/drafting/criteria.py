@@ -270,7 +270,8 @@ def settle(
         bins=_typical(attempts, of_bins),
         judged=any(isinstance(each, CriterionDraft) and each.asks == "pairs" for each in settled),
     )
-    if not any(isinstance(each, CriterionDraft) for each in settled):
+    # Face privacy has no threshold: alone it compares no row with the original, and a release is refused.
+    if not any(isinstance(each, CriterionDraft) and "threshold" in each.settings for each in settled):
         fits = [_figure(attempt, 0) for attempt in attempts]
         settled[0] = _kept_anyway(draft.criteria[0], found[0], fits, _sensitivity(attempts, 0) or 1 / public.total)
     settled_draft = replace(

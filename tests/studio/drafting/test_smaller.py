@@ -38,6 +38,7 @@ from synthrelease.studio.drafting.text import Draft
 from synthrelease.studio.rehearsal.closer_look import yardsticks
 from synthrelease.studio.rehearsal.dependence import Pair
 from synthrelease.studio.rehearsal.plan_race import Kept, Promise
+from tests.conftest import ROOT
 
 RANDOM = np.random.default_rng(20261123)
 
@@ -119,6 +120,15 @@ def test_columns_that_do_not_hang_together_are_drafted_as_they_are(tmp_path: Pat
     assert not found.smaller
     assert len(found.columns) == 3
     assert any("single columns" in each.asks for each in found.criteria.criteria)
+
+
+@pytest.mark.slow
+def test_a_draft_of_few_rows_has_a_criterion_that_compares_rows(tmp_path: Path) -> None:
+    """Face privacy looks at released rows alone: with no other criterion `plan` and `release` refuse the draft."""
+    births = pd.read_csv(ROOT / "public_data" / "births_surrogate.csv.gz", nrows=1_500, dtype=str)
+    births[["mother_age", "parity", "gestation_week", "is_female"]].to_csv(tmp_path / "few.csv", index=False)
+    write_draft("few", tmp_path / "few.csv", tmp_path, unit="row")
+    load_spec(tmp_path / "configs" / "few.toml").check_can_fail()
 
 
 def test_a_draft_with_all_columns_does_not_say_that_it_has_some() -> None:
