@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
-from scipy import optimize
+from scipy import optimize, special
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.linked import Linked
@@ -369,10 +369,27 @@ class CauchyNoise:
         """
         if not epsilon > 2 * beta:
             raise ValueError(f"expected an epsilon above 2 beta = {2 * beta:.4g} for a finite variance, found {epsilon:g}")
-        largest = 1 + epsilon / beta
+        return cls._least(epsilon, beta, 3, lambda noise: noise.deviation)
+
+    @classmethod
+    def least_error(cls, epsilon: float, beta: float) -> CauchyNoise:
+        """The gamma with the smallest median error, its variance finite or not, and the smallest scale that it allows.
+
+        Raises
+        ------
+        ValueError : for an epsilon of beta or less, which leaves no scale to a gamma of 2.
+        """
+        if not epsilon > beta:
+            raise ValueError(f"expected an epsilon above beta = {beta:.4g}, found {epsilon:g}")
+        return cls._least(epsilon, beta, LEAST_GAMMA, lambda noise: noise.median_error)
+
+    @classmethod
+    def _least(cls, epsilon: float, beta: float, least_gamma: float, error: Callable[[CauchyNoise], float]) -> CauchyNoise:
+        """The smallest error of all gammas from `least_gamma` up to 1 + epsilon / beta, which leaves nothing for the scale."""
+        rounding = 1e-9 * (1 + epsilon / beta - least_gamma)
         best = optimize.minimize_scalar(
-            lambda gamma: cls.with_gamma(epsilon, beta, gamma).deviation,
-            bounds=(3 + 1e-9 * (largest - 3), largest - 1e-9 * (largest - 3)),
+            lambda gamma: error(cls.with_gamma(epsilon, beta, gamma)),
+            bounds=(least_gamma + rounding, 1 + epsilon / beta - rounding),
             method="bounded",
             options={"xatol": 1e-10},
         )
@@ -387,6 +404,12 @@ class CauchyNoise:
     def deviation(self) -> float:
         """Standard deviation of the noise for S = 1; infinite for gamma of at most 3."""
         return math.sqrt(variance(self.gamma)) / self.alpha
+
+    @property
+    def median_error(self) -> float:
+        """Median of the noise without its sign, for S = 1: |X|^gamma / (1 + |X|^gamma) has a beta law (`draws`)."""
+        middle = special.betaincinv(1 / self.gamma, 1 - 1 / self.gamma, 0.5)
+        return float((middle / (1 - middle)) ** (1 / self.gamma) / self.alpha)
 
     def draw(self, smooth_bound: float, generator: np.random.Generator) -> float:
         """One number of noise for a smooth bound S >= 0."""

@@ -164,7 +164,7 @@ def _complete_by_cell(table: GappedTable, n_cells: int) -> list[np.ndarray]:
 # One count or mean of an imputed table with smooth sensitivity (Merrill 2021, chapter 6; Clifton et al. 2022).
 #
 # Each answer is epsilon-DP, for neighbours that differ in one record which is added or removed, or which is replaced. A release
-# refuses this: it answers one question for each epsilon, from 2 ln 2 (replacing: 2 ln 3) up, and nothing that is counted in an
+# refuses this: it answers one question for each epsilon, above ln 2 (replacing: ln 3), and nothing that is counted in an
 # imputed table has a bounded sensitivity. There a missing value is a bin of its own, and gaps are filled in the accepted table.
 #
 # An answer holds neither L_1 nor the scale of its noise: both are facts of single records.
@@ -295,17 +295,15 @@ class Imputation(Baseline):
         return AskedNumber(words=mean.words, of=mean.exact)
 
     def answers(self, file: ComparedFile) -> list[MadeAnswers]:
-        threshold = 2 * smoothness("replace one")
-        if not file.epsilon > threshold:
-            raise DoesNotFit(
-                f"one answer needs an epsilon above 2 ln 3 = {threshold:.4g}, and the release has {file.epsilon:.4g}"
-            )
+        beta = smoothness("replace one")
+        if not file.epsilon > beta:
+            raise DoesNotFit(f"one answer needs an epsilon above ln 3 = {beta:.4g}, and the release has {file.epsilon:.4g}")
         mean = _ImputedMean.of(file)
         gapped = mean.gapped(file.table)
         scheme = mean.scheme
-        method = ImputedAnswers(scheme=scheme, neighbours="replace one", low=mean.low, high=mean.high, sharper=True)
+        method = ImputedAnswers(scheme=scheme, neighbours="replace one", low=mean.low, high=mean.high)
         size = len(gapped.cells)
-        noise = method.noise(file.epsilon)
+        noise = CauchyNoise.least_error(file.epsilon, beta)  # what is compared is the median error
         exact, random = float(scheme.imputed(gapped).mean()), file.generator(9)
         bound = method.bound(gapped, mean.high, mean.high - mean.low) / size
         values = np.array([noise.draw(bound, random) for _ in range(DRAWS)]) + exact

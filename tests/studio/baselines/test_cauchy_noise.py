@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -66,12 +67,19 @@ def test_a_slide_and_a_dilation_cost_what_is_said_and_not_less(gamma: float) -> 
         assert exact_loss(0, math.exp(rate), gamma) == pytest.approx((gamma - 1) * rate)
 
 
+PRINTED, DEVIATION, ERROR = CauchyNoise.printed, CauchyNoise.least_deviation, CauchyNoise.least_error
+
+
 @pytest.mark.parametrize(
-    ("epsilon", "sharper"), [(2 * LN2, False), (2.0, False), (2.0, True), (3.0, True), (6 * LN2, False), (6 * LN2, True)]
-)
-def test_the_loss_between_neighbours_stays_below_epsilon(epsilon: float, sharper: bool) -> None:
+    ("epsilon", "law"),
+    [
+        (2 * LN2, PRINTED), (2.0, PRINTED), (6 * LN2, PRINTED), (2.0, DEVIATION), (3.0, DEVIATION), (6 * LN2, DEVIATION),
+        (0.75, ERROR), (1.0, ERROR), (2 * LN2, ERROR), (3.0, ERROR),
+    ],
+)  # fmt: skip
+def test_the_loss_between_neighbours_stays_below_epsilon(epsilon: float, law: Callable[[float, float], CauchyNoise]) -> None:
     """S and the figure move as far as they may: S by the factor e^beta up or down, the figure by the smaller S."""
-    noise = CauchyNoise.least_deviation(epsilon, LN2) if sharper else CauchyNoise.printed(epsilon, LN2)
+    noise = law(epsilon, LN2)
     assert noise.epsilon <= epsilon * (1 + 1e-12)
     worst = 0.0
     for smooth, other in ((1.0, 2.0), (2.0, 1.0), (1.0, 1.0)):
@@ -109,3 +117,18 @@ def test_a_smaller_scale_is_enough() -> None:
         CauchyNoise.least_deviation(2 * LN2, LN2)
     with pytest.raises(ValueError, match="which the scale costs"):
         CauchyNoise.with_gamma(LN2, LN2, 3)
+
+
+@pytest.mark.parametrize("epsilon", [1.2, 2.1721076, 4.0])
+def test_the_smallest_median_error_is_that_of_a_search(epsilon: float) -> None:
+    """Half of the noise lies within the median error: counted in draws. No other gamma that may be used has a smaller one."""
+    best = CauchyNoise.least_error(epsilon, LN3)
+    sample = np.abs(draws(best.gamma, 20_000, np.random.default_rng(4))) / best.alpha
+    assert np.mean(sample < best.median_error) == pytest.approx(0.5, abs=5 * 0.5 / math.sqrt(len(sample)))
+    gammas = np.linspace(2, 1 + epsilon / LN3, 300)[:-1]
+    assert best.median_error <= min(CauchyNoise.with_gamma(epsilon, LN3, gamma).median_error for gamma in gammas) * (1 + 1e-6)
+
+
+def test_an_epsilon_that_pays_for_no_scale_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected an epsilon above beta = 1.099, found 1.09"):
+        CauchyNoise.least_error(1.09, LN3)
