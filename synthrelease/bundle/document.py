@@ -202,6 +202,7 @@ def release_document(
         card=spec.card,
         flavour=FlavourPart.of(release.guarantee, planned["domain"]),
         bundle=spec.bundle,
+        attacks=spec.attacks,
     )
     document = with_file_ends(with_parts(document, spec, made_of_rows), release.candidate.counts)
     return with_flavour(document)

@@ -53,6 +53,8 @@ def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
         yield f"that no person stands in more than {records} record{'s' if records > 1 else ''} of the file"
     options = (document.calibration, document.series, document.imputation)
     yield from (part.beyond for part in options if part is not None)
+    if document.attacks is not None:
+        yield "what attacks on public rows got before the release"
     yield "with which versions of programs the run was made"
     fixed = {} if document.first_run else document.fixed_parts
     tables = ", ".join(f"[{name}]{' (but for its plan)' * (name in fixed)}" for name in words if name != "card")

@@ -52,7 +52,7 @@ from synthrelease.resources import is_first_or_before
 from synthrelease.settings.card import CardTable
 from synthrelease.settings.options import IntendedQueryTable
 from synthrelease.settings.reading import dotted
-from synthrelease.settings.tables import OPTIONS, BundleTable, NotPromisedTable
+from synthrelease.settings.tables import OPTIONS, AttacksTable, BundleTable, NotPromisedTable
 
 # The guarantee by its five building blocks, for machines (Bailie, Gong & Meng 2023; theory 10, statement of the guarantee).
 #
@@ -175,6 +175,7 @@ class ReleaseDocument(Part):
     estimates : what the published noisy tables answer.
     intended_queries : the questions that the release is meant to answer.
     not_promised : what the publisher knows that the release does not keep.
+    attacks : what attacks got on public rows, in the publisher's word.
     """
 
     format: Literal[1, 5]
@@ -212,6 +213,7 @@ class ReleaseDocument(Part):
     estimates: EstimatesPart | None = None
     intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
     not_promised: Annotated[NotPromisedTable, Field(strict=False)] = NotPromisedTable()
+    attacks: Annotated[AttacksTable | None, Field(strict=False)] = None
 
     @property
     def provisional(self) -> bool:

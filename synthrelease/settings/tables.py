@@ -283,6 +283,71 @@ class NotPromisedTable(SpecTable):
         return tuple(frozenset(text.split(":")) for text in self.pairs)
 
 
+# What attacks on public rows got: a rehearsal writes it into its shortlist, a release into release.json.
+
+
+class MembershipTable(SpecTable):
+    """Guesses which of two rows was used, by an intruder who knows every other row of the file.
+
+    Attributes
+    ----------
+    seen : what the intruder sees of the release.
+    low, high : a 95% interval for the share of right guesses.
+    allowed_by_epsilon, allowed_by_noise : the largest share that the guarantee, and that the stated noise of these tables, lets
+        anybody get right; the latter is absent where the intruder sees rows alone.
+    """
+
+    seen: Line
+    guesses: int
+    right: int
+    low: float
+    high: float
+    allowed_by_epsilon: float
+    allowed_by_noise: float | None = None
+
+
+class PersonTable(SpecTable):
+    """Guesses about persons, as shares that are right: of rows that were used (`inside`), and of rows that were not.
+
+    Attributes
+    ----------
+    guessed : the column whose value is guessed; empty for the row that agrees in all columns.
+    difference : a 95% interval for how much larger the share inside is.
+    baseline : the share that the most frequent value alone gets right; absent for a whole row.
+    """
+
+    guessed: Line
+    inside: float
+    outside: float
+    difference: tuple[float, float]
+    baseline: float | None = None
+
+
+class AttacksTable(SpecTable):
+    """[attacks]: what attacks on one configuration got on public rows, at the budget of the rehearsal.
+
+    Attributes
+    ----------
+    fits : of the configuration, on which the membership was guessed.
+    known : columns that the intruder knows of every person.
+    contradicts : whether guesses were right so often that the claim does not hold.
+    """
+
+    fits: int
+    epsilon: float
+    delta: float = 0.0
+    known: tuple[Line, ...]
+    contradicts: bool
+    membership: tuple[MembershipTable, ...] = ()
+    persons: tuple[PersonTable, ...] = ()
+
+    @property
+    def given_away_most(self) -> tuple[PersonTable, ...]:
+        """Return the column that the rows gave away most, and the whole row: what a card has room for."""
+        values = sorted((person for person in self.persons if person.guessed), key=lambda person: person.difference[0])
+        return (*values[-1:], *(person for person in self.persons if not person.guessed))
+
+
 MAX_TABLES = 200
 """Columns, rules, generators, projections or criteria of one specification."""
 

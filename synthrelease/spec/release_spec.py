@@ -34,7 +34,7 @@ from synthrelease.settings.columns import InputTable, RuleTable
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.settings.reading import ConfigurationFile
-from synthrelease.settings.tables import BudgetTable, BundleTable, NotPromisedTable, UnitTable
+from synthrelease.settings.tables import AttacksTable, BudgetTable, BundleTable, NotPromisedTable, UnitTable
 from synthrelease.spec.canonical import PriorTable, canonical_text, with_digests
 from synthrelease.spec.options import Options
 from synthrelease.spec.record import check_unit_answered
@@ -74,6 +74,7 @@ class ReleaseSpec:
         No setting: False for a bundle from before, which `verify` plans once more.
     options : what is held of options that are used.
     questions : what the release is meant to answer.
+    attacks : what attacks of the rehearsal got on public rows, for the card; None without a shortlist that says so.
     """
 
     title: str
@@ -104,6 +105,7 @@ class ReleaseSpec:
     shares_noise: bool = True
     options: Options = Options()
     questions: tuple[QuestionTable, ...] = ()
+    attacks: AttacksTable | None = None
 
     @cached_property
     def setting(self) -> Setting:

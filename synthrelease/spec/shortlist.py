@@ -21,7 +21,7 @@ from synthrelease.privacy.charges import decimal_text
 from synthrelease.settings.base import SpecTable
 from synthrelease.settings.mistakes import validated
 from synthrelease.settings.reading import read_toml
-from synthrelease.settings.tables import NotPromisedTable
+from synthrelease.settings.tables import AttacksTable, NotPromisedTable
 from synthrelease.spec.canonical import canonical_text
 from synthrelease.spec.release_spec import ReleaseSpec
 
@@ -174,6 +174,7 @@ class ShortlistFile(SpecTable):
     rehearsed: PlanTable | None = None
     proposal: PlanTable | None = None
     verdict: VerdictTable | None = None
+    attacks: AttacksTable | None = None
     configurations: list[ShortlistTable] = Field(min_length=1)
 
 
@@ -187,18 +188,20 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     ------
     SpecError : when the file cannot be read, names a configuration that the space does not have, or was rehearsed with other
         columns, models or criteria; or says that what it would release is no better than independent columns, or has lost pairs
-        of columns, of which the specification knows nothing.
+        of columns, of which the specification knows nothing; or that attacks contradict the claim.
     """
     file = _read(path)
-    narrow = _drawn_from(spec, file.configurations, str(path))
+    narrow = replace(_drawn_from(spec, file.configurations, str(path)), attacks=file.attacks)
     mistakes = [] if file.verdict is None else [*file.verdict.mistakes(spec.not_promised, "the acceptance file")]
     if file.verdict is not None and file.verdict.judged != judged_digest(spec.tables):
         expected = "the columns, rules, models, criteria and thresholds that were rehearsed (the budget may differ)"
         mistakes.append((expected, "others: rehearse again, and release with that shortlist"))
-    if mistakes:
-        raise SpecError(
-            [Problem(file=str(path), path="verdict", expected=expected, found=found) for expected, found in mistakes]
-        )
+    problems = [Problem(file=str(path), path="verdict", expected=expected, found=found) for expected, found in mistakes]
+    if file.attacks is not None and file.attacks.contradicts:
+        expected = "guesses that are right no more often than the claim allows (docs/audit.md, When it contradicts a claim)"
+        problems.append(Problem(file=str(path), path="attacks", expected=expected, found="guesses that are right more often"))
+    if problems:
+        raise SpecError(problems)
     return narrow
 
 
@@ -327,6 +330,7 @@ def shortlist_text(
     rehearsed: PlanTable | None = None,
     proposal: PlanTable | None = None,
     verdict: VerdictTable | None = None,
+    attacks: AttacksTable | None = None,
 ) -> str:
     """Return the text of shortlist.toml; each configuration has the fields of `ShortlistTable`."""
     lines = [
@@ -340,6 +344,9 @@ def shortlist_text(
     if verdict is not None:
         lines += ["# On the associations of columns; `release` refuses what is lost and not known to the acceptance file"]
         lines.append(f"verdict = {_toml(verdict.model_dump(mode='json', exclude_none=True))}")
+    if attacks is not None:
+        lines += ["# What attacks got on public rows: the card and SIGN.md of the release say it"]
+        lines.append(f"attacks = {_toml(attacks.model_dump(mode='json', exclude_none=True))}")
     lines += _plan_lines("rehearsed", "the plan of the configuration as it was rehearsed", rehearsed)
     lines += _plan_lines("proposal", "a cheaper plan: `synthrelease rehearse ... --adopt` writes it", proposal)
     for table in configurations:

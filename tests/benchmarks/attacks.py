@@ -1,6 +1,6 @@
 """How often attacks on public twins find a generator with half its noise at a claim of 4, and an honest one.
 
-    python -m tests.benchmarks.attacks [--trials 20] [--fits 1000]
+    python -m tests.benchmarks.attacks [--trials 20] [--fits 1000] [--family FAMILY]
 
 Each trial fits a configuration to twins of a public table, with the noisy tables seen (`synthrelease rehearse` does the same).
 Prints a line for each case: trials, how often the claim was contradicted, and how often the intruder was right on average.
@@ -64,11 +64,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--fits", type=int, default=1000)
+    parser.add_argument("--family", choices=FAMILIES, help="By default all.")
     asked = parser.parse_args()
     print("family               noise    trials  contradicted  right  CPU s")
-    for family, changes in FAMILIES.items():
+    for family in [asked.family] if asked.family else FAMILIES:
         with tempfile.TemporaryDirectory() as folder:
-            spec = load_spec(write_config(Path(folder), {**changes, **CLAIM}))
+            spec = load_spec(write_config(Path(folder), {**FAMILIES[family], **CLAIM}))
             public = read_public(write_data(Path(folder)), spec.schema, spec.input, spec.raw, spec.unit)
         for name, entropy in (("honest", SeededEntropy), ("half", HalfTheNoise)):
             attacks.SeededEntropy = entropy  # type: ignore[misc, assignment]

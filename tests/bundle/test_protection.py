@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.bundle.card.numbers import public_epsilon, worst_factor
+from synthrelease.bundle.card.page import markdown_bytes
 from synthrelease.bundle.card.sections import (
     BELIEFS,
     data_protection,
@@ -25,14 +26,19 @@ from synthrelease.bundle.card.sections import (
     rows_left_out,
 )
 from synthrelease.bundle.document import release_document
+from synthrelease.bundle.sheets import sign_files
 from synthrelease.bundle.write import write_bundle
 from synthrelease.cli.terminal import ROWS_IN_WORDS
+from synthrelease.errors import SpecError
 from synthrelease.privacy.charges import NOT_COVERED, NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
 from synthrelease.privacy.plan import RowsLeftOut, loss_of_group
-from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.charges import charges as check_charges
 from synthrelease.releasing.release import Release, release
+from synthrelease.settings.tables import AttacksTable
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.shortlist import narrowed, shortlist_text
 from tests.helpers.tiny import EPSILON, write_config, write_data
 
 WHY = "Two tosses of each."
@@ -312,6 +318,60 @@ def test_where_nothing_is_promised_to_a_person_it_is_said_of_a_record(document: 
     texts = dict(data_protection(changed(document, guarantee={"person": nothing})))
     assert "one record were used" in texts["Singling out"]
     assert not any("person" in text for text in texts.values())
+
+
+TRIED = {
+    "fits": 100,
+    "epsilon": 4.0,
+    "known": ("face",),
+    "contradicts": False,
+    "membership": [
+        {
+            "seen": "the noisy tables",
+            "guesses": 100,
+            "right": 61,
+            "low": 0.507,
+            "high": 0.706,
+            "allowed_by_epsilon": 0.982,
+            "allowed_by_noise": 0.641,
+        }
+    ],
+    "persons": [
+        {"guessed": "year", "inside": 0.31, "outside": 0.3, "difference": (-0.01, 0.03), "baseline": 0.25},
+        {"guessed": "day", "inside": 0.41, "outside": 0.3, "difference": (0.09, 0.13), "baseline": 0.25},
+        {"guessed": "", "inside": 0.02, "outside": 0.02, "difference": (-0.01, 0.01)},
+    ],
+}
+
+
+def test_what_attacks_got_stands_beside_what_epsilon_allows_in_card_and_sheet(made: Release, tmp_path: Path) -> None:
+    """The shortlist of a rehearsal carries it to the release; release.json gives it back as it was found."""
+    spec, tried = made.spec, AttacksTable.model_validate(TRIED)
+    (tmp_path / "tried.toml").write_text(shortlist_text("Coins", [spec.space[0].describe()], attacks=tried))
+    narrow = narrowed(spec, tmp_path / "tried.toml")
+    document = release_document(replace(made, spec=narrow), {})
+    assert read_strictly(document.dumped()).attacks == tried
+    text = dict(data_protection(document))["Tried, not proved"]
+    assert "right in 61 of 100 cases" in text
+    assert "64.10%" in text
+    assert "98.20%" in text
+    assert "epsilon 4" in text
+    assert "day" in text  # of the columns that were guessed, the one that the rows gave away most
+    assert "year" not in text
+    for page in (sign_files(document)["SIGN.md"].decode(), markdown_bytes(document, ReleasedTable.of(made.candidate)).decode()):
+        assert "right in 61 of 100 cases" in page
+
+
+def test_without_attacks_card_and_sheet_say_so(document: ReleaseDocument) -> None:
+    assert "attacks" not in json.loads(document.dumped())
+    assert dict(data_protection(document))["Tried, not proved"] == "No rehearsal with attacks was stored with this release."
+
+
+def test_a_shortlist_whose_attacks_contradict_the_claim_is_refused(made: Release, tmp_path: Path) -> None:
+    tried = AttacksTable.model_validate({**TRIED, "contradicts": True})
+    (tmp_path / "tried.toml").write_text(shortlist_text("Coins", [made.spec.space[0].describe()], attacks=tried))
+    with pytest.raises(SpecError, match="guesses that are right no more often than the claim allows"):
+        narrowed(made.spec, tmp_path / "tried.toml")
 
 
 @pytest.mark.parametrize("exact", ["0", "1/1000", "7/10", "33489051/5000000", "1099/1000", "10001/1000", "123456"])

@@ -30,7 +30,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import release_of
 from synthrelease.published.table import ReleasedTable
 from synthrelease.settings.questions import QuestionTable
-from synthrelease.settings.tables import RANDOM
+from synthrelease.settings.tables import RANDOM, AttacksTable
 from synthrelease.spec.record import used_rows
 
 # Which associations the rows carry, on the first screen of the card: the pairs that they do not carry are named.
@@ -541,7 +541,20 @@ def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:
         ("Linking", said("linking", unit)),
         ("Inference", said("inference", unit)),
         ("In place of other measures", said("other_measures", document.minimum_count)),
+        ("Tried, not proved", " ".join(attack_sentences(document.attacks))),
     ]
+
+
+def attack_sentences(attacks: AttacksTable | None, *, all_columns: bool = False) -> Sequence[str]:
+    """Say what attacks on public rows got beside what epsilon allows, a paragraph each; or that none were stored.
+
+    Parameters
+    ----------
+    all_columns : every column that was guessed, and not only the one that the rows gave away most.
+    """
+    if attacks is None:
+        return ("No rehearsal with attacks was stored with this release.",)
+    return paragraphs_of("attacks", attacks, attacks.persons if all_columns else attacks.given_away_most)
 
 
 def _after(belief: Fraction, factor: Fraction) -> str:

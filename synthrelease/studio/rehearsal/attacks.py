@@ -26,6 +26,7 @@ from synthrelease.privacy.curves import least_wrong
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.releasing.selection import one_thread
+from synthrelease.settings.tables import AttacksTable, MembershipTable, PersonTable
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import PublicTable, ShareEstimate, clopper_pearson
 from synthrelease.studio.rehearsal.risk import risk_report, rows_with
@@ -148,12 +149,12 @@ class PersonAttack:
 
     Attributes
     ----------
-    name : what was guessed.
+    column : whose value was guessed; empty for the row that agrees in all columns.
     inside, outside : right guesses, of all rows of either half.
     baseline : right guesses for rows outside by the most frequent value alone; NaN where there is no such guess.
     """
 
-    name: str
+    column: str
     inside: ShareEstimate
     outside: ShareEstimate
     baseline: float
@@ -189,6 +190,38 @@ class Attacks:
     @property
     def contradicts(self) -> bool:
         return any(attack.contradicts for attack in self.membership)
+
+    def table(self) -> AttacksTable:
+        """Return the results as shortlist.toml, rehearsal.json and release.json have them."""
+        return AttacksTable(
+            fits=self.fits,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            known=self.known,
+            contradicts=self.contradicts,
+            membership=tuple(
+                MembershipTable(
+                    seen=attack.name,
+                    guesses=attack.right.trials,
+                    right=attack.right.successes,
+                    low=attack.right.low,
+                    high=attack.right.high,
+                    allowed_by_epsilon=attack.by_epsilon,
+                    allowed_by_noise=attack.by_noise,
+                )
+                for attack in self.membership
+            ),
+            persons=tuple(
+                PersonTable(
+                    guessed=person.column,
+                    inside=person.inside.share,
+                    outside=person.outside.share,
+                    difference=person.difference,
+                    baseline=person.baseline if person.column else None,
+                )
+                for person in self.persons
+            ),
+        )
 
 
 def most_right(epsilon: Fraction | float, delta: Fraction | float = 0) -> float:
@@ -413,7 +446,7 @@ def _persons(
             total[""][2 * place : 2 * place + 2] += round(report.true_match_rate * half.total), half.total
     return tuple(
         PersonAttack(
-            name=f"the value of {name}" if name else "one row that agrees in what is known, and in all else",
+            column=name,
             inside=clopper_pearson(int(sums[0]), int(sums[1])),
             outside=clopper_pearson(int(sums[2]), int(sums[3])),
             baseline=float(sums[4] / sums[3]) if name else math.nan,

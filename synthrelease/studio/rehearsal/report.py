@@ -24,7 +24,6 @@ from synthrelease.spec.shortlist import VerdictTable, judged_digest, shortlist_t
 from synthrelease.spec.tried import leave
 from synthrelease.studio.rehearsal import charts
 from synthrelease.studio.rehearsal.advice import MARGIN, BudgetPoint, CriterionAdvice, Offer, cheapest, offered
-from synthrelease.studio.rehearsal.attacks import Attacks
 from synthrelease.studio.rehearsal.attempts import ShareEstimate
 from synthrelease.studio.rehearsal.closer_look import CriterionLook, ProjectionEffect
 from synthrelease.studio.rehearsal.dependence import WEAKEST
@@ -72,37 +71,6 @@ def copies_document(rehearsal: Rehearsal) -> dict[str, Any]:
                 "risk": {name: finite(value) for name, value in copy.risk.items()},
             }
             for copy in rehearsal.copies
-        ],
-    }
-
-
-def attacks_document(attacks: Attacks | None) -> dict[str, Any] | None:
-    """The part "attacks" of rehearsal.json: guesses, right ones, and the share that the claim allows."""
-    if attacks is None:
-        return None
-    return {
-        "index": attacks.configuration,
-        "fits": attacks.fits,
-        "contradicts": attacks.contradicts,
-        "membership": [
-            {
-                "seen": attack.name,
-                "guesses": attack.right.trials,
-                "right": attack.right.successes,
-                "allowed_by_epsilon": attack.by_epsilon,
-                "allowed_by_noise": attack.by_noise,
-            }
-            for attack in attacks.membership
-        ],
-        "persons": [
-            {
-                "guessed": person.name,
-                "inside": person.inside.share,
-                "outside": person.outside.share,
-                "difference": list(person.difference),
-                "baseline": finite(person.baseline),
-            }
-            for person in attacks.persons
         ],
     }
 
@@ -235,6 +203,7 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
             rehearsed_plan(rehearsal),
             proposed_plan(rehearsal),
             _verdict(rehearsal),
+            None if rehearsal.attacks is None else rehearsal.attacks.table(),
         )
     problem = None
     try:
@@ -332,7 +301,9 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
         ],
         "proposal": proposal_document(rehearsal.proposal),
         "copies": copies_document(rehearsal),
-        "attacks": attacks_document(rehearsal.attacks),
+        "attacks": None
+        if rehearsal.attacks is None
+        else {"index": rehearsal.attacks.configuration, **rehearsal.attacks.table().model_dump(mode="json")},
         "outlook": {name: finite(value) for name, value in vars(rehearsal.outlook).items()} if rehearsal.outlook else None,
         "look": look_document(rehearsal),
         "words": asdict(Sentences.of(rehearsal)),

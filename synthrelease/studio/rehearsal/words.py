@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from synthrelease.bundle.card.sections import attack_sentences
 from synthrelease.criteria import explain, explanation_of
 from synthrelease.criteria.facts import figure, words
 from synthrelease.errors import listing, percent
@@ -452,39 +452,11 @@ def attack_words(rehearsal: Rehearsal) -> list[str]:
     attacks = rehearsal.attacks
     if attacks is None:
         return []
-    said = []
-    for attack in attacks.membership:
-        allowed = "" if attack.by_noise is None else f"the claimed noise of these tables allows {percent(attack.by_noise)}, "
+    said = [*attack_sentences(attacks.table(), all_columns=True)]
+    if attacks.contradicts:
         said.append(
-            f"Membership: an intruder who sees {attack.name}, and knows every row of the file but one, guessed right in "
-            f"{attack.right.successes} of {attack.right.trials} cases which of two rows was used (95% interval "
-            f"{percent(attack.right.low)} to {percent(attack.right.high)}). Guessing blindly is right in 50%; {allowed}the "
-            f"epsilon of the plan allows {percent(attack.by_epsilon)}."
-            + ("" if attack.contradicts else " Nothing here contradicts the claim.")
+            "THE CLAIM DOES NOT HOLD: the guesses are right more often than it allows, and chance explains that with a "
+            "probability of at most 0.1%. Do not release; keep the report, and say what happened "
+            "(docs/audit.md, When it contradicts a claim)."
         )
-        if attack.contradicts:
-            said.append(
-                "THE CLAIM DOES NOT HOLD: the guesses are right more often than it allows, and chance explains that with a "
-                "probability of at most 0.1%. Do not release; keep the report, and say what happened "
-                "(docs/audit.md, When it contradicts a claim)."
-            )
-    known = _first_of(attacks.known)
-    for person in attacks.persons:
-        low, high = person.difference
-        blind = f" The most frequent value alone is right for {percent(person.baseline)}." if person.baseline > 0 else ""
-        said.append(
-            f"{person.name[0].upper()}{person.name[1:]}, by an intruder who knows {known}: right for "
-            f"{percent(person.inside.share)} of the rows that were used, and for {percent(person.outside.share)} of rows that "
-            f"were not (difference {100 * low:.2f} to {100 * high:.2f} percentage points).{blind}"
-        )
-    said.append(
-        "Tried, not proved: other attacks may get more than these, though never more than the guarantee allows. The file is "
-        "the public one."
-    )
     return said
-
-
-def _first_of(names: Sequence[str], most: int = 6) -> str:
-    """The first of these names, and how many more there are."""
-    more = len(names) - most
-    return listing(names) if more <= 0 else f"{', '.join(names[:most])} and {more} more columns"
