@@ -156,13 +156,16 @@ def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[st
 
 
 def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoise | None, *, joint: bool) -> Iterator[str]:
+    mechanism = criterion.mechanism_words if noise is None else MECHANISM
+    if noise is None and part.mechanism == criterion.former_mechanism:  # a release of an earlier version keeps its word
+        mechanism = part.mechanism
     expected = {
         "kind": criterion.kind,
         "threshold": number(criterion.threshold),
         "epsilon_exact": str(criterion.epsilon),
         "epsilon": upwards(criterion.epsilon),
         "parameters": parameters(criterion),
-        "mechanism": criterion.mechanism_words if noise is None else MECHANISM,
+        "mechanism": mechanism,
         "one_noise": None if noise is None else OneNoisePart.of(noise),
         "decides": not joint or part.noise_sd is None,
     }

@@ -135,6 +135,8 @@ class Criterion(SpecTable):
     """Whether the figure compares the released table with the original one; otherwise it looks at released rows alone."""
     own_mechanism: ClassVar[str] = "Laplace"
     """What its figure has its privacy from, where it is a figure of its own."""
+    former_mechanism: ClassVar[str] = ""
+    """What releases of earlier versions say in place of `own_mechanism`."""
     no_measured_bound: ClassVar[str] = ""
     """Why noisy tables of few columns do not bound the figure."""
     name: Line = Field(min_length=1, max_length=80)

@@ -290,6 +290,12 @@ Tables = TypeVar("Tables", bound=MarginalCriterion)
 class MarginalCriterionExplained(Explanation[Tables]):
     """Explain an error of tables: which pairs of columns it guards."""
 
+    @property
+    def asks_single_columns(self) -> bool:
+        """Whether no compared table has two columns."""
+        named = all(term is not None and max(term.ways, len(term.columns)) == 1 for term in self.about._named)
+        return named and (self.about.largest == 1 or (self.about.largest is None and bool(self.about.tables)))
+
     def guards(self, pair: LostPair) -> bool:
         """The worst cell of the pair's table would be further off than the threshold allows."""
         return self.about.compares_table(pair.columns, pair.n_columns) and pair.largest_cell > self.about.threshold

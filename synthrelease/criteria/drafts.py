@@ -229,7 +229,7 @@ def relative_marginal_error(file: FileFacts) -> Drafts:
     name, kind = "relative error of single columns", "relative_marginal_error"
     yield CriterionDraft(
         settings=_settings(name, kind, threshold=1.2, clip=1.25, epsilon=epsilon),
-        remark="no bin of one column may be off by more than this factor",
+        remark="no bin of one column may be off by more than this factor (independent columns pass)",
         asks="single columns",
     )
 

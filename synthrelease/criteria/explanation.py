@@ -88,7 +88,8 @@ class Explanation(Generic[Kind]):
 
     @property
     def asks_single_columns(self) -> bool:
-        """Whether the figure looks at each column by itself, so that a table with independent columns may meet it."""
+        """Whether the figure looks at each column by itself: a table of independent columns with the right shares meets it,
+        whatever its threshold is, and it says nothing about associations."""
         return False
 
     def guards(self, pair: LostPair) -> bool:

@@ -122,6 +122,11 @@ class InGroupsExplained(Explanation[Grouped]):
         ways = math.prod(drawing.ways.get(name, 1) for name in {self.about.column, *self.about.by})
         return drawing.of_shares(2 * len(self.about.groups_in(facts)) * shares * ways)
 
+    @property
+    def asks_single_columns(self) -> bool:
+        """Whether all rows are the only group."""
+        return not self.about.by
+
     def guards(self, pair: LostPair) -> bool:
         """It names the column and those it is grouped by."""
         return pair.is_one_of(self.about.column, self.about.by)

@@ -87,10 +87,6 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
 
     bounds_every_cell: ClassVar[bool] = True
 
-    @property
-    def asks_single_columns(self) -> bool:
-        return self.about.largest == 1 and not self.about.tables
-
     def sentence(self, facts: PublicFacts) -> str:
         return (
             "The largest difference between released and original share of the rows, over all cells of all tables of "
@@ -525,6 +521,11 @@ class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginal
     """Explain the largest error of a weighted cell."""
 
     no_bounds: ClassVar[str] = "It is about weighted shares, and bounds are about numbers of rows."
+
+    @property
+    def asks_single_columns(self) -> bool:
+        """Even the cells of one column have weights of another."""
+        return False
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of the sum of weights"

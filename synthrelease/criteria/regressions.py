@@ -398,6 +398,8 @@ class RegressionOneStep(RegressionCoefficients):
     """
 
     figure_gets_noise: ClassVar[bool] = True
+    own_mechanism: ClassVar[str] = "Laplace"
+    former_mechanism: ClassVar[str] = RegressionCoefficients.own_mechanism
     no_measured_bound: ClassVar[str] = "Residuals are of clipped predictions, which tables of two columns do not determine."
     kind: Literal["regression_one_step"]  # type: ignore[assignment]
     range: tuple[float, float]

@@ -52,6 +52,37 @@ KINDS = [
 ]
 
 
+SINGLE = [
+    ("absolute_marginal_error", {"largest": 1}, True),
+    ("absolute_marginal_error", {"tables": ["a", "b"]}, True),
+    ("absolute_marginal_error", {"tables": ["all 1-way"]}, True),
+    ("absolute_marginal_error", {"largest": 1, "tables": ["a:b"]}, False),
+    ("absolute_marginal_error", {"tables": ["all columns"]}, False),
+    ("absolute_marginal_error", {}, False),
+    ("mean_marginal_error", {"largest": 1}, True),
+    ("mean_marginal_error", {"tables": ["all 2-way"]}, False),
+    ("weighted_marginal_error", {"largest": 1, "weight": "a"}, False),
+    ("relative_marginal_error", {"clip": 9}, True),
+    ("conditional_mean", {"column": "a", "range": [0, 1], "size_margin": 0}, True),
+    ("conditional_mean", {"column": "a", "range": [0, 1], "size_margin": 0, "by": ["b"]}, False),
+    ("conditional_median", {"column": "a"}, True),
+    ("kolmogorov_distance", {"column": "a"}, True),
+    ("difference_in_proportions", {"column": "a", "bins": ["1"], "by": ["b"]}, False),
+]
+
+
+@pytest.mark.parametrize(("kind", "settings", "single"), SINGLE, ids=str)
+def test_a_figure_of_single_columns_is_met_by_independent_columns_and_no_other_is(
+    kind: str, settings: dict[str, object], single: bool
+) -> None:
+    """The figure of a table with the same columns, independent of each other, is the best one; others see what is lost."""
+    judged = criterion(kind, **settings)
+    tied, free = world_tables(1.0)
+    query = judged.query(100, WORLD.candidate(free), WORLD.setting(judged), Fitted())
+    assert isinstance(query, Query)
+    assert (query.figure(WORLD.counts(tied)) <= max(judged.best_figure, 0.0)) == single == explain(judged).asks_single_columns
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "settings"), KINDS, ids=str)
 @pytest.mark.parametrize("share", [0.6, 0.8, 1.0])

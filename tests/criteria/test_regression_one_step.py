@@ -15,14 +15,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synthrelease.bundle.document import parameters
+from synthrelease.bundle.verify_plan import _criterion_problems
 from synthrelease.criteria.base import Fitted, Regression, Setting
 from synthrelease.criteria.base_mechanism import slack
-from synthrelease.criteria.facts import Query
+from synthrelease.criteria.facts import OneNoise, Query
 from synthrelease.criteria.functional import LinearModel
 from synthrelease.criteria.regressions import RegressionOneStep, RegressionPrediction
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.grids import NoisyFigure
+from synthrelease.published.charges import CriterionPart
 from tests.helpers.small import World
 
 SMALL = World({"a": 1, "b": 2})
@@ -98,6 +102,26 @@ def test_records_that_the_rules_exclude_are_left_out_of_the_sensitivity_and_no_o
 
 
 # --- Value
+
+
+def test_the_figure_is_said_to_have_laplace_noise() -> None:
+    """`CriterionPart.mechanism` is published; the functional mechanism is that of the private line, which is another charge."""
+    assert one_step(SMALL, (0, 1)).mechanism_words == "Laplace"
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "joint", "verified"),
+    [("Laplace", False, True), ("functional mechanism", False, True), ("Gaussian", False, False), ("Laplace", True, False)],
+)
+def test_a_release_that_calls_it_the_functional_mechanism_still_verifies(mechanism: str, joint: bool, verified: bool) -> None:
+    """Versions up to 1.1 published that word; where figures share a noise, the one word for that is expected."""
+    criterion = one_step(SMALL, (0, 1))
+    noise = NoisyFigure(value=0.5, noise_sd=0.1)
+    score = replace(criterion.released(Query(figure=lambda counts: 0.0, sensitivity=0.1), noise), mechanism=mechanism)
+    part = CriterionPart.of(score, criterion.figure_range, parameters(criterion))
+    shared = OneNoise(figures=2, epsilon=Fraction(1)) if joint else None
+    problems = [problem for problem in _criterion_problems(part, criterion, shared, joint=joint) if ": mechanism" in problem]
+    assert not problems == verified
 
 
 def rows(world: World, codes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
