@@ -121,7 +121,7 @@ def test_a_release_that_calls_it_the_functional_mechanism_still_verifies(mechani
     part = CriterionPart.of(score, criterion.figure_range, parameters(criterion))
     shared = OneNoise(figures=2, epsilon=Fraction(1)) if joint else None
     problems = [problem for problem in _criterion_problems(part, criterion, shared, joint=joint) if ": mechanism" in problem]
-    assert not problems == verified
+    assert (not problems) is verified
 
 
 def rows(world: World, codes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
