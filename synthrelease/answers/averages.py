@@ -17,13 +17,15 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.answers.questions import Question, numbers_of, over_cells, tells_values
+from synthrelease.answers.questions import Condition, Question, numbers_of, over_cells, tells_values
 from synthrelease.answers.tables import NoisyTables
 from synthrelease.answers.words import BINNED_INTERVAL, Ends, Term, known
 from synthrelease.data.marginals import spread_out
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.generators.measured_noise import Noises, half_width
+from synthrelease.published import PublishedRelease
+from synthrelease.published.measurements import NotSample
 
 # An interval of a ratio of two noisy sums: all ratios that their noise does not contradict (theory 13.8, measured ratios).
 
@@ -130,6 +132,42 @@ class Ratio:
         """Of numerator - ratio * denominator."""
         along = np.array([1.0, -ratio])
         return max(0.0, float(along @ self._covariance @ along))
+
+
+SEVERAL: NotSample = "several rows of a person"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How the rows of the file were drawn from a population, as far as an answer rests on it.
+
+    Attributes
+    ----------
+    reasons : why the answer has no interval for a population; empty where it has one.
+    effect : the design effect: how many times the variance is that of a simple random sample of as many rows.
+    not_drawn : the part of the population that is not among the rows of the noisy tables: 1 where its size is not stated.
+    """
+
+    reasons: tuple[NotSample, ...]
+    effect: float
+    not_drawn: float
+
+    @classmethod
+    def of(cls, question: Question, release: PublishedRelease) -> Sampling:
+        """Return what the release states of its design, for the columns whose share, mean, median or slope is asked for."""
+        reasons, effect, design = list(release.not_a_sample), 1.0, release.design
+        if design is not None:
+            stated = design.effect_on({*question.met.columns, *filter(None, (question.column, *question.on))})
+            if stated is None and design.clusters is not None and "clusters" not in reasons:
+                reasons.append("clusters")
+            effect = stated or 1.0
+        drawn = release.n_rows / release.population if release.population else 0.0
+        return cls(reasons=tuple(reasons), effect=effect, not_drawn=max(0.0, 1 - drawn))
+
+    @property
+    def factor(self) -> float:
+        """How many times the variance of drawing the rows is that of a simple random sample from a large population."""
+        return self.effect * self.not_drawn
 
 
 def possible(covariance: np.ndarray) -> np.ndarray:
@@ -311,7 +349,7 @@ def groups(tables: NoisyTables, question: Question) -> Iterator[tuple[str, list[
 
     About members it is the same, added up over slots.
     """
-    ranges, parts = _ranges(tables, question), parts_of(tables, question)
+    ranges, parts, drawn = _ranges(tables, question), parts_of(tables, question), Sampling.of(question, tables.release)
     labels, bins = _bins(tables, question, parts)
     middles = [(low + high) / 2 if question.kind == "mean" else 0.0 for low, high in ranges]
     figures = [
@@ -350,7 +388,7 @@ def groups(tables: NoisyTables, question: Question) -> Iterator[tuple[str, list[
                 of_drawn = possible(second_moments[0])
             sampling = of_drawn if question.kind == "mean" else size * _SCORE * _design_effect(ratio, of_drawn, len(parts))
             of_file = replace(ratio, sampling=tables.kept.left_out * sampling)
-            population = replace(ratio, sampling=sampling)
+            population = replace(ratio, sampling=drawn.factor * sampling)
             averages.append(
                 Average(file=of_file, population=population, middle=middle, squares=float(of_drawn[0, 0]), of_root=len(parts))
             )
@@ -363,7 +401,8 @@ def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
 
     Only how many cells are alike is needed of the others. All rows are n, without noise.
     """
-    n = float(tables.release.n_rows)
+    n, every = float(tables.release.n_rows), Condition(text="", rule=None)
+    drawn = Sampling.of(Question(kind="share", text="", column=name, met=every, where=every), tables.release)
     for noisy in tables.single_bins(name):
         second_moments = np.array([[noisy.value, noisy.value], [noisy.value, n]])
         ratio = Ratio(
@@ -378,7 +417,7 @@ def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
         sampling = n * _SCORE
         yield Average(
             file=replace(ratio, sampling=tables.kept.left_out * sampling),
-            population=replace(ratio, sampling=sampling),
+            population=replace(ratio, sampling=drawn.factor * sampling),
             squares=float(possible(second_moments)[0, 0]),
         )
 

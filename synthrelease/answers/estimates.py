@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from synthrelease.answers.averages import Average, groups, term_in, term_of
+from synthrelease.answers.averages import Average, Sampling, groups, term_in, term_of
 from synthrelease.answers.contrasts import Interval, intervals, less, of_means, of_medians, of_shares
 from synthrelease.answers.limits import RISK, check_confidence, measured_times
 from synthrelease.answers.questions import Question, about, other_meaning, parse_question, tells_values
@@ -148,7 +148,8 @@ def answered(
     if asked.groups:
         compared = _compared(tables, asked, found, level)
         approximate = [RATIO, TOGETHER, SAMPLE]
-    if published.not_a_sample:
+    drawn = Sampling.of(asked, published)
+    if drawn.reasons:
         approximate = [text for text in approximate if text not in (SAMPLE, ROBUST, EQUAL)]
     if not before:
         terms = [judged(asked.kind, term, tables, asked) for term in terms]
@@ -168,13 +169,25 @@ def answered(
         confidence=confidence,
         together=together,
         n_intervals=number,
-        not_a_sample=published.not_a_sample,
+        not_a_sample=drawn.reasons,
+        design=_design(published, drawn),
         n_rows=published.n_rows,
         about=about(published, asked, tables.kept.in_words(RISK * (1 - confidence))),
         of="members" if asked.slots else "rows",
         binned=_of_bins(published, asked),
         approximate=tuple(approximate),
     )
+
+
+def _design(release: PublishedRelease, drawn: Sampling) -> str:
+    """Return what an interval for a population rests on, a sentence; empty for a simple random sample from a large one."""
+    sentences = []
+    if release.design is not None and drawn.effect > 1:
+        source = release.design.source
+        sentences.append(f"The stated design effect of {drawn.effect:g} ({source}) multiplies the variance of sampling.")
+    if drawn.not_drawn < 1:
+        sentences.append(f"It is finite, of {release.population:,} records ([population]).")
+    return " ".join(sentences)
 
 
 def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -> int:

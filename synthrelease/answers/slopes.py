@@ -17,7 +17,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from synthrelease.answers.averages import Counted, Ratio, counted, of_roots, possible
+from synthrelease.answers.averages import Counted, Ratio, Sampling, counted, of_roots, possible
 from synthrelease.answers.questions import Question, over_cells
 from synthrelease.answers.tables import NoisyTables
 from synthrelease.errors import InputError, listing
@@ -70,7 +70,7 @@ def slopes(tables: NoisyTables, question: Question) -> Slopes:
     _check_noise(tables, moments, question.on)
     theta = np.linalg.solve(a, b)
     units = [_middle_and_unit(tables, name)[1] for name in _named(question.parts[0])]
-    pairs = []
+    pairs, drawn = [], Sampling.of(question, tables.release)
     for index in range(1, size):
         rest = [index_ for index_ in range(size) if index_ != index]
         inverse = np.linalg.inv(a[np.ix_(rest, rest)])
@@ -89,7 +89,7 @@ def slopes(tables: NoisyTables, question: Question) -> Slopes:
             noises=tables.noises,
         )
         spread = _spread(tables, question, moments, theta, h, joint) * unit**2
-        pairs.append([replace(ratio, sampling=part * np.diag([spread, 0.0])) for part in (tables.kept.left_out, 1.0)])
+        pairs.append([replace(ratio, sampling=part * np.diag([spread, 0.0])) for part in (tables.kept.left_out, drawn.factor)])
     return Slopes(file=tuple(of_file for of_file, _ in pairs), population=tuple(of_file for _, of_file in pairs), robust=joint)
 
 

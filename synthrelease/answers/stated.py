@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from synthrelease.answers.averages import Sampling
 from synthrelease.answers.facts import Knowledge
 from synthrelease.answers.questions import Condition, Question, both_of, parse_condition, parse_question
 from synthrelease.answers.tables import MAX_CELLS, NoisyTables
@@ -57,7 +58,7 @@ def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) 
     ----------
     statistic : the kind of the question, or the name of a contrast.
     """
-    if tables.release.not_a_sample:
+    if Sampling.of(question, tables.release).reasons:
         term = term.without(POPULATION)
     if statistic == "share" and not told(term.rows_low, term.rows_high, tables.kept.most):
         term = term.without(("rows", "rows_low", "rows_high"))

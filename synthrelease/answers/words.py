@@ -111,8 +111,9 @@ class Estimate:
     confidence : of each interval by itself, or of all intervals for the file together, and all for a population.
     together : whether they hold together.
     n_intervals : for the file. By themselves, (1 - confidence) times as many miss on average at most.
-    not_a_sample : why there is no interval for a population: the release declares design weights, calibration to totals or
-        several rows of a person. Empty where there is one.
+    not_a_sample : why there is no interval for a population: the release declares design weights, calibration to totals,
+        several rows of a person, or clusters without a design effect. Empty where there is one.
+    design : what the interval for a population rests on beside the rows, in words; empty for a simple random sample.
     n_rows : of the release.
     about : which rows of the file are meant, in words.
     binned : what the numbers that stand for bins mean for these, in words; empty where they are the values of the rows.
@@ -134,6 +135,7 @@ class Estimate:
     together: bool = False
     n_intervals: int = 1
     not_a_sample: tuple[NotSample, ...] = ()
+    design: str = ""
     of: str = "rows"
     releases: tuple[str, ...] = ()
 
@@ -218,6 +220,8 @@ def _population(answer: Estimate) -> str:
             f"Population: no interval. The release declares {' and '.join(answer.not_a_sample)}, so the rows of the file are "
             "no simple random sample of a population."
         )
+    if answer.design:
+        return f"Population: the one that the rows are a sample of. {answer.design}"
     return "Population: what these rows would be a simple random sample of. If they are no such sample, it has no meaning."
 
 

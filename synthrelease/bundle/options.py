@@ -23,6 +23,7 @@ from synthrelease.published.columns import RulePart
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.options import (
     CalibrationPart,
+    DesignPart,
     GeographyPart,
     LevelPart,
     MarginPart,
@@ -134,6 +135,8 @@ def _stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
         parts["members"] = MembersPart.of(linked)
     if (population := spec.options.population) is not None and document.domain.file_rows is not None:
         parts["population"] = _population(population, document, document.domain.file_rows)
+    if (design := spec.options.design) is not None:
+        parts["design"] = DesignPart.of(design)
     if (areas := spec.options.geography) is not None:
         levels = zip(areas.chain, areas.areas, strict=True)
         parts["geography"] = GeographyPart(levels=[LevelPart(column=name, areas=count) for name, count in levels])

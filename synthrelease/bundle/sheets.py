@@ -11,7 +11,7 @@ from typing import Any
 
 from synthrelease.answers.listed import MOST_CELLS, NAMES, NUMBERS, pairs
 from synthrelease.bundle.card import numbers
-from synthrelease.bundle.card.numbers import environment, labelled_title, program
+from synthrelease.bundle.card.numbers import environment, labelled_title, program, said
 from synthrelease.bundle.card.sections import Useful, carried_pairs, counts_of, data_protection, person_text, right_guess
 from synthrelease.bundle.estimates import CSV
 from synthrelease.bundle.formats import STATA_WORDS
@@ -71,6 +71,7 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
         **counts_of(carried),
         program=program(document),
         sampled=not document.not_a_sample,
+        sample=said("sampled_as", document),
         not_a_sample=" and ".join(document.not_a_sample),
     )
 

@@ -21,6 +21,7 @@ from synthrelease.published.base import number, upwards
 from synthrelease.published.charges import CriterionPart, OneNoisePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
+from synthrelease.published.options import DesignPart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.checks import Check
 from synthrelease.settings.mistakes import validated
@@ -138,6 +139,9 @@ def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[st
     expected_sample = population and (population.size, population.sample, population.source)
     if population and sample and (sample.size, sample.sample, sample.source) != expected_sample:
         yield "population: expected the one that the specification names, found another"
+    design = spec.options.design
+    if design and document.design and document.design != DesignPart.of(design):
+        yield "design: expected the one that the specification states, found another"
     imputation, copies = spec.options.imputation, document.imputation
     if imputation and copies:
         match = [column.name for column in document.columns] if imputation.match is None else list(imputation.match)

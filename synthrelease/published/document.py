@@ -38,6 +38,7 @@ from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.measurements import EstimatesPart, NotSample
 from synthrelease.published.options import (
     CalibrationPart,
+    DesignPart,
     GeographyPart,
     ImputationPart,
     MarksPart,
@@ -171,6 +172,7 @@ class ReleaseDocument(Part):
     split : the piece of the register.
     series : other releases of the same register.
     population : what the file is a simple random sample of.
+    design : how the file was drawn as a survey.
     imputation : complete copies of the rows.
     estimates : what the published noisy tables answer.
     intended_queries : the questions that the release is meant to answer.
@@ -209,6 +211,7 @@ class ReleaseDocument(Part):
     split: SplitPart | None = None
     series: SeriesPart | None = None
     population: PopulationPart | None = None
+    design: DesignPart | None = None
     imputation: ImputationPart | None = None
     estimates: EstimatesPart | None = None
     intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
@@ -355,6 +358,7 @@ class ReleaseDocument(Part):
             "design weights": design_weights,
             "calibration to totals": self.weighted,
             "several rows of a person": self.guarantee.person.records > 1,
+            "clusters": self.design is not None and self.design.clusters is not None and self.design.effect is None,
         }
         return tuple(reason for reason, holds in reasons.items() if holds)
 

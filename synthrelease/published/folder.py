@@ -35,6 +35,7 @@ from synthrelease.published.measurements import (
     read_measurements,
     sum_on_released_bins,
 )
+from synthrelease.published.options import DesignPart
 from synthrelease.published.table import OtherLines, RowsBatch, TableError, TableShape, csv_lines, rows_of_table, written_rows
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.sources.paths import checked_path
@@ -137,6 +138,12 @@ class PublishedRelease:
 
     not_a_sample: tuple[NotSample, ...] = ()
     """Why its rows are no simple random sample of a population, as far as release.json tells."""
+
+    design: DesignPart | None = None
+    """How the private file was drawn as a survey, where that is stated."""
+
+    population: int | None = None
+    """How many records the private file is a simple random sample of, where that is stated."""
 
     linked: Linked | None = None
     """How the columns are those of roots and of their members, where each row is a root with all of them."""
@@ -408,6 +415,8 @@ def release_of(
         figures_about=document.figures_about,
         estimates=document.estimates,
         not_a_sample=document.not_a_sample,
+        design=document.design,
+        population=None if document.population is None else document.population.size,
         linked=document.linked,
         functions=document.functions,
     )

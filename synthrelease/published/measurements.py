@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # The part of release.json about what can be estimated from the published noisy tables, and how.
 
 NOT_ESTIMABLE = "not estimable"
-NotSample = Literal["design weights", "calibration to totals", "several rows of a person"]
+NotSample = Literal["design weights", "calibration to totals", "several rows of a person", "clusters"]
 """Why the rows of a file are no simple random sample of a population."""
 
 
@@ -133,8 +133,9 @@ class EstimatesPart(Part):
     errors : by how many rows a count in estimates.csv may be off: of the bins of a column, or of the cells of a pair ("a:b").
         Absent without that file. It is half of the widest interval, no limit: one interval in twenty may miss its number.
     not_a_sample : why the rows are no simple random sample of a population, so that no interval of one is given: the
-        specification declares design weights, calibration or several rows of a person. Empty where it declares none. Absent
-        in releases of 1.0.0, which gave such intervals always, and numbers that are not estimable.
+        specification declares design weights, calibration, several rows of a person, or clusters without a design effect. Empty
+        where it declares none. Absent in releases of 1.0.0, which gave such intervals always, and numbers that are not
+        estimable.
     """
 
     level: Number

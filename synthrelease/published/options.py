@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -21,6 +21,7 @@ from synthrelease.published.base import ExactText, Fact, Number, Part, number
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.measurements import IntendedEstimatePart
 from synthrelease.published.table import ReleasedTable
+from synthrelease.settings.options import DesignTable
 from synthrelease.settings.tables import BundleTable
 
 if TYPE_CHECKING:
@@ -516,6 +517,40 @@ class PopulationPart(Part):
     def loss(self) -> Loss:
         """The sentence as it is stated."""
         return Loss(Fraction(self.epsilon_exact), Fraction(self.delta_exact))
+
+
+class DesignPart(Part):
+    """How the private file was drawn as a survey, as it is stated: what intervals for a population rest on.
+
+    Attributes
+    ----------
+    weight : the column of the table with the design weight; null where rows have none.
+    strata, clusters : columns of the private file; no column of the table says which cluster a row is in.
+    effect : the design effects that are published in `source`: one for all columns, or one for each of some columns.
+    """
+
+    weight: str | None
+    strata: list[str]
+    clusters: str | None
+    effect: Number | dict[str, Number] | None
+    source: str
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """Return how the file was drawn stands in the specification."""
+        return (("specification", "design"),)
+
+    @classmethod
+    def of(cls, table: DesignTable) -> DesignPart:
+        """Return what is said of it."""
+        effect = {name: number(value) for name, value in table.effect.items()} if isinstance(table.effect, dict) else None
+        return cls.like(table, effect=number(table.effect) if isinstance(table.effect, float) else effect)
+
+    def effect_on(self, columns: Iterable[str]) -> float | None:
+        """Return the largest stated design effect of some columns; None where one of them has none."""
+        if not isinstance(self.effect, dict):
+            return None if self.effect is None else float(self.effect)
+        effects = [self.effect.get(name) for name in columns]
+        return None if None in effects else max((float(effect) for effect in effects if effect is not None), default=1.0)
 
 
 class ImputationPart(Part):

@@ -345,6 +345,48 @@ class PopulationTable(SpecTable):
         return sample
 
 
+def _effect(value: Any) -> Any:
+    """Give one message instead of one for each type that a design effect could have had."""
+    numbers = list(value.values()) if isinstance(value, Mapping) else [value]
+    if value is not None and not (numbers and all(is_total(number) and 1 <= number <= 1000 for number in numbers)):
+        raise Unexpected("a number from 1 to 1,000, or a table with such a number for each of some columns", repr(value))
+    return value
+
+
+class DesignTable(SpecTable):
+    """[design]: how the private file was drawn from its population: a survey with weights, strata or clusters. Intervals for a
+    population rest on it. Left out, they take the file for a simple random sample, unless something else says that it is none.
+    It changes no released row and no charge.
+
+    Attributes
+    ----------
+    weight : the column with `role = "weight"`; `estimate` then answers weighted questions.
+        Example: `weight = "design_weight"`.
+    strata : columns of the private file within which the rows were drawn apart. Example: `strata = ["region"]`.
+    clusters : the column of the private file that names the primary sampling unit (PSU) of a row, such as a census tract or a
+        school. It is not read, and no released column may be read from it. Without `effect` an answer has no interval for a
+        population. Example: `clusters = "tract"`.
+    effect : published design effects: by how many times weights, strata and clusters together make the variance of an estimate
+        larger than in a simple random sample of as many rows; at least 1. One number for all columns, or one for each column
+        whose share, mean or median is estimated. Example: `effect = 1.8`, `source = "Survey report, table B.1"`.
+    source : where these are published; required with `effect`, and for it alone. A design effect that was computed from the
+        private file is not allowed: it would be published outside of the guarantee.
+        Example: `source = "Survey report, table B.1"`, `effect = 1.8`.
+    """
+
+    weight: str | None = None
+    strata: list[str] = Field(default=[], max_length=20)
+    clusters: str | None = None
+    effect: Annotated[float | dict[str, float] | None, BeforeValidator(_effect)] = None
+    source: Annotated[Line, Field(max_length=500)] = ""
+
+    @model_validator(mode="after")
+    def _an_effect_has_a_source(self) -> DesignTable:
+        if (self.effect is None) != (not self.source):
+            raise ValueError("effect and source need each other")
+        return self
+
+
 class ImputationTable(SpecTable):
     """[imputation]: complete copies of the released rows, beside the incomplete ones, where missing values are a bin. They are
     made from the accepted table and cost nothing.

@@ -19,6 +19,7 @@ from synthrelease.settings.card import CardTable
 from synthrelease.settings.columns import ColumnTable, Groups, InputTable, RuleTable
 from synthrelease.settings.options import (
     CalibrationTable,
+    DesignTable,
     GeographyTable,
     ImputationTable,
     IntendedQueryTable,
@@ -363,7 +364,8 @@ def _not_too_many(columns: Any) -> Any:
 
 
 OPTIONS = (
-    "partition", "split", "members", "calibration", "series", "population", "imputation", "geography", "marks",
+    "partition", "split", "members", "calibration", "series", "population", "design", "imputation", "geography",
+    "marks",
 )  # fmt: skip
 """Tables of the configuration that most releases do without, in the order of the settings."""
 
@@ -417,6 +419,8 @@ class ReleaseFile(SpecTable):
         yearly"`.
     population : What the private file is a simple random sample of; its settings follow below. Example: `population = {
         size = 2000000, sample = "simple random, without replacement", source = "Population register" }`.
+    design : How the private file was drawn as a survey: its weight, strata and clusters; its settings follow below. Example:
+        `design = { clusters = "tract", effect = 1.8, source = "Survey report, table B.1" }`.
     imputation : Complete copies of the released rows, made after acceptance and at no cost; its settings follow below.
         Example: `imputation.copies = 5`.
     geography : Areas that lie within one another, such as municipalities in regions; its settings follow below. Example:
@@ -449,6 +453,7 @@ class ReleaseFile(SpecTable):
     calibration: CalibrationTable | None = None
     series: SeriesTable | None = None
     population: PopulationTable | None = None
+    design: DesignTable | None = None
     imputation: ImputationTable | None = None
     geography: GeographyTable | None = None
     marks: MarksTable | None = None

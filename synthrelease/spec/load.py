@@ -36,7 +36,7 @@ from synthrelease.spec.record import (
     read_schema,
     rows_rule,
 )
-from synthrelease.spec.register import check_partition, check_population, check_split
+from synthrelease.spec.register import check_design, check_partition, check_population, check_split
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.series import build_series
 from synthrelease.spec.shortlist import narrowed_to
@@ -176,6 +176,8 @@ class SpecBuilder:
             series = build_series(release.series, file_of("series"), release, problems)
         if release.population is not None:
             check_population(release.population, release, problems)
+        if release.design is not None:
+            check_design(release.design, release, setting.schema, problems)
         if release.imputation is not None:
             check_imputation(release.imputation, setting.schema, problems)
         if release.geography is not None:
@@ -189,6 +191,7 @@ class SpecBuilder:
             calibration=calibration,
             series=series,
             population=release.population,
+            design=release.design,
             imputation=release.imputation,
             geography=geography,
             marks=marks,

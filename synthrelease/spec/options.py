@@ -14,7 +14,7 @@ from synthrelease.privacy.plan import Loss
 from synthrelease.privacy.subsets import PartitionRule, SplitRule
 from synthrelease.settings.card import CardTable
 from synthrelease.settings.mistakes import Problems
-from synthrelease.settings.options import ImputationTable, PopulationTable
+from synthrelease.settings.options import DesignTable, ImputationTable, PopulationTable
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.spec.geography import Geography, Marks
 from synthrelease.spec.register import population_in_words
@@ -36,6 +36,7 @@ class Options:
     calibration: Calibration | None = None
     series: Series | None = None
     population: PopulationTable | None = None
+    design: DesignTable | None = None
     imputation: ImputationTable | None = None
     geography: Geography | None = None
     marks: Marks | None = None

@@ -1,4 +1,5 @@
-"""Which rows a release works with: [split], a piece of a register; [partition], random pieces; [population], a sample."""
+"""Which rows a release works with: [split], a piece of a register; [partition], random pieces; [population] and [design], a
+sample."""
 
 from __future__ import annotations
 
@@ -7,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from synthrelease.criteria.base import Criterion
 from synthrelease.data.schema import Schema
 from synthrelease.data.weights import WEIGHT
+from synthrelease.errors import listing
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.privacy.subsets import PartitionRule, SplitRule
 from synthrelease.settings.mistakes import Problems
-from synthrelease.settings.options import PopulationTable, SplitTable
+from synthrelease.settings.options import DesignTable, PopulationTable, SplitTable
 from synthrelease.settings.tables import ReleaseFile
 
 
@@ -81,6 +83,9 @@ def check_population(table: PopulationTable, release: ReleaseFile, problems: Pro
     if weights := [name for name, column in release.columns.items() if column.role == WEIGHT]:
         expected = "no such table: design weights belong to unequal probabilities, for which there is no such bound"
         problems.add(where, expected, f"the weight {weights[0]!r}")
+    if release.design is not None:
+        expected = "no such table: of strata, clusters and weights there is no such bound"
+        problems.add(where, expected, "[design]")
     several = {"split": release.split is not None, "series": release.series is not None and release.series.several_releases}
     for name in (name for name, holds in several.items() if holds):
         expected = "no such table: of several releases of the same records their sum alone could be amplified"
@@ -91,6 +96,20 @@ def check_population(table: PopulationTable, release: ReleaseFile, problems: Pro
     stated = release.input.rows
     if isinstance(stated, int) and stated > table.size:
         problems.add(f"{where}.size", f"at least {stated}, as [input] rows states", str(table.size))
+
+
+def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:
+    """Add a problem where the design names no weight of the release, or would release which cluster a row is in."""
+    marked = [name for name, column in release.columns.items() if column.role == WEIGHT]
+    if (table.weight or "") not in (marked or [""]):
+        expected = f'the column with role = "weight" ({listing(marked)})' if marked else 'a column with role = "weight"'
+        problems.add("design.weight", expected, "nothing" if table.weight is None else repr(table.weight))
+    for column in schema.columns:
+        if table.clusters in column.sources:
+            expected = "a column of the private file that no released column is read from: clusters are places or persons"
+            problems.add("design.clusters", expected, f"{table.clusters!r}, which {column.name!r} is read from")
+    if isinstance(table.effect, dict):
+        problems.add_unknown("design.effect", "columns", table.effect, release.columns)
 
 
 def population_in_words(table: PopulationTable, total: Loss, rows: int) -> str:

@@ -195,6 +195,7 @@ NO_SAMPLES = {
         "[budget]": '[unit]\nname = "toss"\nrecords_per_person = 3\nwhy = "a test"\n\n[budget]',
         "limit = 25": "limit = 60",
     },
+    "clusters": {"[budget]": '[design]\nclusters = "tract"\n\n[budget]'},
     "design weights": {
         "rows = 400": 'rows = 400\none_row_per = "respondent"',
         'alternatives.pairs = ["1-2",': 'role = "weight"\nalternatives.pairs = ["1-2",',

@@ -18,6 +18,7 @@ from synthrelease.published.charges import DomainPart
 from synthrelease.published.document import FlavourPart, ReleaseDocument, ScopePart, read_leniently, read_strictly
 from synthrelease.published.options import (
     CalibrationPart,
+    DesignPart,
     GeographyPart,
     ImputationPart,
     MarksPart,
@@ -44,6 +45,7 @@ WORDS = {"format", "title", "description", "synthetic", "guarantee", "charges", 
 """What says nothing about the private file, whatever it is: it was fixed before the file was read. Totals are facts that
 others published."""
 STATED: list[type[Part]] = [
+    DesignPart,
     PartitionPart,
     SplitPart,
     MembersPart,
