@@ -41,10 +41,6 @@ def document() -> dict:
     return json.loads(rich_bundle()["release.json"])
 
 
-def cells(first: str) -> list[list[str]]:
-    return [row for row in page().rows() if row[0] == first]
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_headings_come_in_order(name: str) -> None:
     levels = [int(tag[1]) for tag, _ in page(name).elements if re.fullmatch("h[1-6]", tag)]
@@ -179,25 +175,40 @@ def test_every_text_of_the_publisher_is_on_the_page() -> None:
     assert sentences("he")["not_stated"] not in hebrew
 
 
+def criteria_rows(found: Page) -> list[dict[str, str]]:
+    """The rows of the table of criteria by their headings."""
+    heading, *rows = [row for row in found.rows() if len(row) == 12]
+    return [dict(zip(heading, row, strict=True)) for row in rows]
+
+
 def test_every_criterion_stands_in_the_table_with_its_figures() -> None:
+    """All columns of Table 2 of Hod & Canetti (2024): type, threshold, result, epsilon, mechanism, range, Delta, sigma."""
+    by_name = {row["criterion"]: row for row in criteria_rows(page())}
     for one in document()["criteria"]:
-        (row,) = [cells for cells in cells(one["name"]) if len(cells) == 9]
-        assert float(row[2].replace(",", "")) == pytest.approx(one["threshold"], rel=1e-3)
-        assert float(row[3].replace(",", "")) == pytest.approx(one["value"], rel=1e-3, abs=1e-12)
+        row = by_name[one["name"]]
+        assert row["type"] == one["kind"].replace("_", " ")
+        assert float(row["threshold"].split(" (")[0].replace(",", "")) == pytest.approx(one["threshold"], rel=1e-3)
+        assert float(row["released figure"].replace(",", "")) == pytest.approx(one["value"], rel=1e-3, abs=1e-12)
+        assert row["mechanism"] == one["mechanism"].partition(":")[0]
+        low, high = one["parameters"].get("range", (one["best"], one["worst"]))
+        ends = row["range"].replace(",", "").replace("or more", "").split(" to ")
+        assert [float(end) for end in ends] == pytest.approx([low] if high is None else [low, high], rel=1e-3)
         if one["noise_sd"] is None:
-            assert row[4] == "none"
+            assert (row["noise sd"], row["sensitivity"]) == ("none", "none")
         else:
-            assert float(row[4]) == pytest.approx(one["noise_sd"], rel=1e-2)
+            assert float(row["noise sd"]) == pytest.approx(one["noise_sd"], rel=1e-2)
+        if one["sensitivity"] is not None:
+            assert float(row["sensitivity"]) == pytest.approx(one["sensitivity"], rel=1e-3)
         if one["interval"]["how"] == "exact":
-            assert row[5] == "exact"
+            assert row["interval"] == "exact"
         else:
-            low, high = row[5].split(" to ")
+            low, high = row["interval"].split(" to ")
             assert float(low) == pytest.approx(one["interval"]["low"], rel=1e-3, abs=1e-12)
             assert float(high) == pytest.approx(one["interval"]["high"], rel=1e-3)
         limit = one["interval"].get("file_high")
-        assert row[6] == ("not known" if limit is None else f"at most {rounded_up(limit, 4)}")
-        assert row[8] == "yes"
-    assert [row[7] for row in cells("pairs") if len(row) == 9] == ["0.3333333334"]  # a third, rounded up
+        assert row["limit for the file"] == ("not known" if limit is None else f"at most {rounded_up(limit, 4)}")
+        assert row["met"] == "yes"
+    assert by_name["pairs"]["epsilon"] == "0.3333333334"  # a third, rounded up
 
 
 def test_every_bin_stands_in_the_table_with_its_rows() -> None:
@@ -319,8 +330,8 @@ def test_a_release_by_a_joint_test_says_that_its_figures_did_not_decide() -> Non
     above = figures[0].model_copy(update={"value": 2 * figures[0].threshold})  # such a test may be passed: it was other noise
     for found, answers in ((figures, {"yes"}), ([above, *figures[1:]], {"yes", "no"})):
         page_of = release_document(rich_release(), {}).model_copy(update={"criteria": found})
-        rows = Page(page_bytes(page_of, ReleasedTable.of(rich_release().candidate), "en")).rows()
-        assert {row[8] for row in rows if len(row) == 9 and row[0] != "criterion"} == answers
+        rows = criteria_rows(Page(page_bytes(page_of, ReleasedTable.of(rich_release().candidate), "en")))
+        assert {row["met"] for row in rows} == answers
     assert "passed one noisy test of all criteria below together" in joint
     assert "passes that test with probability at most 2%" in joint
     assert "The first round that passed this test was released" in joint

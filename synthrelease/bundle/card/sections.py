@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 from synthrelease.answers.stated import StatedAnswer, question, verdict
-from synthrelease.bundle.card.numbers import paragraphs_of, program, rounded_down, rounded_up, said, share
+from synthrelease.bundle.card.numbers import exact_epsilon, paragraphs_of, program, rounded_down, rounded_up, said, share
 from synthrelease.bundle.limits import LEVEL, error_band, kept_rows, of_every_cell, public_facts, rows_were_drawn
 from synthrelease.criteria import explain
 from synthrelease.criteria.facts import figure, shown, words
@@ -308,6 +308,43 @@ def interval_text(interval: IntervalPart | None) -> str:
     if interval.high is None:
         return f"{rounded_down(interval.low)} or more"
     return f"{rounded_down(interval.low)} to {rounded_up(interval.high, 4)}"
+
+
+def range_text(criterion: CriterionPart) -> str:
+    """Return the range of the values that a criterion compares, where it clips them; else that of its figure."""
+    clipped = criterion.parameters.get("range")
+    low, high = clipped if clipped is not None else (criterion.best, criterion.worst)
+    return f"{figure(low)} or more" if high is None else f"{figure(low)} to {figure(high)}"
+
+
+NUMBERS = ("threshold", "released figure", "interval", "limit for the file", "epsilon", "sensitivity", "noise sd")
+"""Columns of the table of criteria that hold numbers."""
+
+
+def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
+    """Return for each criterion its cells by their headings: what was demanded, what was released, and how it was protected.
+
+    Type, threshold, figure, epsilon, mechanism, range, sensitivity and noise are as in Table 2 of Hod & Canetti (2024).
+    """
+    limits = file_ends(document)
+    met = "within threshold" if document.selection.joint_test else "met"
+    return [
+        {
+            "criterion": part.name,
+            "type": words(part.kind),
+            "threshold": figure(part.threshold) + (f" ({unit})" if (unit := criterion_unit(part, document)) else ""),
+            "released figure": figure(part.value),
+            "interval": interval_text(part.interval),
+            **({"limit for the file": limits[part.name]} if limits else {}),
+            "epsilon": exact_epsilon(part.epsilon_exact),
+            "mechanism": part.mechanism.partition(":")[0],
+            "range": range_text(part),
+            "sensitivity": "none" if part.sensitivity is None else figure(part.sensitivity),
+            "noise sd": "none" if part.noise_sd is None else figure(part.noise_sd, 3),
+            met: "yes" if part.passed and part.value <= part.threshold else "no",
+        }
+        for part in document.criteria
+    ]
 
 
 def shared_text(document: ReleaseDocument) -> str:
