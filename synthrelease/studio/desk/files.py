@@ -191,7 +191,7 @@ class DeskFiles:
         configuration = texts.configuration
         if edits := changes.get("configuration"):
             configuration = changed(self.path, *_prepared(texts.file, configuration, edits))
-        spec = loaded_changed(self.path, configuration, acceptance)
+        spec = loaded_changed(self.spec(texts), self.path, configuration, acceptance)
         replace_files(
             {
                 path: (before, after)

@@ -113,7 +113,7 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
     if load_spec(path).digest != spec.digest:
         raise OutputError(f"{path}: was changed since it was rehearsed. Nothing was adopted: rehearse it as it is now.")
     after = changed(path, before, list(_edits(path, chosen)))
-    loaded = loaded_changed(path, after)
+    loaded = loaded_changed(spec, path, after)
     if loaded.plan.total.epsilon != chosen.total:
         raise OutputError(f"{path}: the lines cost something else than what was rehearsed. Nothing was adopted.")
     loaded.check_limit()
@@ -265,7 +265,7 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
     before = {each: each.read_bytes() for each in contents}
     own = before | {path: taken_over(file, before[path], copied)}
     after = {each: changed(each, own[each], edits) for each, edits in contents.items()}
-    loaded = loaded_changed(path, after[path], after[acceptance_path])
+    loaded = loaded_changed(spec, path, after[path], after[acceptance_path])
     if not dry_run:  # the acceptance file first: without the column it still fits the configuration with it
         replace_files({each: (before[each], after[each]) for each in (acceptance_path, path)})
     return LeftOutOf(
@@ -718,7 +718,7 @@ def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | N
             added[str(place[-1])] = new
             edits.append(Edit(path=(*place, "numbers"), toml=toml(filled)))
     after = changed(path, current, edits)
-    loaded_changed(path, after)
+    loaded_changed(spec, path, after)
     if after != before:
         replace_files({path: (before, after)})
     return FilledNumbers(path=path, added=added, removed=len(stale))

@@ -27,6 +27,7 @@ from typing import Any
 
 import tomlkit
 
+from synthrelease.criteria.scoring import none_can_fail
 from synthrelease.data.texts import with_codes
 from synthrelease.errors import OutputError, Problem, SpecError
 from synthrelease.settings.reading import ConfigurationFile, toml_tables
@@ -273,17 +274,35 @@ def written_as(before: bytes, text: str) -> bytes:
     return mark + (text.replace("\n", "\r\n") if b"\r\n" in before else text).encode()
 
 
-def loaded_changed(path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
-    """The changed specification. Raises SpecError when there is none, or when it accepts every table."""
+NOT_WRITTEN = "the following mistakes, and nothing was written"
+"""What is found where changed files cannot be loaded, ahead of the mistakes themselves."""
+
+
+def loaded_changed(
+    before: ReleaseSpec, path: Path, configuration: bytes, acceptance: bytes | None = None
+) -> ReleaseSpec:
+    """Load the changed specification.
+
+    Files that accept every table as they stand can be changed: `plan` and `release` refuse them, and a change may be the mend.
+
+    Parameters
+    ----------
+    before : the specification without the change.
+
+    Raises
+    ------
+    SpecError : where it cannot be loaded, or where it accepts every table because of the change.
+    """
     problems = tuple[Problem, ...]()
     try:
         spec = load_changed(path, configuration, acceptance)
-        spec.check_can_fail()
+        if not none_can_fail(before.criteria):
+            spec.check_can_fail()
         return spec
     except SpecError as error:
         problems = error.problems
-    expected, found = "files that can be loaded after the change", "the following mistakes, and nothing was written"
-    raise SpecError([Problem(file=str(path), path="", expected=expected, found=found), *problems])
+    expected = "files that can be loaded after the change"
+    raise SpecError([Problem(file=str(path), path="", expected=expected, found=NOT_WRITTEN), *problems])
 
 
 def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:

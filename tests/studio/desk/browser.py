@@ -143,28 +143,31 @@ class Browser:
 
 
 @contextmanager
-def browser() -> Iterator[Browser]:
-    """A new, headless browser with a profile of its own."""
+def driver() -> Iterator[httpx.Client]:
+    """A chromedriver, which starts browsers."""
     with subprocess.Popen(
         ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         try:
             port = next(line.rsplit(" ", 1)[1].strip(" .\n") for line in process.stdout or () if "started successfully" in line)
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, trust_env=False) as driver:
-                options = {
-                    "binary": shutil.which("chromium"),
-                    "args": ["--headless=new", "--disable-dev-shm-usage", *QUIET],
-                }
-                if os.geteuid() == 0:
-                    options["args"].append("--no-sandbox")
-                wanted = {"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options}}}
-                session = driver.post("/session", json=wanted).json()["value"]["sessionId"]
-                try:
-                    yield Browser(driver, session)
-                finally:
-                    driver.delete(f"/session/{session}")
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, trust_env=False) as client:
+                yield client
         finally:
             process.terminate()
+
+
+@contextmanager
+def browser(client: httpx.Client) -> Iterator[Browser]:
+    """A new, headless browser with a profile of its own: what one test leaves behind, stopped pages too, ends with it."""
+    options = {"binary": shutil.which("chromium"), "args": ["--headless=new", "--disable-dev-shm-usage", *QUIET]}
+    if os.geteuid() == 0:
+        options["args"].append("--no-sandbox")
+    wanted = {"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options}}}
+    session = client.post("/session", json=wanted).json()["value"]["sessionId"]
+    try:
+        yield Browser(client, session)
+    finally:
+        client.delete(f"/session/{session}")
 
 
 @contextmanager

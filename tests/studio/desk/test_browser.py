@@ -14,14 +14,14 @@ import pandas as pd
 import pytest
 
 pytest.importorskip("starlette", reason="needs the extra desk")
-pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
+httpx = pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.desk.pages import entrance
 from synthrelease.studio.drafting.edits import limits_of
 from tests.conftest import ROOT
 from tests.helpers.labour_force import simulated
-from tests.studio.desk.browser import Browser, browser, desk, missing
+from tests.studio.desk.browser import Browser, browser, desk, driver, missing
 
 pytestmark = pytest.mark.slow
 if missing():
@@ -34,9 +34,16 @@ SCREENS = ("people", "columns", "questions", "budget", "rehearsal", "signoff", "
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser() as found:
-        yield found
+def chromedriver() -> Iterator[httpx.Client]:
+    with driver() as client:
+        yield client
+
+
+@pytest.fixture
+def chromium(chromedriver: httpx.Client) -> Iterator[Browser]:
+    """A browser for each test: one that was left with scripts off, or with a page that waits, would take the next down."""
+    with browser(chromedriver) as window:
+        yield window
 
 
 def _drafted(folder: Path, name: str, table: pd.DataFrame) -> Path:

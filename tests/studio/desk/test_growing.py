@@ -13,6 +13,7 @@ pytest.importorskip("starlette", reason="needs the extra desk")
 pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from synthrelease.cli.drafting import desk
+from synthrelease.criteria.scoring import none_can_fail
 from synthrelease.data.questions import split_question
 from synthrelease.errors import InputError
 from synthrelease.spec.load import load_spec
@@ -275,3 +276,14 @@ def test_the_number_of_members_and_their_columns_are_counted_in_their_own_file(t
     assert found is not None
     assert list(found.rows) == [numbers[str(number)] for number in range(3)]
     assert sum(strips.texts(age, linked).values()) == len(members)
+
+
+def test_files_that_accept_every_table_can_still_be_edited_and_nothing_makes_them_so(coins: Coins) -> None:
+    """An answer is not refused for a fault that stood in the files before it; a change that brings the fault about is."""
+    acceptance, before = coins.config.with_name("acceptance.toml"), coins.texts()[1]
+    for threshold, status in (("2", 303), ("0.9", 422)):
+        acceptance.write_text(before.replace("threshold = 0.9", f"threshold = {threshold}"), encoding="utf-8")
+        assert bool(none_can_fail(load_spec(coins.config).criteria)) == (status == 303)
+        assert coins.post("people", "records_per_person", value="2").status_code == 303
+        assert coins.post("questions", "threshold:0", value="3").status_code == status
+        assert coins.post("people", "records_per_person", value="1").status_code == 303

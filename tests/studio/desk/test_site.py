@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.studio.desk.browser import Browser, browser, missing
+from tests.studio.desk.browser import Browser, browser, driver, missing
 
 pytestmark = pytest.mark.slow
 AXE = os.environ.get("SYNTHRELEASE_AXE", "")
@@ -34,8 +34,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    with browser() as found:
-        yield found
+    with driver() as client, browser(client) as window:
+        yield window
 
 
 @pytest.mark.parametrize("scheme", ["default", "slate"])
