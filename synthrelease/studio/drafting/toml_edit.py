@@ -278,9 +278,7 @@ NOT_WRITTEN = "the following mistakes, and nothing was written"
 """What is found where changed files cannot be loaded, ahead of the mistakes themselves."""
 
 
-def loaded_changed(
-    before: ReleaseSpec, path: Path, configuration: bytes, acceptance: bytes | None = None
-) -> ReleaseSpec:
+def loaded_changed(before: ReleaseSpec, path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
     """Load the changed specification.
 
     Files that accept every table as they stand can be changed: `plan` and `release` refuse them, and a change may be the mend.

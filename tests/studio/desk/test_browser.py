@@ -8,13 +8,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pandas as pd
 import pytest
 
 pytest.importorskip("starlette", reason="needs the extra desk")
-httpx = pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
+pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.desk.pages import entrance
@@ -22,6 +23,9 @@ from synthrelease.studio.drafting.edits import limits_of
 from tests.conftest import ROOT
 from tests.helpers.labour_force import simulated
 from tests.studio.desk.browser import Browser, browser, desk, driver, missing
+
+if TYPE_CHECKING:
+    import httpx
 
 pytestmark = pytest.mark.slow
 if missing():
@@ -56,8 +60,9 @@ def _drafted(folder: Path, name: str, table: pd.DataFrame) -> Path:
 
 @pytest.fixture(scope="module")
 def births(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    table = pd.read_csv(ROOT / "public_data" / "births_surrogate.csv.gz", nrows=1_500, dtype=str)
-    return _drafted(tmp_path_factory.mktemp("births"), "births", table[["mother_age", "parity", "gestation_week", "is_female"]])
+    """Of so many rows that some criterion of the draft can refuse a table, without which there is nothing to sign."""
+    table = pd.read_csv(ROOT / "public_data" / "births_surrogate.csv.gz", nrows=8_000, dtype=str)
+    return _drafted(tmp_path_factory.mktemp("births"), "births", table)
 
 
 @pytest.fixture(scope="module")
