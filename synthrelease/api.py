@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from synthrelease.privacy.plan import Plan
 from synthrelease.sources.paths import checked_path
-from synthrelease.spec.requests import RehearsalRequest, ReleaseRequest
+from synthrelease.sources.source import Source
+from synthrelease.spec.requests import RehearsalRequest, ReleaseRequest, names_in
 
 if TYPE_CHECKING:
     from synthrelease.published import PublishedRelease
@@ -50,11 +51,11 @@ def plan(config: str | Path) -> Plan:
 
 def rehearse(
     config: str | Path,
-    data: str | Path,
+    data: str | Path | Source,
     out: str | Path,
     *,
     table: str | None = None,
-    members: str | Path | None = None,
+    members: str | Path | Source | None = None,
     jobs: int = 1,
     target: float = 0.1,
     keep: int = 10,
@@ -71,7 +72,8 @@ def rehearse(
 
     Parameters
     ----------
-    data : a public file of the layout of the private one. Its figures are shown without noise: never give a private file.
+    data : a public file of the layout of the private one, as of `release`. Its figures are shown without noise: never give a
+        private file.
     out : a folder for the results; an earlier one is continued.
     table : of the data, where these are a database.
     members : the file of the members of the rows of the data, with [members] (docs/linked.md).
@@ -99,10 +101,10 @@ def rehearse(
 
     request = RehearsalRequest(
         config=checked_path(config),
-        data=str(data),
+        data=data,
         out=checked_path(out),
         table=table,
-        members=None if members is None else str(members),
+        members=members,
         jobs=jobs,
         target=target,
         keep=keep,
@@ -110,7 +112,7 @@ def rehearse(
         seed=seed,
         copies=copies,
         attacks=attacks,
-        quasi_identifiers=None if quasi_identifiers is None else tuple(quasi_identifiers),
+        quasi_identifiers=names_in(quasi_identifiers) if isinstance(quasi_identifiers, str) else _tuple(quasi_identifiers),
         noise_level=noise_level,
         nothing=nothing,
     )
@@ -121,11 +123,11 @@ def rehearse(
 
 def release(
     config: str | Path,
-    data: str | Path,
+    data: str | Path | Source,
     out: str | Path,
     *,
     table: str | None = None,
-    members: str | Path | None = None,
+    members: str | Path | Source | None = None,
     jobs: int = 1,
     shortlist: str | Path | None = None,
     ledger: str | Path | None = None,
@@ -145,7 +147,7 @@ def release(
     Parameters
     ----------
     data : the private file, in any format that docs/columns.md names; a folder, pattern or object store of Parquet
-        and CSV files; or the URI of a database.
+        and CSV files; the URI of a database; or a `Source`, which may have its table and its members.
     out : a new folder for the released files.
     table : of the data, where these are a database.
     members : the file of the members of the rows of the data, with [members] (docs/linked.md).
@@ -214,9 +216,9 @@ def release(
 
     request = ReleaseRequest(
         config=checked_path(config),
-        data=str(data),
+        data=data,
         table=table,
-        members=None if members is None else str(members),
+        members=members,
         out=checked_path(out),
         jobs=jobs,
         shortlist=_path(shortlist),
@@ -227,13 +229,16 @@ def release(
         sign=_path(sign),
         password_file=_path(password_file),
         archive=_path(archive),
-        backend="loky" if address is None else "dask",
         address=address,
         unrehearsed=unrehearsed,
         rows=rows,
     )
     published = room.publish(request, Told())
     return None if published is None else load(published.folder)
+
+
+def _tuple(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)
 
 
 def _path(name: str | Path | None) -> Path | None:

@@ -147,6 +147,8 @@ def _read(parameter: inspect.Parameter, kind: Any, option: Option, text: str) ->
     default: Any = parameter.default
     if option.comma:
         kind, default = str | None, None
+    elif str in _alternatives(kind):  # Python may also give a path or a source
+        kind = str | None if type(None) in _alternatives(kind) else str
     elif several := [alternative for alternative in _alternatives(kind) if get_origin(alternative) is tuple]:
         kind, default = list[get_args(several[0])[0]] | None, None  # type: ignore[misc]
     about: dict[str, Any] = {"metavar": option.metavar, "help": text or None, "min": option.least, "max": option.most}

@@ -16,7 +16,7 @@ from synthrelease.data.texts import quoted_path, visible
 from synthrelease.errors import InputError, listing, so_many
 from synthrelease.privacy.plan import loss_text
 from synthrelease.resources import library
-from synthrelease.spec.requests import Config, DraftRequest, File, Folder, From, Option, Public, TableName
+from synthrelease.spec.requests import Beside, Config, DraftRequest, File, Folder, From, Option, TableName
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -224,7 +224,7 @@ def leave_out(
     )
 
 
-def numbers(config: Config, public: From, members: Public | None = None, table: TableName | None = None) -> None:
+def numbers(config: Config, public: From, members: Beside | None = None, table: TableName | None = None) -> None:
     """Set the representative value of each bin that has none. Use it after you edit bins.
 
     The value is the mean of the rows of a PUBLIC file in the bin. Values that the configuration has stay. Values of removed

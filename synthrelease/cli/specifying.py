@@ -273,10 +273,10 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
 def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.privacy.plan import Loss
     from synthrelease.releasing.attempt_costs import usual_rows
-    from synthrelease.spec.members import IN_WORDS
+    from synthrelease.spec.members import members_in_words
 
     if spec.schema.linked is not None:
-        screen.print(IN_WORDS)
+        screen.print(members_in_words(spec.schema, spec.schema.linked))
     total = Loss(spec.plan.total.epsilon, spec.plan.total.delta)
     for text in spec.options.in_words(total, rows or usual_rows(spec)):
         screen.print(text)
@@ -377,7 +377,7 @@ def check(
     data: Data | None = None,
     table: TableName | None = None,
     members: Public | None = None,
-    backend: str = "loky",
+    backend: str | None = None,
     address: str | None = None,
     unrehearsed: bool = False,
 ) -> None:
@@ -397,9 +397,11 @@ def check(
     """
     from synthrelease.privacy.charges import check_stated
     from synthrelease.releasing.attempt_costs import check_possible
+    from synthrelease.sources.source import Source
     from synthrelease.spec.load import load_spec
 
     check_cluster(backend, address)
+    source = None if data is None else Source.of(data, table, members)
     spec = load_spec(config)
     spec.check_unit_answered()
     spec.check_can_fail()
@@ -414,12 +416,10 @@ def check(
         screen.print(line, style="yellow")
     _print_unmeasured(spec)
     print_associations(spec)
-    if data is not None:
+    if source is not None:
         from synthrelease.enclave.ingest import check_fit
         from synthrelease.enclave.many_files import counting_cluster
-        from synthrelease.sources.source import Source
 
-        source = Source.of(data, table, members)
         with progress_line() as phase:
             phase("reading the private file")
             with nullcontext() if address is None else counting_cluster(address, *source.tables()) as run:

@@ -27,6 +27,8 @@ _RECORD = ""
 _CHARACTERS = 2**22
 """Of the lines that are cut into cells at a time: 16 MB where some have letters beyond ASCII."""
 _DIGITS = re.compile(r"([+-]?)(\d+)", re.ASCII)
+_BLANKS = b" \t\r\0\x1a"
+"""Of a line that holds nothing: also the end of file of DOS."""
 
 
 def fixed_width_batches(
@@ -59,6 +61,8 @@ def fixed_width_batches(
                     break
                 if max(map(len, lines)) >= MAX_LINE:
                     raise endless(f"rows of less than {MAX_LINE} characters")
+                if layout.record_type is not None:
+                    lines = [line for line in lines if line.strip(_BLANKS)]
                 for first in range(0, len(lines), at_once):
                     columns = _columns(lines[first : first + at_once], fields, policy)
                     if types := columns.pop(_RECORD, None):

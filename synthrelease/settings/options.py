@@ -86,7 +86,8 @@ class MembersTable(SpecTable):
         all of them. Example: `more = "drop"`.
     order : columns of the members' file by which the members of a root are ordered: numbers by size, dates by time, other texts
         by their first letters, rows without a value last. Members that agree in them are ordered by what is released; the
-        order of the file has no effect. Example: `order = ["number"]`.
+        order of the file has no effect. A column that is released may stand here, too: the figures of it are then about the
+        first members of each root. Example: `order = ["number"]`.
     reference : a column of the members' file, with the text of the members who come before all others, such as a household's
         reference person. Example: `reference = { relation = "reference person" }`.
     size : how the released column with the number of members is called. Example: `size = "persons"`.

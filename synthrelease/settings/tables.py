@@ -351,13 +351,14 @@ class AttacksTable(SpecTable):
 
 MAX_TABLES = 200
 """Columns, rules, generators, projections or criteria of one specification."""
+MOST_COLUMNS = f"at most {MAX_TABLES} columns, because noise and time grow with the pairs of columns"
 
 
 def _not_too_many(columns: Any) -> Any:
     if isinstance(columns, Mapping) and len(columns) > MAX_TABLES:
         raise Unexpected(
-            f"at most {MAX_TABLES} columns, because noise and time grow with the pairs of columns. Delete some tables "
-            "[columns.NAME], or draft again with `init --only A,B,...` or `init --leave-out A,B,...`",
+            f"{MOST_COLUMNS}. Delete some tables [columns.NAME], or draft again with `init --only A,B,...` or "
+            "`init --leave-out A,B,...`",
             f"{len(columns)} columns",
         )
     return columns

@@ -260,8 +260,8 @@ class Source:
     members: Source | None = None
 
     @classmethod
-    def of(cls, data: str | Path | Source, table: str | None = None, members: str | Path | None = None) -> Source:
-        """What a steward wrote. `sqlite:///FILE` and `duckdb:///FILE` are files, also behind `adbc+`.
+    def of(cls, data: str | Path | Source, table: str | None = None, members: str | Path | Source | None = None) -> Source:
+        """Return the table that a steward wrote. `sqlite:///FILE` and `duckdb:///FILE` are files, also behind `adbc+`.
 
         Parameters
         ----------

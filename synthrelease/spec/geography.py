@@ -15,7 +15,7 @@ from synthrelease.generators.measurements import AreaNoise, area_noise
 from synthrelease.settings.columns import ColumnTable, unlisted_label
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import YES, GeographyTable, MarksTable, labels_of
-from synthrelease.settings.tables import MAX_TABLES, ReleaseFile
+from synthrelease.settings.tables import MAX_TABLES, MOST_COLUMNS, ReleaseFile
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +170,7 @@ def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> 
         problems.add("marks", "no such table where a second file has members of a row", "both")
     if len(release.columns) + len(table.groups) > MAX_TABLES:
         found = f"{len(release.columns)} and {len(table.groups)} of groups"
-        problems.add("marks.groups", f"at most {MAX_TABLES} columns with those of the groups", found)
+        problems.add("marks.groups", f"{MOST_COLUMNS}, those of the groups among them", found)
     named = dict.fromkeys(name for columns in table.groups.values() for name in columns)
     for name in table.groups:
         if name in release.columns:

@@ -4,23 +4,48 @@ from __future__ import annotations
 
 import re
 
-from synthrelease.data.linked import FIRST, OTHER
+from synthrelease.data.linked import FIRST, OTHER, Linked
 from synthrelease.data.rules import RuleError
+from synthrelease.data.schema import Schema
 from synthrelease.errors import listing
 from synthrelease.settings.columns import ColumnTable, RuleTable
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import MembersTable
-from synthrelease.settings.tables import MAX_TABLES, ReleaseFile
+from synthrelease.settings.tables import MAX_TABLES, MOST_COLUMNS, ReleaseFile
 from synthrelease.settings.wide import CONNECTIVES, COUNT, around_counts, counts, words_in, words_of
 from synthrelease.spec.columns import ColumnError, build_column
 
-IN_WORDS = (
+_PROTECTED = (
     "Members: a record is a root with all its members, in any number. This epsilon protects any change of them: one "
     "member, or all. A person in several roots is protected at epsilon times their number, and a move from one root "
     "to another at twice epsilon. The number of roots is published, so nothing protects a move that changes it: to a "
     "root that was not in the file, or of the last row of a root."
 )
-"""What a plan says of members: who is protected, and who is not."""
+
+
+def members_in_words(schema: Schema, linked: Linked) -> str:
+    """Say what a plan protects of roots with members, and of a root with more members than are released which ones are.
+
+    Which ones these are is a function of the root's own rows, so any order is within the guarantee (theory 1.10, roots with
+    their members). An order by released values is allowed, and changes what figures of these columns are about.
+    """
+    if linked.more == "drop":
+        return f"{_PROTECTED} A root with more than {linked.most} members is left out."
+    if linked.order:
+        sources = {source for column in schema.columns for source in column.sources}
+        released = [name for name in linked.order if name in sources]
+        chosen = f"the first {linked.most}, ordered by {listing(linked.order)} (equal ones by their released values)"
+        lean = "towards roots with few members"
+        lean += (
+            f", and figures of {listing(released)}, which is released, are about the first members alone" if released else ""
+        )
+    else:
+        chosen = f"the {linked.most} whose released values come first, because [members] states no order"
+        lean = "towards these values"
+    return (
+        f"{_PROTECTED} Of a root with more than {linked.most} members, the release has {chosen}. Figures about members lean "
+        f"{lean}."
+    )
 
 
 def check_members(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
@@ -29,7 +54,7 @@ def check_members(table: MembersTable, release: ReleaseFile, problems: Problems)
     wide = len(release.columns) + 1 + table.most * len(table.columns)
     if wide > MAX_TABLES:
         found = f"{wide}: {len(release.columns) + 1} of roots and {table.most} times {len(table.columns)} of members"
-        problems.add("members.most", f"at most {MAX_TABLES} columns of a root with its members", found)
+        problems.add("members.most", f"{MOST_COLUMNS}, those of a root and of its members together", found)
 
 
 def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:

@@ -11,8 +11,8 @@ table : Read this table of the database. Overrides table in [input].
 members : Read the members from this file (only with [members]). By default --data holds both.
 quasi_identifiers : Assume that an intruder knows these columns. By default none.
 jobs : Run this many processes in parallel.
-backend : Count the files of a table on this machine (loky) or on a cluster (dask).
-address : Connect to this Dask scheduler in the enclave, such as tls://10.0.0.5:8786 (needs --backend dask). By default none.
+backend : Count the files of a table on this machine (loky) or on a cluster (dask). [default: dask with --address, else loky]
+address : Connect to this Dask scheduler in the enclave, such as tls://10.0.0.5:8786. By default none.
 unrehearsed : Accept files that were not rehearsed as they are. By default they are refused.
 expect_head : Refuse a ledger that lacks this head from your logbook (16 digits or more). By default heads are not compared.
 sign : Sign the files with this private key (see keygen). By default unsigned.
@@ -63,9 +63,10 @@ File = Annotated[Path, Option(metavar="FILE")]
 Folder = Annotated[Path, Option(metavar="DIR")]
 Key = Annotated[Path, Option(metavar="KEY")]
 TableName = Annotated[str, Option(metavar="NAME")]
-Data = Annotated[str, Option(metavar="DATA")]
-Public = Annotated[str, Option(metavar="FILE")]
+Data = Annotated[str | Path | Source, Option(metavar="DATA")]
+Public = Annotated[str | Path | Source, Option(metavar="FILE")]
 From = Annotated[str, Option(metavar="FILE", flags=("--from",))]
+Beside = Annotated[str, Option(metavar="FILE")]
 Names = Annotated[tuple[str, ...], Option(metavar="A,B,...", comma=True)]
 Number = Annotated[int, Option(least=1)]
 Minutes = Annotated[float, Option(least=0.01)]
@@ -80,21 +81,36 @@ Json = Annotated[bool, Option(flags=("--json",))]
 
 @dataclass(frozen=True, kw_only=True)
 class TableRequest:
-    """A configuration and a table."""
+    """A configuration and a table. Raises InputError for a table that cannot be meant, such as a URI with a password."""
 
     config: Config
     data: Data
     table: TableName | None = None
     members: Public | None = None
 
+    def __post_init__(self) -> None:
+        self.source  # noqa: B018  # what cannot be used is refused before anything is done or shown
+
     @property
     def source(self) -> Source:
-        """Where the table is. Raises InputError for a name that cannot be used."""
+        """Where the table is, with that of the members."""
         return Source.of(self.data, self.table, self.members)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReleaseRequest(TableRequest):
+class ClusterRequest(TableRequest):
+    """A table, and where its files are counted or attempts are run: on this machine or on a cluster."""
+
+    backend: str | None = None
+    address: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_cluster(self.backend, self.address)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseRequest(ClusterRequest):
     """What `release` is asked for.
 
     Attributes
@@ -112,8 +128,6 @@ class ReleaseRequest(TableRequest):
     """
 
     out: Folder
-    backend: str = "loky"
-    address: str | None = None
     jobs: Number = 1
     shortlist: File | None = None
     ledger: File | None = None
@@ -127,12 +141,9 @@ class ReleaseRequest(TableRequest):
     rows: Number | None = None
     nobodys: Annotated[bool, Option(hidden=True)] = False
 
-    def __post_init__(self) -> None:
-        check_cluster(self.backend, self.address)
-
 
 @dataclass(frozen=True, kw_only=True)
-class RehearsalRequest(TableRequest):
+class RehearsalRequest(ClusterRequest):
     """What `rehearse` is asked for.
 
     Attributes
@@ -147,8 +158,8 @@ class RehearsalRequest(TableRequest):
     nothing : Propose a plan that finds no table with at most this probability.
     copies : Draw this many synthetic tables for the statistics of utility and risk. Below 2 there are none.
     attacks : Try attacks with this number of fits. Below 4 there are none.
-    backend : Run attempts on this machine (loky) or on a cluster (dask).
-    address : Connect to this Dask scheduler (needs --backend dask). By default none.
+    backend : Run attempts on this machine (loky) or on a cluster (dask). [default: dask with --address, else loky]
+    address : Connect to this Dask scheduler. By default none.
     adopt : Write the proposed budget and rounds to CONFIG. Comments stay.
     width : Stop attempts of a configuration when the interval of its acceptance is no wider than this.
     """
@@ -165,13 +176,8 @@ class RehearsalRequest(TableRequest):
     copies: Annotated[int, Option(least=0)] = 3
     attacks: Annotated[int, Option(least=0)] = 100
     quasi_identifiers: Names | None = None
-    backend: str = "loky"
-    address: str | None = None
     adopt: bool = False
     width: Annotated[float, Option(hidden=True)] = 0.25
-
-    def __post_init__(self) -> None:
-        check_cluster(self.backend, self.address)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,22 +272,22 @@ class DraftRequest:
     unit: Annotated[str | None, Option(metavar="row|KEY[:K]")] = None
     epsilon: Annotated[str | None, Option(metavar="E")] = None
     pure: bool = False
-    members: Public | None = None
+    members: Beside | None = None
     key: Annotated[str | None, Option(metavar="COLUMN")] = None
     areas: Annotated[str | None, Option(metavar="A>B")] = None
     important: Names = ()
     into: Folder = Path(".")
 
 
-def check_cluster(backend: str, address: str | None) -> None:
-    """Raise InputError unless the backend is known, and has an address where it is a cluster."""
-    if backend not in ("loky", "dask"):
+def check_cluster(backend: str | None, address: str | None) -> None:
+    """Raise InputError for a backend that is unknown, or does not go with the address or with its absence."""
+    if backend not in (None, "loky", "dask"):
         ray = " A Ray cluster is not used: start a Dask scheduler and workers on its machines." if backend == "ray" else ""
         raise InputError(f"--backend: expected loky or dask, found {backend!r}.{ray}")
-    if (backend == "dask") != (address is not None):
-        raise InputError(
-            "--backend dask and --address: expected both or none, for example --address tls://10.0.0.5:8786, found one."
-        )
+    if backend == "dask" and address is None:
+        raise InputError("--backend dask: expected the address of a scheduler, found none. Add --address tls://10.0.0.5:8786.")
+    if backend == "loky" and address is not None:
+        raise InputError("--address: expected none, because --backend loky stays on this machine, found one. Leave one out.")
 
 
 def help_texts(of: Callable[..., Any]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from synthrelease.errors import SpecError
 from synthrelease.releasing.release import release
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.members import members_in_words
 from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.households import some_households, write_households, write_tables
 from tests.helpers.tiny import write_config
@@ -200,3 +201,19 @@ def test_rules_for_rows_compare_columns_of_released_rows_alone(rule: str, messag
     config.write_text(f"{text[:place]}{other}[[rules]]\n{rule}\n{text[place:]}")
     with pytest.raises(SpecError, match=message):
         load_spec(config)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "more than 2 members, the release has the first 2, ordered by 'no' (equal ones by their released values)"),
+        ({'order = ["no"]': 'order = ["age"]'}, "figures of 'age', which is released, are about the first members alone"),
+        ({'order = ["no"]\n': ""}, "has the 2 whose released values come first, because [members] states no order"),
+        ({"most = 2": 'most = 2\nmore = "drop"'}, "A root with more than 2 members is left out."),
+    ],
+)
+def test_a_plan_says_which_members_a_release_has(changes: dict[str, str], words: str, tmp_path: Path) -> None:
+    """Also where a released column, such as a date, orders them: it is allowed, and changes what its figures are about."""
+    schema = load_spec(write_households(tmp_path, changes)).schema
+    assert schema.linked is not None
+    assert words in members_in_words(schema, schema.linked)

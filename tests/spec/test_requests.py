@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import synthrelease
+from synthrelease import publish
 from synthrelease.cli import app
 from synthrelease.cli.commands import LazyGroup, built
 from synthrelease.errors import InputError
+from synthrelease.sources.source import Source
 from synthrelease.spec.requests import (
     AllocationRequest,
     ComparisonRequest,
@@ -21,6 +24,8 @@ from synthrelease.spec.requests import (
     command_words,
     help_texts,
 )
+from tests.helpers.command_line import called
+from tests.helpers.tiny import write_config
 
 CONFIG = Path("configs/coins 1.toml")
 REQUESTS = (
@@ -58,11 +63,47 @@ def test_the_words_of_a_request_are_read_as_the_same_request(request_: object) -
     assert taken == [request_]
 
 
-def test_an_address_and_its_backend_are_given_together() -> None:
+def test_an_address_alone_means_a_cluster_and_what_contradicts_itself_is_refused() -> None:
     """Before anything else is looked at, by the function and by the command."""
-    for given in ({"backend": "dask"}, {"address": "tcp://10.0.0.5:8786"}, {"backend": "slurm"}):
+    asked = ReleaseRequest(config=CONFIG, data="coins.csv", out=Path("out"), address="tls://10.0.0.5:8786")
+    assert (asked.backend, asked.address) == (None, "tls://10.0.0.5:8786")
+    for given in ({"backend": "dask"}, {"backend": "loky", "address": "tls://10.0.0.5:8786"}, {"backend": "slurm"}):
         with pytest.raises(InputError, match="--backend"):
             ReleaseRequest(config=CONFIG, data="coins.csv", out=Path("out"), **given)
+
+
+def test_a_source_keeps_its_table_and_its_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Python gives as a value is read as it is: its text for messages names neither the members nor a URI."""
+    source, asked = Source.of("coins.db", "coins", members="sides.csv"), list[ReleaseRequest]()
+    monkeypatch.setattr(publish, "publish", lambda request, listener: asked.append(request))
+    assert synthrelease.release(CONFIG, source, "out") is None
+    assert asked[0].source == source
+    other = Source.of("others.db", "sides")
+    assert ReleaseRequest(config=CONFIG, data="coins.csv", members=other, out=Path("out")).source.members == other
+
+
+@pytest.mark.parametrize("name", ["data", "members"])
+def test_a_connection_string_is_refused_before_anything_is_done(name: str) -> None:
+    """And before a plan is shown: when the request is made, without a word of it."""
+    given = {"data": "coins.csv", name: "host=server password=geheim"}
+    for kind, more in (
+        (ReleaseRequest, {"out": Path("out")}),
+        (RehearsalRequest, {"out": Path("out")}),
+        (ComparisonRequest, {}),
+    ):
+        with pytest.raises(InputError, match="connection string") as caught:
+            kind(config=CONFIG, **given, **more)
+        assert "geheim" not in str(caught.value)
+
+
+@pytest.mark.parametrize("command", [("release", "--out", "new", "--unrehearsed"), ("check", "--unrehearsed")])
+def test_a_command_shows_no_plan_before_it_refuses_a_connection_string(command: tuple[str, ...], tmp_path: Path) -> None:
+    write_config(tmp_path)
+    name, *more = command
+    done = called(tmp_path, name, "coins.toml", "--data", "host=server password=geheim", *more)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "connection string" in done.stderr
+    assert "geheim" not in done.stderr
 
 
 @pytest.mark.parametrize("kind", sorted({type(each) for each in REQUESTS}, key=lambda kind: kind.__name__))

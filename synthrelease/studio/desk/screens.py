@@ -21,7 +21,7 @@ from synthrelease.privacy.charges import Charge, decimal_text, epsilon_at
 from synthrelease.privacy.ledger_file import Statement
 from synthrelease.privacy.selection import nothing_where
 from synthrelease.settings.reading import ConfigurationFile
-from synthrelease.spec.members import IN_WORDS
+from synthrelease.spec.members import members_in_words
 from synthrelease.spec.record import QUESTION, guarantee_in_words
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import cheaper_plan, narrowed
@@ -202,7 +202,7 @@ def people_screen(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses
     unit, linked = spec.unit, spec.schema.linked
     words = guarantee_in_words(unit, spec.plan.total)
     if linked is not None:
-        words.append(IN_WORDS)
+        words.append(members_in_words(spec.schema, linked))
     repeated = [column_left for column_left in guesses.left_out if column_left.rows_of_one > 1]
     key = public.columns.get(unit.key) if public is not None and unit.key else None
     return {

@@ -734,12 +734,12 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def check_known(option: str, names: Sequence[str], names_known: Sequence[str]) -> None:
-    """Raise InputError for a name of an option that is not one of the known ones."""
+    """Raise InputError for the first name that an option gives and that is not one of the known ones."""
     for name in names:
         if name not in names_known:
             guess = closest(name, names_known)
             meant = f" Did you mean {guess!r}?" if guess else ""
-            raise InputError(f"{option}: expected one of {listing(names_known)}, found {name!r}.{meant}")
+            raise InputError(f"{option}: expected names among {listing(names_known)}, found {name!r}.{meant}")
 
 
 @dataclass(frozen=True, kw_only=True)

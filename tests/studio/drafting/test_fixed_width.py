@@ -163,6 +163,26 @@ def test_of_a_hierarchical_file_one_record_type_may_be_read_alone(tmp_path: Path
     assert "X" not in str(refused.value).replace("InputError", "")
 
 
+@pytest.mark.parametrize("blank", ["", "   ", "\t \r", "\x1a"])
+def test_a_blank_line_of_a_hierarchical_file_is_a_row_of_no_record_type(tmp_path: Path, blank: str) -> None:
+    """In whichever place: exporters end a file with one, and DOS with its mark, which must not cost a whole budget."""
+    lines, path = ["H00001051", "P000010130", "P000010212", "H00002011"], tmp_path / "rows.dat"
+    records = {"H": {"home": (2, 6), "rooms": (7, 8)}, "P": {"home": (2, 6), "age": (9, 10)}}
+    policy = InputTable(fixed_width=FixedWidthTable(record_type=(1, 1), records=records))
+
+    def cells(content: list[str]) -> list[list[str | None]]:
+        path.write_text("\n".join(content) + "\n", newline="")
+        return [
+            [columns[name].texts[code] for code in columns[name].codes.tolist()]
+            for name, record in (("rooms", "H"), ("age", "P"))
+            for _, columns in file_batches(path, [name], policy, record)
+        ]
+
+    assert cells(lines) == [["05", "01"], ["30", "12"]]
+    for place in range(len(lines) + 1):
+        assert cells([*lines[:place], blank, *lines[place:]]) == cells(lines)
+
+
 CELLS = [b"12", b" 7", b"-3", b"1.5", b"", b"\0\0", b"ab", b"\xef\xbb\xbf1", b"\x1f\x0b", "é€".encode()]
 
 
