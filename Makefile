@@ -18,7 +18,7 @@ TO ?= wheelhouse
 INTO ?= dist
 RUNS ?= 3000
 
-.PHONY: demo quick criterion generator test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations report rooms settings clean
+.PHONY: demo quick versions criterion generator test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations report rooms settings clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -30,6 +30,10 @@ quick: $(QUICK)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -m "not slow"
+
+# The same under each other Python that is here, and once with the lowest versions of libraries that pyproject.toml allows
+versions:
+	PYTHON="$(PYTHON)" WORKERS=$(WORKERS) requirements/versions.sh
 
 # The tests of one criterion, all neighbours of small tables among them: make criterion NAME=faithfulness
 KINDS := $(addprefix tests/criteria/test_,sensitivity.py joint.py measured_bounds.py public_facts.py a_trillion_rows.py)

@@ -12,5 +12,7 @@ uv pip compile "${options[@]}" pyproject.toml -c "$full" -o requirements/core.tx
 uv pip compile "${options[@]}" pyproject.toml --extra docs -c "$full" -o requirements/docs.txt
 uv pip compile "${options[@]}" pyproject.toml --extra frames <(printf '%s\n' pytest pytest-xdist hypothesis jsonschema mpmath ruff mypy) -c "$full" -o requirements/quick.txt
 uv pip compile "${options[@]}" <(printf '%s\n' hatchling cyclonedx-bom pip) -c "$full" -o requirements/dist.txt
+# what pyproject.toml allows at least, with the tools of `make quick`; direct ones alone, for Python 3.11 (requirements/versions.sh)
+uv pip compile --quiet --no-header --no-annotate --python-version 3.11 --resolution lowest-direct pyproject.toml --extra frames <(grep -E '^(pytest|pytest-xdist|hypothesis|jsonschema|mpmath)==' requirements/quick.txt) -o requirements/lowest.txt
 grep -vE '^(torch|triton|nvidia-|cuda-)' "$full" > requirements/test.txt
 rm "$full"

@@ -40,7 +40,8 @@ def test_the_hooks_before_a_commit_are_what_the_makefile_checks_beside_the_tests
     assert checks == [command.removesuffix(" .") for command in recipe("quick") if "pytest" not in command]
     (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
     assert repository["repo"] == "local"
-    assert [hook["entry"] for hook in repository["hooks"]] == checks
+    hooks = [hook["entry"].replace("python -m ", ".venv/bin/") for hook in repository["hooks"]]
+    assert hooks == checks
     assert {hook["language"] for hook in repository["hooks"]} == {"system"}
 
 

@@ -300,7 +300,9 @@ def _in_units(tails: np.ndarray, heads: np.ndarray, flows: np.ndarray, free: np.
     columns = np.concatenate([opened[:lefts], heads, tails[used], np.full(len(opened) - lefts, sink)])
     unlimited = np.full(len(tails), 2**_CAPACITY_BITS)  # no flow is so large
     capacity = np.concatenate([free[opened[:lefts]], unlimited, flows[used], free[opened[lefts:]]])
-    return csr_array((capacity.astype(np.int32), (rows, columns)), shape=(sink + 1, sink + 1))
+    # scipy before 1.15 keeps indices of 64 bits, which its maximum flow refuses
+    places = rows.astype(np.int32), columns.astype(np.int32)
+    return csr_array((capacity.astype(np.int32), places), shape=(sink + 1, sink + 1))
 
 
 def _entries(flow: csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
