@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
@@ -254,29 +255,55 @@ Every setting may be a list of values: each value is tried, and all combinations
 
 def settings_page() -> str:
     """The page as Markdown."""
+    configuration, acceptance = list(_file(ReleaseFile)), list(_file(AcceptanceFile))
     parts = [
         _INTRODUCTION,
+        _overview("configuration", configuration),
+        _overview("acceptance file", acceptance),
         "## The configuration: configs/NAME.toml\n",
-        *_file(ReleaseFile),
+        *configuration,
         "## The acceptance criteria: acceptance/NAME.toml\n",
-        *_file(AcceptanceFile),
+        *acceptance,
     ]
     return "\n".join(parts)
+
+
+def _overview(file: str, parts: list[str]) -> str:
+    """The tables of a file, one a line with what it is for: a link to each section that names a table."""
+    lines = [f"| table of the {file} | holds |", "|---|---|"]
+    for heading, text in pairwise(parts):
+        level, _, table = heading.strip().partition(" ")
+        if level == "###" and table.startswith("["):
+            first = _FAMILY_HOLDS.get(table) or text.strip().partition(". ")[0].partition(": ")[0].rstrip(".:")
+            lines.append(f"| [`{table}`](#{re.sub(r'[^a-z_-]', '', table.lower())}) | {first} |")
+    return "\n".join(lines) + "\n"
+
+
+_FAMILY_HOLDS = {
+    "[[generators]]": "The models of which synthetic rows are drawn, by `family`",
+    "[[projections]]": "What is done to the rows after drawing, by `kind`",
+    "[[criteria]]": "The acceptance criteria with their thresholds, by `kind`",
+}
 
 
 def _file(model: type[BaseModel]) -> Iterator[str]:
     """A file's own settings, then those of each of its tables, in the order of the model."""
     yield f"{_sentence(summary(model).partition(': ')[2])}\n"
     yield _table(model)
+    shown: set[type[BaseModel]] = set()
     for name, field in model.model_fields.items():
         if name in FAMILIES:
             yield from _family(name)
         for inner in inner_models(field.annotation):
-            yield from _section("###", inner)
+            yield from _section("###", inner, shown=shown)
 
 
-def _section(level: str, model: type[BaseModel], heading: str = "") -> Iterator[str]:
-    """A table of the file: its heading is the first word of its summary, such as [input]."""
+def _section(level: str, model: type[BaseModel], heading: str = "", shown: set[type[BaseModel]] | None = None) -> Iterator[str]:
+    """A table of the file, once: its heading is the first word of its summary, such as [input]."""
+    if shown is not None:
+        if model in shown:  # the columns and rules of members are as those of roots
+            return
+        shown.add(model)
     path, _, text = summary(model).partition(": ")
     yield f"{level} {heading or path}\n"
     yield f"{_sentence(summary(model) if heading else text)}\n"
@@ -286,7 +313,7 @@ def _section(level: str, model: type[BaseModel], heading: str = "") -> Iterator[
     yield _table(model)
     inner = [each for field in model.model_fields.values() for each in inner_models(field.annotation)]
     for each in dict.fromkeys(inner):
-        yield from _section(level, each, "" if summary(each).startswith("[") else f"{path}.{each.__name__}")
+        yield from _section(level, each, "" if summary(each).startswith("[") else f"{path}.{each.__name__}", shown)
 
 
 def _family(name: str) -> Iterator[str]:
