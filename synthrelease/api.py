@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def plan(config: str | Path) -> Plan:
-    """What a release would cost. Reads no data.
+    """Return what a release would cost. Reads no data.
 
     Parameters
     ----------

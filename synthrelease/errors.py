@@ -58,7 +58,7 @@ class Unexpected(ValueError):
 
 
 def of_another_format(found: int, reads: Sequence[int], writer: str = "") -> Unexpected:
-    """What is said of a document of a format that is not read here: which it has, and which program reads it.
+    """Return what is said of a document of a format that is not read here: which it has, and which program reads it.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class PublicFailure(SynthreleaseError):
 
 @contextmanager
 def on_public_data() -> Iterator[None]:
-    """Where the code of a release runs on public data alone: its failure costs nothing, and says so."""
+    """Run the code of a release on public data alone: its failure costs nothing, and says so."""
     try:
         yield
         return
@@ -199,7 +199,7 @@ class RejectedRound(Exception):
 
 @contextmanager
 def rejecting(*kinds: type[Exception], because: str) -> Iterator[None]:
-    """Where these errors in post-processing are the noise's doing: each becomes a rejected round.
+    """Make a rejected round of each of these errors in post-processing, which are the noise's doing.
 
     Any other error ends the run (`InternalError`): one that every round meets would spend the budget on rejected rounds alone.
     """
@@ -228,19 +228,21 @@ def place_of(trace: TracebackType | None) -> str:
 
 
 def cut(text: str, longest: int = 600) -> str:
-    """A text for a message: as it is, or its beginning."""
+    """Return a text for a message: as it is, or its beginning."""
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that `name` most probably stands for, or None. Comparing long or very many names would take too long."""
+    """Return the known name that `name` most probably stands for, or None. Comparing long or very many names would take too
+    long.
+    """
     candidates = [other for other in islice(known, 1000) if len(other) <= 100]
     matches: Sequence[str] = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6) if len(name) <= 100 else ()
     return matches[0] if matches else None
 
 
 def percent(value: float) -> str:
-    """A share in per cent, with a decimal where it is small, or nearly 1: what is not all is not 100%.
+    """Return a share in per cent, with a decimal where it is small, or nearly 1: what is not all is not 100%.
 
     Examples
     --------
@@ -253,7 +255,7 @@ def percent(value: float) -> str:
 
 
 def so_many(count: int, one: str, more: str = "") -> str:
-    """A number with what is counted: "1 rule", "2 rules".
+    """Return a number with what is counted: "1 rule", "2 rules".
 
     Examples
     --------
@@ -264,7 +266,7 @@ def so_many(count: int, one: str, more: str = "") -> str:
 
 
 def listing(names: Iterable[str], limit: int = 12) -> str:
-    """Names for a message: quoted, comma separated, cut after `limit`."""
+    """Return names for a message: quoted, comma separated, cut after `limit`."""
     names = list(names)
     shown = ", ".join(repr(cut(name, 100)) for name in names[:limit])
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")

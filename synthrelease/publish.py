@@ -71,27 +71,28 @@ class Listener:
     """Told what happens, in this order; nothing here depends on private data but `n` and the release. By default silent."""
 
     def chosen(self, spec: ReleaseSpec) -> None:
-        """The specification, before anything is checked."""
+        """Hear of the specification, before anything is checked."""
 
     def cheaper(self, spec: ReleaseSpec, proposal: PlanTable) -> None:
-        """The shortlist carries a plan that costs less than this release will spend. The release goes on."""
+        """Hear of a shortlist with a plan that costs less than this release will spend. The release goes on."""
 
     def never_tried(self, spec: ReleaseSpec) -> bool:
-        """Nothing is known of a trial of these two files on public data. Returns whether they are released all the same: by
-        default, where nobody can be asked, they are not."""
+        """Hear that nothing is known of a trial of these two files on public data. Returns whether they are released all the
+        same: by default, where nobody can be asked, they are not.
+        """
         return False
 
     def tried(self, dry: DryRun) -> None:
-        """All checks passed, and attempts on made-up rows."""
+        """Hear that all checks passed, and attempts on made-up rows."""
 
     def nearby(self, ledgers: tuple[Path, ...]) -> None:
-        """No ledger was named, and these are near: perhaps one of them is that of the data."""
+        """Hear that no ledger was named, and these are near: perhaps one of them is that of the data."""
 
     def reserved(self, ledger: Path, statement: Statement) -> None:
-        """The whole plan is charged, on the disk."""
+        """Hear that the whole plan is charged, on the disk."""
 
     def phase(self, name: str) -> None:
-        """Return what is being done; never how many rounds were run."""
+        """Hear what is being done; never how many rounds were run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,7 +162,7 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
 
 
 def chosen(request: ReleaseRequest) -> ReleaseSpec:
-    """The specification, drawing from the configurations of a shortlist alone where one is given."""
+    """Return the specification, drawing from the configurations of a shortlist alone where one is given."""
     spec = load_spec(request.config)
     return spec if request.shortlist is None else narrowed(spec, request.shortlist)
 

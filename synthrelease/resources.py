@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 
 def library(module: str, name: str, what: str, extra: str) -> ModuleType:
-    """A module of a library that comes with an extra of this package. Raises InputError, with no cause, where it is missing."""
+    """Return a module of a library that comes with an extra of this package. Raises InputError, with no cause, where it is
+    missing.
+    """
     try:
         return import_module(module)
     except ImportError:
@@ -32,7 +34,7 @@ def library(module: str, name: str, what: str, extra: str) -> ModuleType:
 
 
 def install(extra: str) -> str:
-    """What to do where an extra is missing. No package index is named: nobody owns the name of this program there."""
+    """Return what to do where an extra is missing. No package index is named: nobody owns the name of this program there."""
     return f'Install the extra "{extra}" from where you have synthrelease (docs/tutorial.md, Installing).'
 
 
@@ -73,7 +75,7 @@ class Kinds(Mapping[str, type[Kind]]):
 
 
 def at_first_use(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
-    """The `__getattr__` of a package: names by the module of the package that has them."""
+    """Return the `__getattr__` of a package: names by the module of the package that has them."""
     places = {name: module for module, found in names.items() for name in found}
 
     def attribute(name: str) -> object:
@@ -99,19 +101,19 @@ def resource(name: str) -> Path:
 
 
 def is_shipped(path: Path) -> bool:
-    """Whether the path is among the configurations that come with synthrelease."""
+    """Return whether the path is among the configurations that come with synthrelease."""
     return resource("configs").resolve() in path.resolve().parents
 
 
 def file_digest(path: str | Path) -> str:
-    """sha256 of a file, read in batches."""
+    """Return the sha256 of a file, read in batches."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def templates(folder: Path, settings: str) -> Environment:
-    """The templates of a folder, as `compiled_templates` keeps them. Everything that is put into a page (.html) is escaped, and
-    hidden characters are shown as their codes.
+    """Return the templates of a folder, as `compiled_templates` keeps them. Everything that is put into a page (.html) is
+    escaped, and hidden characters are shown as their codes.
 
     Parameters
     ----------
@@ -131,7 +133,7 @@ def templates(folder: Path, settings: str) -> Environment:
 
 
 def compiled_templates(folder: Path, settings: str) -> BytecodeCache | None:
-    """Keeps the templates of a folder as Python keeps its modules: compiled, in `__pycache__` beside them, where it may write.
+    """Keep the templates of a folder as Python keeps its modules: compiled, in `__pycache__` beside them, where it may write.
 
     They are compiled anew for another text of the template or of the two modules that make its environment, this one and
     `settings`, and for another version of Python or jinja2.

@@ -114,7 +114,7 @@ class EqualRows:
 
     @classmethod
     def of(cls, words: Sequence[np.ndarray]) -> EqualRows:
-        """Of rows that are given by the (n_rows,) integers of every word, the first word most significant; at least one.
+        """Sort rows that are given by the (n_rows,) integers of every word, the first word most significant; at least one.
 
         A word stands for many columns, so the first alone puts nearly all rows in order; by the others those are sorted that it
         leaves together.
@@ -249,7 +249,7 @@ class Counts:
 
     @classmethod
     def empty(cls, layout: Layout) -> Counts:
-        """No rows."""
+        """Return a table without rows."""
         return cls.of(layout, [np.zeros(0, dtype=np.int64)] * len(layout.sizes))
 
     @classmethod
@@ -261,7 +261,7 @@ class Counts:
         words: tuple[np.ndarray, ...] | None = None,
         bins: tuple[np.ndarray, ...] | None = None,
     ) -> Counts:
-        """Different cells, in order, with positive counts; cells by their words, or by their bins."""
+        """Return different cells, in order, with positive counts; cells by their words, or by their bins."""
         table = cls.__new__(cls)
         table.layout, table.counts, table._words, table._bins = layout, counts, words, bins
         return table
@@ -319,7 +319,9 @@ class Counts:
         return Counts.of(self.layout.subset(tuple(columns)), [self.bins[column] for column in columns], self.counts)
 
     def marginal(self, columns: Sequence[int]) -> np.ndarray:
-        """Counts of every cell of the sub-table of `columns`, as an array of their sizes; of at most DENSE_LIMIT cells."""
+        """Return counts of every cell of the sub-table of `columns`, as an array of their sizes; of at most DENSE_LIMIT
+        cells.
+        """
         sub_table = self.layout.subset(tuple(columns))
         check_full_array(sub_table)
         codes = word_of(self.layout, self.bins, columns)
@@ -359,7 +361,7 @@ class Counts:
         return self.digest() == other.digest()
 
     def digest(self) -> str:
-        """sha256 of layout, cells and counts: the same for the same rows in any order and file format.
+        """Return the sha256 of layout, cells and counts: the same for the same rows in any order and file format.
 
         Cells go in as their codes, as they always did; those of layouts without codes as the bins of each column in turn.
         """
@@ -404,7 +406,7 @@ def has_full_array(layout: Layout) -> bool:
 
 
 def check_full_array(layout: Layout) -> None:
-    """Raises ValueError for a table that is too large to be held with every cell of its domain."""
+    """Raise ValueError for a table that is too large to be held with every cell of its domain."""
     if layout.n_cells > DENSE_LIMIT:
         raise ValueError(f"expected a table of at most {DENSE_LIMIT} cells for a full array, found {layout.n_cells}")
 

@@ -185,7 +185,7 @@ class _Blocks:
 
 
 def _blocks(counts: np.ndarray, smallest: int) -> _Blocks:
-    """floor(count / smallest) blocks for each cell, at least one, as even as can be."""
+    """Make floor(count / smallest) blocks for each cell, at least one, as even as can be."""
     pieces = np.maximum(1, counts // smallest)
     cell = np.repeat(np.arange(len(counts)), pieces)
     position = np.arange(len(cell)) - np.repeat(np.cumsum(pieces) - pieces, pieces)

@@ -111,7 +111,7 @@ class Linked:
                 bins[column][number <= index] = sizes[column] - 1
 
     def in_order(self, names: Sequence[str], bins: Sequence[np.ndarray], ordering: Container[str]) -> list[np.ndarray]:
-        """Wide rows whose members stand in the increasing order of their bins, whichever slots they had before.
+        """Return wide rows whose members stand in the increasing order of their bins, whichever slots they had before.
 
         Parameters
         ----------

@@ -130,7 +130,9 @@ def labelled_gaps(values: Sequence[float]) -> tuple[tuple[str, ...], tuple[float
 
 
 def rows_transformation(rows: MemberRows, wide: Transformation) -> Transformation:
-    """Of the rows, from that of the wide record: a column has the bins, and the atomic ones, of its column in the first row."""
+    """Return the transformation of the rows, from that of the wide record: a column has the bins, and the atomic ones, of its
+    column in the first row.
+    """
     numbers = {name: binning.numbers for name, binning in zip(wide.schema.names, wide.binnings, strict=True)}
     columns, binnings = list[Column](), list[Binning]()
     for name in rows.names:

@@ -94,7 +94,7 @@ class ReadColumns:
 
     @classmethod
     def of(cls, schema: Schema, linked: Linked) -> ReadColumns:
-        """Of the schema of a wide record."""
+        """Return the columns that are read for the schema of a wide record."""
         columns, plain_columns, positions = list[Column](), list[Column](), list[tuple[int, ...]]()
         for slot in linked.slots:
             plain = [_but_for_names(schema[name]) for name in slot]

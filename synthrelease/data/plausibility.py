@@ -88,7 +88,7 @@ class AllowedCells:
         return cells_found
 
     def _blocks(self) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
-        """Parts of the mask in order, each with the indices of its place."""
+        """Yield parts of the mask in order, each with the indices of its place."""
         for leading in np.ndindex(self._forbidden.shape[: self._leading]):
             yield leading, self._forbidden[leading]
 
@@ -130,7 +130,7 @@ class Plausibility:
     def from_rules(
         cls, rules: Sequence[Rule], columns: Sequence[Column], layout: Layout, *, apart: bool = False
     ) -> Plausibility:
-        """Masks over atomic bins.
+        """Return masks over atomic bins.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class Plausibility:
         return drawn
 
     def follow(self, digits: list[np.ndarray]) -> None:
-        """Of rows that were put together from such combinations, set the bins that follow from others: slots without a member
+        """Set, in rows that were put together from such combinations, the bins that follow from others: slots without a member
         are empty, and numbers of marks are those of the row."""
         if self.linked is not None:
             self.linked.empty(self.layout.columns, self.layout.sizes, digits)

@@ -360,7 +360,7 @@ def columns_of(rule: Rule) -> set[str]:
 
 
 def has_many_numbers(bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
-    """Whether a column has so many numbers that comparisons with other columns look at its bins."""
+    """Return whether a column has so many numbers that comparisons with other columns look at its bins."""
     return not whole_numbers or bounds[1] - bounds[0] >= MOST_NUMBERS
 
 

@@ -53,7 +53,7 @@ class IntervalBin:
 
 
 def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[IntervalBin, ...]:
-    """Intervals for a list of bin labels, in increasing order and without gaps.
+    """Return intervals for a list of bin labels, in increasing order and without gaps.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def _parse(text: str, whole_numbers: bool) -> list[IntervalBin]:
 
 
 def _open_ended(text: str, sign: str, value: float, whole_numbers: bool) -> IntervalBin:
-    """ "<18" and ">44": the number is the edge as it is written."""
+    """Return the bin "<18" or ">44": the number is the edge as it is written."""
     if not whole_numbers and sign in ("<=", ">"):
         raise Unexpected("'<a' or '>=b' at the ends of a column of real numbers", repr(text))
     edge = value + 1 if sign in ("<=", ">") else value

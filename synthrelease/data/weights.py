@@ -382,7 +382,7 @@ def _neighbour(rows: np.ndarray, axis: int, group: int) -> int:
 
 
 def _why(margin: Margin, cell: int, rows: np.ndarray, totals: np.ndarray, limits: tuple[float, float]) -> str:
-    """Why a cell cannot reach its total."""
+    """Return why a cell cannot reach its total."""
     name, number = margin.cell_name(cell), int(rows[cell])
     if not number:
         return f"no released row is in {name}, which has a total of {totals[cell]:.9g} in the margin {margin.name}"

@@ -23,7 +23,7 @@ MOST_THREADS = 8
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Return how many processors this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # Windows, macOS
@@ -53,7 +53,7 @@ class Ahead(Generic[Part, Result]):
         self._pool.shutdown(cancel_futures=True)
 
     def next(self, ahead: bool = True) -> tuple[Part, Result] | None:
-        """The next part and what became of it; None at the end. Raises what its reading or the work on it raised.
+        """Return the next part and what became of it; None at the end. Raises what its reading or the work on it raised.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ def _rest(file: Any, start: int) -> Any:
 
 
 def _sizes(batch: FlatTable, body: Any) -> Iterator[int]:
-    """Bytes of each buffer of a batch when it is unpacked, which stand before a packed one."""
+    """Yield bytes of each buffer of a batch when it is unpacked, which stand before a packed one."""
     packed = batch.has(_PACKED)
     for offset, length in batch.pairs(_BUFFERS):
         whole = int.from_bytes(body[offset : offset + 8].to_pybytes(), "little", signed=True) if packed and length else -1

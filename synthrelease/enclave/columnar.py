@@ -44,7 +44,9 @@ class StringTexts(LazyTexts):
         return [text.lstrip(self._strip) for text in texts] if self._strip else texts
 
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        """Of a minus, digits and one mark, which pyarrow rounds correctly, as `float` does; 1e5 or " 1" are not known here."""
+        """Read numbers of a minus, digits and one mark, which pyarrow rounds correctly, as `float` does; 1e5 or " 1" are not
+        known here.
+        """
         from pyarrow import compute
 
         matched = compute.match_substring_regex(self._array, _PLAIN.format(mark=re.escape(decimal)))
@@ -99,7 +101,7 @@ class WithNull(LazyTexts):
 def batches_of_batches(
     batches: Iterable[Any], needed: Sequence[str], most_rows: int, texts_of: Callable[[str, Any], Texts] | None = None
 ) -> Iterator[Batch]:
-    """The batches of Arrow record batches, by `texts_of` or `column_texts`."""
+    """Yield the batches of Arrow record batches, by `texts_of` or `column_texts`."""
     row = 1
     for batch in batches:
         for start in range(0, batch.num_rows, most_rows):
@@ -109,7 +111,9 @@ def batches_of_batches(
 
 
 def column_texts(name: str, array: Any) -> Texts:
-    """A column of Arrow as texts. Raises InputError when one is too long; looked for where the lengths are, not the texts."""
+    """Return a column of Arrow as texts. Raises InputError when one is too long; looked for where the lengths are, not the
+    texts.
+    """
     from pyarrow import compute, types
 
     values = array.dictionary if types.is_dictionary(array.type) else array
@@ -120,7 +124,7 @@ def column_texts(name: str, array: Any) -> Texts:
 
 
 def as_texts(array: Any) -> Texts:
-    """A column of Arrow as texts; nulls and NaN as None."""
+    """Return a column of Arrow as texts; nulls and NaN as None."""
     from pyarrow import types
 
     if is_uuid(array.type):
@@ -148,7 +152,9 @@ def as_texts(array: Any) -> Texts:
 
 
 def whole_array(array: Any) -> np.ndarray:
-    """The numbers of an Arrow array without nulls. Its own `to_numpy` would load pandas for it, which takes half a second."""
+    """Return the numbers of an Arrow array without nulls. Its own `to_numpy` would load pandas for it, which takes half a
+    second.
+    """
     return np.from_dlpack(array)
 
 
@@ -187,7 +193,7 @@ def _as_text(scalar: Any) -> str | None:
 
 
 def feather_batches(path: Path, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """The batches of the file, each of at most so many rows and of one of its batches.
+    """Yield the batches of the file, each of at most so many rows and of one of its batches.
 
     A batch stands in memory as a whole, with the needed columns alone. Each is validated before a value is looked at, because
     the format itself says where in the file a value stands.
@@ -216,7 +222,7 @@ def _batches(reader: Any) -> Iterator[Any]:
 
 
 def parquet_batches(file: File, needed: Sequence[str], most_rows: int, most_bytes: int) -> Iterator[Batch]:
-    """The batches of a file, each of at most so many rows, and bytes as far as the file tells how many it holds.
+    """Yield the batches of a file, each of at most so many rows, and bytes as far as the file tells how many it holds.
 
     Raises
     ------

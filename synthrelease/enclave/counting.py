@@ -60,7 +60,7 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
 
 
 def added_up(layout: Layout, parts: Iterable[CountedRows]) -> CountedRows:
-    """What the rows of all parts add up to. Raises InputError for too many rows."""
+    """Return what the rows of all parts add up to. Raises InputError for too many rows."""
     cells, n_rows, problems, misfits = Tally(layout), 0, frozenset[tuple[int, int]](), Counter[tuple[int, int]]()
     for part in parts:
         cells.add(part.cells)
@@ -86,7 +86,7 @@ class BinRule:
         self.n_rows, self.problems, self.misfits = 0, set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def bins(self, columns: Mapping[str, Texts]) -> list[Digits]:
-        """The bins of each column of the schema. Raises InputError for too many rows."""
+        """Return the bins of each column of the schema. Raises InputError for too many rows."""
         schema = self._schema
         of_file = {index: atomic_bins(columns, schema.columns[index], self._policy, self._known[index]) for index in self._read}
         for counter in schema.counted:  # a row without a bin in one of these columns is left out, whatever is counted
@@ -104,12 +104,12 @@ class BinRule:
         return digits
 
     def counted(self, cells: Counts, n_rows: int) -> CountedRows:
-        """These counts, with what was noted."""
+        """Return these counts, with what was noted."""
         return CountedRows(cells=cells, n_rows=n_rows, problems=frozenset(self.problems), misfits=self.misfits)
 
 
 def _as_missing(digits: Digits, column: Column) -> Digits:
-    """The bins, with those of texts that are no number or date where missing values go."""
+    """Return the bins, with those of texts that are no number or date where missing values go."""
     return Digits(of_text=np.where(digits.of_text == WRONG, absent(column), digits.of_text), codes=digits.codes)
 
 
@@ -142,7 +142,7 @@ class CellCount:
             self._others.add(Counts.of_words(self._layout, words))
 
     def total(self) -> Counts:
-        """All that was added."""
+        """Return all that was added."""
         if self._dense is None:
             return self._others.total()
         codes = np.flatnonzero(self._dense)
@@ -150,6 +150,6 @@ class CellCount:
 
 
 def rows_with_bins(digits: Sequence[Digits]) -> np.ndarray | None:
-    """(n_rows,) whether a row has a bin in every column; None where all have."""
+    """Return (n_rows,) whether a row has a bin in every column; None where all have."""
     without = [column for column in digits if column.of_text.min(initial=0) < 0]
     return np.all([(column.of_text >= 0)[column.codes] for column in without], axis=0) if without else None

@@ -54,7 +54,9 @@ STRAY_LETTERS = "synthrelease.stray_letters"
 
 
 def _stray_letters(error: UnicodeError) -> tuple[str, int]:
-    """The letters of bytes that are no UTF-8, and where to go on. A line end is never among them: each row is read alone."""
+    """Return the letters of bytes that are no UTF-8, and where to go on. A line end is never among them: each row is read
+    alone.
+    """
     if not isinstance(error, UnicodeDecodeError):
         raise error
     stray = error.object[error.start : error.end]
@@ -66,13 +68,13 @@ codecs.register_error(STRAY_LETTERS, _stray_letters)
 
 
 def open_text(file: File, encoding: str, compressed: bool) -> io.TextIOWrapper:
-    """The text of a file, with its line ends as they are. A mark of UTF-8 at its beginning is no part of it."""
+    """Return the text of a file, with its line ends as they are. A mark of UTF-8 at its beginning is no part of it."""
     codec = "utf-8-sig" if encoding in ("utf-8", "mixed") else encoding
     return io.TextIOWrapper(open_bytes(file, compressed), encoding=codec, errors=_errors(encoding), newline="")
 
 
 def open_bytes(file: File, compressed: bool) -> IO[bytes]:
-    """The bytes of a file, unpacked where it is compressed."""
+    """Return the bytes of a file, unpacked where it is compressed."""
     if not compressed:
         return file.open("rb")
     return gzip.open(file if isinstance(file, Path) else file.open("rb"), "rb")  # type: ignore[return-value]
@@ -83,12 +85,12 @@ def _errors(encoding: str) -> str:
 
 
 def text_of(block: bytes, encoding: str) -> str:
-    """The letters of whole lines. Raises UnicodeError."""
+    """Return the letters of whole lines. Raises UnicodeError."""
     return block.decode("utf-8" if encoding in ("mixed", "utf-16") else encoding, _errors(encoding))
 
 
 def utf_8_of(block: bytes, encoding: str) -> bytes:
-    """The letters of whole lines in UTF-8. Raises UnicodeError."""
+    """Return the letters of whole lines in UTF-8. Raises UnicodeError."""
     if block.isascii():
         return block
     text = text_of(block, encoding)
@@ -122,7 +124,7 @@ class Blocks:
         self._file.close()
 
     def next(self, size: int) -> bytes:
-        """Lines of about so many bytes together; empty at the end of the file. Raises whatever the file does."""
+        """Return lines of about so many bytes together; empty at the end of the file. Raises whatever the file does."""
         block = self._read(size)
         if block.endswith(b"\n") or not block:
             return block
@@ -160,7 +162,7 @@ class Blocks:
 
 
 def _without_half_a_letter(block: bytes) -> bytes:
-    """The bytes up to the last letter of UTF-8 that may have been cut."""
+    """Return the bytes up to the last letter of UTF-8 that may have been cut."""
     end = len(block)
     while end and block[end - 1] & 0xC0 == 0x80:
         end -= 1
@@ -217,7 +219,7 @@ class PlainReader:
         self._places = [self._names[index] for index in places]
 
     def columns(self, data: bytes) -> list[Texts] | None:
-        """The columns of whole lines in UTF-8, of which the last may lack its end; None when they are not plain."""
+        """Return the columns of whole lines in UTF-8, of which the last may lack its end; None when they are not plain."""
         if len(self._names) < 2 or self._delimiter not in _DELIMITERS or b"\0" in data or data.startswith(_MARK):
             return None
         if not _lines_are_short(data, self._longest) or (b"\r" in data and not _returns_are_plain(data)):
@@ -252,18 +254,18 @@ def _texts(array: Any) -> Texts:
 
 
 def _lines_are_short(data: bytes, longest: int) -> bool:
-    """Whether lines are surely shorter than `longest` bytes: there is a line end in every stretch of half as many."""
+    """Return whether lines are surely shorter than `longest` bytes: there is a line end in every stretch of half as many."""
     half = max(longest // 2, 1)
     return all(data.find(b"\n", start, start + half) >= 0 for start in range(0, len(data) - half + 1, half))
 
 
 def _returns_are_plain(data: bytes) -> bool:
-    """Whether every CR stands before an LF, and no line consists of these alone."""
+    """Return whether every CR stands before an LF, and no line consists of these alone."""
     return data[:1] != b"\r" and b"\n\r\n" not in data and data.count(b"\r") == data.count(b"\r\n")
 
 
 def _quotes_are_plain(values: np.ndarray, delimiter: int) -> bool:
-    """Whether quotes stand in pairs around fields of one line, with nothing but a border of the field beyond them."""
+    """Return whether quotes stand in pairs around fields of one line, with nothing but a border of the field beyond them."""
     quotes = np.flatnonzero(values == _QUOTE)
     if len(quotes) % 2:
         return False
@@ -292,7 +294,9 @@ _FIRST = 2**16
 def csv_batches(
     file: File, needed: list[str], policy: InputTable, compressed: bool, most_rows: int, most_characters: int
 ) -> Iterator[Batch]:
-    """The batches of the file, each of at most so many rows and about so many characters. Raises InputError as `batches`."""
+    """Yield the batches of the file, each of at most so many rows and about so many characters. Raises InputError as
+    `batches`.
+    """
     row, problem = 0, None
     size = min(most_characters, BLOCK)
     try:
@@ -418,7 +422,9 @@ class _Lines:
 
 
 def check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
-    """The first line holds the needed columns with the delimiter of the specification, or with none of the usual ones."""
+    """Check that the first line holds the needed columns with the delimiter of the specification, or with none of the usual
+    ones.
+    """
     if not first:
         raise InputError(f"{EXPECTED}, found nothing in it.")
     for other in (delimiter, *DELIMITERS):

@@ -52,7 +52,7 @@ ROWS_AT_ONCE = 10_000
 
 
 def texts_of_database(name: str, column: Any) -> Texts:
-    """A column of Arrow. A moment with a time zone is that of UTC, whatever zone this machine is in."""
+    """Return a column of Arrow. A moment with a time zone is that of UTC, whatever zone this machine is in."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -67,7 +67,7 @@ def texts_of_database(name: str, column: Any) -> Texts:
 
 
 def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """The batches of rows of Python's values, which come in batches."""
+    """Yield the batches of rows of Python's values, which come in batches."""
     row, n_rows, columns = 1, 0, [_Column(name) for name in needed]
     for batch in batches:
         for column, values in zip(columns, zip(*batch, strict=True), strict=True):
@@ -123,7 +123,9 @@ class _Column:
 
 
 def value_text(value: Any) -> str | None:
-    """One value of a database as a text. A moment with an offset is that of UTC, a span of less than a day a time of day."""
+    """Return one value of a database as a text. A moment with an offset is that of UTC, a span of less than a day a time of
+    day.
+    """
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -155,7 +157,7 @@ _BROKEN = "expected a table that can be read to its end, found one that cannot."
 
 
 def database_batches(uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """The batches of a table behind a URI, with the needed columns alone.
+    """Return the batches of a table behind a URI, with the needed columns alone.
 
     Raises
     ------
@@ -166,12 +168,12 @@ def database_batches(uri: str, table: str | None, needed: Sequence[str], most_ro
 
 
 def duckdb_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """The same of a DuckDB file."""
+    """Return the same of a DuckDB file."""
     return patiently(lambda stop: _duckdb(stop, path, table, needed, most_rows), NO_DUCKDB)
 
 
 def sqlite_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """The same of a SQLite file, without a library."""
+    """Return the same of a SQLite file, without a library."""
     return patiently(lambda stop: _sqlite(stop, path, table, needed, most_rows), NO_SQLITE)
 
 

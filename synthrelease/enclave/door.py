@@ -35,7 +35,7 @@ _FEW = 64
 
 
 def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) -> Counts:
-    """A uniformly random set of `size` rows of a table, without replacement.
+    """Return a uniformly random set of `size` rows of a table, without replacement.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
 
 
 def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = SYSTEM) -> tuple[Counts, ...]:
-    """The rows of a table, put into a uniformly random order and cut into pieces of these sizes, in exact law.
+    """Return the rows of a table, put into a uniformly random order and cut into pieces of these sizes, in exact law.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = 
 
 
 def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """(n_cells,) how many rows of each cell are in a uniform subset."""
+    """Return (n_cells,) how many rows of each cell are in a uniform subset."""
     rows = table.total
     smaller = min(size, rows - size)
     ends, counts = np.cumsum(table.counts), np.zeros(len(table), dtype=np.int64)
@@ -91,7 +91,7 @@ def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def _numbers(rows: int, few: int, entropy: SystemEntropy) -> Iterator[np.ndarray]:
-    """The numbers of the rows of a uniform subset, rising, in batches."""
+    """Yield the numbers of the rows of a uniform subset, rising, in batches."""
     if _FEW * few <= rows:
         yield _distinct(rows, few, entropy)
         return
@@ -101,7 +101,7 @@ def _numbers(rows: int, few: int, entropy: SystemEntropy) -> Iterator[np.ndarray
 
 
 def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """(size,) different numbers below `bound`, in rising order, size <= bound / 2; every set of them is equally likely.
+    """Return (size,) different numbers below `bound`, in rising order, size <= bound / 2; every set of them is equally likely.
 
     At most as many numbers are drawn at once as are still missing, so all different ones are kept.
     """
@@ -112,7 +112,7 @@ def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def _marked(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """(bound,) True at the places of such numbers, in the memory that many of them need."""
+    """Return (bound,) True at the places of such numbers, in the memory that many of them need."""
     taken, missing = np.zeros(bound, dtype=bool), size
     while missing:
         taken[entropy.picks(np.full(min(missing, _AT_ONCE), bound))] = True
@@ -148,7 +148,9 @@ class Door:
         return f"{type(self).__name__}(columns={self.layout.columns})"
 
     def is_public(self, digests: Collection[str]) -> bool:
-        """Whether the table is one of these public ones, by their `Counts.digest`. `same_file` says why this may be asked."""
+        """Return whether the table is one of these public ones, by their `Counts.digest`. `same_file` says why this may be
+        asked.
+        """
         return bool(digests) and opaque(lambda: self.__counts.digest()) in digests
 
     def spend(self, charge: Charge | Sequence[Charge], mechanism: Callable[[Counts], Result]) -> Result:
@@ -170,20 +172,20 @@ class Door:
         return opaque(lambda: mechanism(self.__counts))
 
     def with_plan(self, planned: Sequence[Charge]) -> Self:
-        """The same table with a fresh meter: for the charges before the loop, of one more round, or after acceptance."""
+        """Return the same table with a fresh meter: for the charges before the loop, of one more round, or after acceptance."""
         self._check_whole()
         same = copy(self)
         same._meter = Meter(planned)
         return same
 
     def rehearsed(self, entropy: SystemEntropy) -> Self:
-        """The same table with another source of noise. For public data only: such noise protects nobody."""
+        """Return the same table with another source of noise. For public data only: such noise protects nobody."""
         same = copy(self)
         same.entropy = entropy
         return same
 
     def _on(self, transformation: Transformation) -> PrivateCounts:
-        """The rows on the bins of a transformation, made once for as many transformations as fit."""
+        """Return the rows on the bins of a transformation, made once for as many transformations as fit."""
         self._check_whole()
         kept, key = self._binned, tuple(each.of_atom for each in transformation.binnings)
         if key not in kept:
@@ -194,7 +196,7 @@ class Door:
         return PrivateCounts(kept[key], self._meter, self.entropy, self.n_file)
 
     def _pieces(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
-        """The rows in random pieces, none with a plan; this door is closed from here on."""
+        """Return the rows in random pieces, none with a plan; this door is closed from here on."""
         self._check_whole()
         pieces = opaque(lambda: random_pieces(self.__counts, sizes, self.entropy))
         self._divided = True
@@ -207,7 +209,7 @@ class Door:
             raise BudgetError("Refused: the table was divided, and only its pieces may be asked. No private count was read.")
 
     def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
-        """What becomes of the counts, behind the same meter. Reveals nothing but the number of rows."""
+        """Return what becomes of the counts, behind the same meter. Reveals nothing but the number of rows."""
         self._check_whole()
         return PrivateCounts(opaque(lambda: change(self.__counts)), self._meter, self.entropy, self.n_file)
 
@@ -222,11 +224,13 @@ class PrivateRows(Door):
         super().__init__(kept, Meter(()), entropy, n_file)
 
     def all_of_them(self) -> PrivateCounts:
-        """Every kept row. Publishes their number (`resizing.resize` says when that is within the guarantee)."""
+        """Return every kept row. Publishes their number (`resizing.resize` says when that is within the guarantee)."""
         return self._changed(lambda kept: kept)
 
     def some_of_them(self, size: int, filler: FillerRows) -> PrivateCounts:
-        """A uniformly random subset of `size` kept rows; where there are fewer, all, and the first rows of the filler."""
+        """Return a uniformly random subset of `size` kept rows; where there are fewer, all, and the first rows of the
+        filler.
+        """
 
         def chosen(kept: Counts) -> Counts:
             missing = size - kept.total
@@ -261,13 +265,14 @@ class PrivateCounts(Door):
         return f"PrivateCounts(n={self.n}, columns={self.layout.columns})"
 
     def on(self, transformation: Transformation) -> PrivateCounts:
-        """The same table on the bins of a transformation, with the own values of its rows (`data.member_counts`), behind the
-        same meter. Reveals nothing, costs nothing.
+        """Return the same table on the bins of a transformation, with the own values of its rows (`data.member_counts`), behind
+        the same meter. Reveals nothing, costs nothing.
         """
         return self._on(transformation)
 
     def split(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
-        """The rows in random pieces of public sizes, each behind a door of its own, without a plan (`with_plan` gives it one).
+        """Return the rows in random pieces of public sizes, each behind a door of its own, without a plan (`with_plan` gives it
+        one).
 
         Parameters
         ----------

@@ -138,7 +138,7 @@ def tables_in(source: Source, schema: Schema, policy: InputTable) -> Source:
 
 
 def _spellings(source: Source, schema: Schema, policy: InputTable, unit: UnitTable) -> Iterator[str]:
-    """What to say of keys that are written in more than one way, in both files where there are two."""
+    """Yield what to say of keys that are written in more than one way, in both files where there are two."""
     key = unit.key if schema.linked is None else schema.linked.key
     if key is not None:
         sources = [source] if source.members is None else [replace(source, members=None), source.members]
@@ -176,7 +176,7 @@ class _KeptRows(Fit):
 
 
 def _counted(path: str | Path | Source, read: Callable[[Source], _KeptRows]) -> _KeptRows:
-    """The counts. Raises InputError as `ingest`: here, so that no frame or cause that saw values is attached."""
+    """Return the counts. Raises InputError as `ingest`: here, so that no frame or cause that saw values is attached."""
     path, problem = Source.of(path), ""
     try:
         rows = read(path)
@@ -239,11 +239,8 @@ def _read(
 
 # A private file that was called public, as a prior or as what a shortlist was rehearsed on, is refused.
 #
-# Privacy
-# -------
-# A generator that starts from the private table, or a shortlist that was drawn up on it, publishes what no noise covers. So
-# such
-# a run is refused, twice:
+# Privacy: a generator that starts from the private table, or a shortlist that was drawn up on it, publishes what no
+# noise covers. So such a run is refused, twice:
 #
 # - before the charge, by name and by content. The private file is opened for this only where it has the size, to the byte, of
 # a
@@ -270,7 +267,7 @@ class CalledPublic:
 
 
 def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) -> None:
-    """Raises InputError when the private file is one of these; opens it only where the sizes agree. A database is not asked."""
+    """Raise InputError when the private file is one of these; opens it only where the sizes agree. A database is not asked."""
     data = Source.of(data)
     if data.is_database:
         return
@@ -289,7 +286,7 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
 
 
 def digest_of(source: Source) -> str:
-    """SHA-256 of the file; of several files, of those of each; of nothing for a database behind a URI."""
+    """Return the SHA-256 of the file; of several files, of those of each; of nothing for a database behind a URI."""
     if source.members is not None:
         digests = "".join(map(digest_of, source.tables()))
         return hashlib.sha256(digests.encode()).hexdigest()

@@ -31,7 +31,7 @@ CONNECT_SECONDS = 15
 
 @contextmanager
 def dask_client(address: str, of_rows: bool = True) -> Iterator[Any]:
-    """A client of the scheduler at this address. With `tls://`, certificates are those of Dask's own configuration.
+    """Connect to the scheduler at this address. With `tls://`, certificates are those of Dask's own configuration.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def dask_client(address: str, of_rows: bool = True) -> Iterator[Any]:
 
 
 def _is_here(address: str) -> bool:
-    """Whether the address is one of this machine alone."""
+    """Return whether the address is one of this machine alone."""
     host = address.partition("://")[2].rpartition(":")[0].strip("[]")
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -77,7 +77,7 @@ def _is_here(address: str) -> bool:
 
 
 def check_workers(client: Any, address: str) -> None:
-    """Raises InputError for workers of another version, and for such as may write results to a disk."""
+    """Raise InputError for workers of another version, and for such as may write results to a disk."""
     try:
         workers = list(client.run(_about).values())
     except Exception:  # the package is not there, or not the same
@@ -96,7 +96,7 @@ def check_workers(client: Any, address: str) -> None:
 
 
 def check_workers_see(client: Any, address: str, look: Callable[[], object], where: str) -> None:
-    """Raises InputError for a worker that does not see what is seen here.
+    """Raise InputError for a worker that does not see what is seen here.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def _version() -> str:
 
 
 def _about(dask_worker: Any) -> tuple[str, bool]:
-    """In a worker: its version, and whether it may write results to a disk."""
+    """Return, in a worker, its version and whether it may write results to a disk."""
     set_core_limit(0)
     return _version(), type(dask_worker.data) is not dict
 
@@ -134,14 +134,14 @@ UNFORESEEN = "expected a file that can be read, found one that cannot. The cause
 
 
 def one_by_one(action: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
-    """In this process, in order."""
+    """Run an action in this process, in order."""
     return ((index, action(*task)) for index, task in enumerate(arguments))
 
 
 def count_files(
     listed: Callable[[], Sequence[File]], schema: Schema, policy: InputTable, run: Run | None = None
 ) -> CountedRows:
-    """What the rows of all files add up to.
+    """Return what the rows of all files add up to.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _count_file(files: Sequence[File], schema: Schema, policy: InputTable) -> Co
 
 
 def each_once(action: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], run: Run | None = None) -> Iterator[Any]:
-    """What `as_they_were` makes of each task, once: files, their states, and what else the action is called with.
+    """Yield what `as_they_were` makes of each task, once: files, their states, and what else the action is called with.
 
     Raises
     ------
@@ -187,7 +187,7 @@ def each_once(action: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], run:
 
 
 def as_they_were(action: Callable[..., Any], files: Sequence[File], states: Sequence[State], *more: Any) -> Any:
-    """What an action makes of files, or what is wrong with them: a text without values, so that no error holds any."""
+    """Return what an action makes of files, or what is wrong with them: a text without values, so that no error holds any."""
     try:
         if [*map(state_of, files)] != states:
             return CHANGED
@@ -213,8 +213,9 @@ DIED = "expected a cluster that counts every file, found one that stopped early.
 
 @contextmanager
 def counting_cluster(address: str, *tables: Source) -> Iterator[Run]:
-    """Where `ingest` has the files of tables counted. Raises InputError for a cluster that cannot be used for private rows, and
-    for one of which some worker does not see the first file of a table."""
+    """Have `ingest` count the files of tables on a cluster. Raises InputError for a cluster that cannot be used for private
+    rows, and for one of which some worker does not see the first file of a table.
+    """
     with dask_client(address) as client:
         check_workers(client, address)
         for table in tables:
@@ -228,7 +229,7 @@ def counting_cluster(address: str, *tables: Source) -> Iterator[Run]:
 
 
 def _each(client: Any, action: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
-    """The result of each, once, as they come; at most four for each thread of the cluster are held there at a time."""
+    """Yield the result of each, once, as they come; at most four for each thread of the cluster are held there at a time."""
     from distributed import as_completed
 
     # a name of this run, so that no result of another one is taken for it

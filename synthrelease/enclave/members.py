@@ -35,7 +35,7 @@ from synthrelease.sources.source import File, Source, StoredFile, check_members,
 
 
 def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece: Piece | None = None) -> CountedRows:
-    """The wide records of all keys; `n_rows` is the number of keys.
+    """Return the wide records of all keys; `n_rows` is the number of keys.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Piece:
 
 
 def _marked(keys: int, rows: Sequence[tuple[np.ndarray, np.ndarray]], listed: np.ndarray) -> np.ndarray:
-    """(n_keys,) whether the mark of a key is listed. Of rows the numbers of their keys, and their marks."""
+    """Return (n_keys,) whether the mark of a key is listed. Of rows the numbers of their keys, and their marks."""
     marks = np.zeros((keys, 2), dtype=np.uint64)
     for numbers, of_rows in rows:
         marks[numbers] = of_rows
@@ -105,7 +105,7 @@ def _marked(keys: int, rows: Sequence[tuple[np.ndarray, np.ndarray]], listed: np
 
 
 def marks_of_keys(source: Source, schema: Schema, policy: InputTable, secret: bytes) -> np.ndarray:
-    """(n_keys, 2) the mark of each key of both files, once."""
+    """Return (n_keys, 2) the mark of each key of both files, once."""
     if schema.linked is None:
         raise ValueError("a schema without members has no keys")
     mark, key = marker(policy, secret), schema.linked.key
@@ -151,7 +151,7 @@ class _Reading:
         self.problems, self.misfits = set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def rows(self, source: Source, *, of_roots: bool, of_members: bool) -> _Rows:
-        """The rows of a file that have a key."""
+        """Return the rows of a file that have a key."""
         linked, policy = self.linked, self._policy
         parts = [
             schema_part
@@ -187,7 +187,7 @@ class _Reading:
         )
 
     def _order(self) -> list[tuple[str, Callable[[Texts], list[np.ndarray]], int]]:
-        """The columns that order members, what makes words of their texts, and how many."""
+        """Return the columns that order members, what makes words of their texts, and how many."""
         order: list[tuple[str, Callable[[Texts], list[np.ndarray]], int]] = []
         if self.linked.reference is not None:
             name, text = self.linked.reference
@@ -198,25 +198,25 @@ class _Reading:
 
 
 def _others(texts: Texts, text: str, policy: InputTable) -> np.ndarray:
-    """(n_rows,) 0 for rows that hold this text, 1 for others. Numbers are compared as keys are."""
+    """Return (n_rows,) 0 for rows that hold this text, 1 for others. Numbers are compared as keys are."""
     reference = key_text(text, policy.decimal)
     same = [key is not None and key[0] == reference for key in keys_of(texts, policy)]
     return np.where(np.array(same, dtype=bool)[texts.codes], 0, 1).astype(np.uint64)
 
 
 def _kind(column: Column) -> np.dtype:
-    """The smallest type for the bins of a column and for a negative number where there is none."""
+    """Return the smallest type for the bins of a column and for a negative number where there is none."""
     return np.dtype(np.int16 if len(column.atoms) < 2**15 else np.int32)
 
 
 def _numbered(one: np.ndarray, other: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-    """How many different marks there are in both, and of each row the number of its mark."""
+    """Return how many different marks there are in both, and of each row the number of its mark."""
     groups = EqualRows.of([*np.concatenate([one, other]).T])
     return len(groups.starts), groups.ranks[: len(one)], groups.ranks[len(one) :]
 
 
 def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple[np.ndarray, list[np.ndarray]]:
-    """(n_keys,) whether a key has one root, with a bin in every column; and these bins."""
+    """Return (n_keys,) whether a key has one root, with a bin in every column; and these bins."""
     times = np.bincount(of_rows, minlength=keys)
     complete, columns = (times > 0) if one_file else (times == 1), list[np.ndarray]()
     for bins in rows.of_root:
@@ -264,17 +264,13 @@ def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wid
 # function of its rows alone (theory 1.10, roots with their members). Every file is read twice, whatever is in it: for its keys,
 # and then to be counted.
 #
-# Privacy
-# -------
-# Beside counts, marks of keys come back from the workers, made with a secret of this reading, which makes marks and nothing
-# else.
-# Scheduler and workers get it, who could tell by it whether a key that they guess is in a file that they read anyway. Secret
-# and
-# marks stay in the processes of the cluster, which is in the enclave: neither is in counts, errors or files.
+# Privacy: beside counts, marks of keys come back from the workers, made with a secret of this reading, which makes marks
+# and nothing else. Scheduler and workers get it, who could tell by it whether a key that they guess is in a file that they read
+# anyway. Secret and marks stay in the processes of the cluster, which is in the enclave: neither is in counts, errors or files.
 
 
 def count_linked_pieces(source: Source, schema: Schema, policy: InputTable, run: Run) -> CountedRows:
-    """What the roots of all pieces add up to; `n_rows` is the number of different keys.
+    """Return what the roots of all pieces add up to; `n_rows` is the number of different keys.
 
     Raises
     ------

@@ -26,7 +26,7 @@ _TICK = 0.2
 
 
 def patiently(read: Callable[[Stop], Iterator[Part]], unopened: str, broken: str | None = None) -> Iterator[Part]:
-    """The batches, or whatever else `read` gives, which runs in another thread.
+    """Yield the batches, or whatever else `read` gives, which runs in another thread.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def patiently(read: Callable[[Stop], Iterator[Part]], unopened: str, broken: str
 
 
 def _next(parts: Queue[Any]) -> Any:
-    """What comes next: a batch, what is wrong, or None at the end."""
+    """Return what comes next: a batch, what is wrong, or None at the end."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         with suppress(Empty):

@@ -46,7 +46,8 @@ NO_MARKS = np.zeros((0, 2), dtype=np.uint64)
 
 
 def keys_of(texts: Texts, policy: InputTable) -> Iterator[tuple[str, str] | None]:
-    """Of each text the normal form of the key and the key as it is written; None for no key: a blank, a null, a missing value.
+    """Yield of each text the normal form of the key and the key as it is written; None for no key: a blank, a null, a missing
+    value.
 
     Each follows from the text of the row alone, and from whether the file knows it as a number.
     """
@@ -61,7 +62,7 @@ def keys_of(texts: Texts, policy: InputTable) -> Iterator[tuple[str, str] | None
 def marker(
     policy: InputTable, secret: bytes | None = None, form: Callable[[str, str], str] = lambda key, written: key
 ) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
-    """Gives (n_rows, 2) marks of keys, and (n_rows,) whether each row has one; spaces around it do not count.
+    """Return what gives (n_rows, 2) marks of keys, and (n_rows,) whether each row has one; spaces around it do not count.
 
     Parameters
     ----------
@@ -83,12 +84,12 @@ def marker(
 
 
 def different(marks: np.ndarray) -> np.ndarray:
-    """(n, 2) each mark once, in order; of wider rows, each row once."""
+    """Return (n, 2) each mark once, in order; of wider rows, each row once."""
     return marks[EqualRows.of([*marks.T]).first]
 
 
 def repeated(marks: np.ndarray) -> np.ndarray:
-    """(n, 2) each mark once that occurs more than once."""
+    """Return (n, 2) each mark once that occurs more than once."""
     groups = EqualRows.of([*marks.T])
     return marks[groups.first[np.diff(groups.starts, append=len(marks)) > 1]]
 
@@ -177,7 +178,7 @@ class Persons:
         self._collected, self._left = [0, 0], [0, 0]
 
     def add(self, marks: np.ndarray, of_rows: np.ndarray, order: Sequence[np.ndarray], bins: Sequence[np.ndarray]) -> None:
-        """Some rows more.
+        """Add some more rows.
 
         Parameters
         ----------
@@ -196,13 +197,13 @@ class Persons:
             self._let_go()
 
     def number(self) -> int:
-        """How many different keys there were."""
+        """Return how many different keys there were."""
         self._marks = [different(np.concatenate(self._marks))]
         self._collected[0] = self._left[0] = len(self._marks[0])
         return self._left[0]
 
     def cells(self) -> Counts:
-        """The first rows of each person."""
+        """Return the first rows of each person."""
         self._let_go()
         return Counts.of(self._layout, [column[0] for column in self._rows[self._n_before_bins :]])
 
@@ -228,7 +229,7 @@ WORDS = 3
 
 
 def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], list[np.ndarray]]:
-    """Gives for a column the words by which its rows are ordered, each a function of the text of the row alone.
+    """Return what gives for a column the words by which its rows are ordered, each a function of the text of the row alone.
 
     Dates come by time, numbers by size, other texts by the first 16 bytes of their UTF-8, and rows without a value last. Dates
     as 2020-01-31, with a time behind them or not, are in order as texts.
@@ -257,7 +258,7 @@ def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], 
 
 
 def _of_number(number: float) -> bytes:
-    """16 bytes that are in order as the numbers are."""
+    """Return 16 bytes that are in order as the numbers are."""
     bits = np.array([number + 0.0], dtype=np.float64).view(np.uint64)[0]  # -0 and 0 are one
     ordered = ~bits if bits & _SIGN else bits | _SIGN
     return int(ordered).to_bytes(8, "big") + bytes(8)
@@ -270,7 +271,9 @@ def _of_number(number: float) -> bytes:
 
 
 def keys_in_two_ways(sources: Iterable[Source], schema: Schema, policy: InputTable, name: str) -> tuple[int, int, int]:
-    """The numbers of keys that these files write in more than one way, of keys that are one number with others, and of all."""
+    """Return the numbers of keys that these files write in more than one way, of keys that are one number with others, and of
+    all.
+    """
     secret = secret_bytes(32)
     key, spelling = marker(policy, secret), marker(policy, secret, lambda key, written: written)
     number = marker(policy, secret, lambda key, written: key_number(key, policy.decimal))

@@ -26,11 +26,11 @@ class Numbers(Protocol):
     n_rows: int
 
     def add(self, texts: Texts) -> np.ndarray:
-        """(n_rows,) the piece of each of some more rows."""
+        """Return (n_rows,) the piece of each of some more rows."""
         ...
 
     def digest(self) -> str:
-        """Of all numbers, each of which occurs once."""
+        """Return a digest of all numbers, each of which occurs once."""
         ...
 
 
@@ -53,7 +53,7 @@ class RegisterPiece(Protocol):
 
 
 def count_piece(source: Source, schema: Schema, policy: InputTable, piece: RegisterPiece) -> CountedRows:
-    """What the rows of one piece add up to; `n_rows` is the number of rows of the whole file, which is public.
+    """Yield what the rows of one piece add up to; `n_rows` is the number of rows of the whole file, which is public.
 
     Values in the rows of other pieces have no effect, whatever they are.
 

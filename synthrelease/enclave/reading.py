@@ -39,7 +39,7 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 def batches(
     source: str | Path | Source, schema: Schema, policy: InputTable, more: Sequence[str] = (), *, only: bool = False
 ) -> Iterator[Batch]:
-    """The batches of the table, in order.
+    """Yield the batches of the table, in order.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def check_one_record_type(policy: InputTable) -> None:
 
 
 def file_batches(file: File, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Batch]:
-    """The batches of one file, in order. Raises InputError as `batches`."""
+    """Yield the batches of one file, in order. Raises InputError as `batches`."""
     table = table or policy.table
     start, most_rows = start_of(file), _most_rows(needed)
     if policy.fixed_width is not None:  # whatever its first line holds, which is a row
@@ -106,7 +106,7 @@ def file_batches(file: File, needed: list[str], policy: InputTable, table: str |
 
 
 def whole(read: Iterator[Batch], kind: str) -> Iterator[Batch]:
-    """The batches that a library reads. It fails in many ways for a damaged file, and what it says may quote a value."""
+    """Yield the batches that a library reads. It fails in many ways for a damaged file, and what it says may quote a value."""
     try:
         yield from read
         return
@@ -124,7 +124,7 @@ def _most_rows(needed: Sequence[str]) -> int:
 
 
 def is_compressed(start: bytes, policy: InputTable) -> bool:
-    """Whether a file that is no other format is gzip. Raises InputError when it is no CSV file."""
+    """Return whether a file that is no other format is gzip. Raises InputError when it is no CSV file."""
     if start.startswith(UTF_16) and policy.encoding != "utf-16":
         raise InputError(utf_16(policy.encoding))
     line = first_line(start)
@@ -135,7 +135,9 @@ def is_compressed(start: bytes, policy: InputTable) -> bool:
 
 
 def start_of(file: File) -> bytes:
-    """The first bytes of the file, at least one. Of paths only regular files are opened: a pipe may have nobody at its end."""
+    """Return the first bytes of the file, at least one. Of paths only regular files are opened: a pipe may have nobody at its
+    end.
+    """
     start = b""
     try:
         if isinstance(file, StoredFile) or stat.S_ISREG(file.stat().st_mode):

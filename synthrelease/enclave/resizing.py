@@ -21,7 +21,7 @@ from synthrelease.privacy.noise import discrete_laplace
 
 
 def resize(rows: PrivateRows, rule: RowsRule, raw: Plausibility, planned: Sequence[Charge]) -> PrivateCounts:
-    """The table that a release works with, from the kept rows of a file. Once, before everything else.
+    """Return the table that a release works with, from the kept rows of a file. Once, before everything else.
 
     Parameters
     ----------

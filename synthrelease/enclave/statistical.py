@@ -28,7 +28,7 @@ _ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252", "windows-
 
 
 def package_batches(package: Package, path: Path, needed: Sequence[str], encoding: str, most_rows: int) -> Iterator[Batch]:
-    """The batches of the file, each of at most so many rows, fewer where the file says that the needed columns are wide.
+    """Yield the batches of the file, each of at most so many rows, fewer where the file says that the needed columns are wide.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def package_batches(package: Package, path: Path, needed: Sequence[str], encodin
 
 
 def read_package(package: Package, path: Path, encoding: str, **options: Any) -> tuple[Any, Any]:
-    """(table, what the file says of itself) by the library."""
+    """Return (table, what the file says of itself) by the library."""
     # the function behind those of the library's documentation: two of these cannot be asked for user-missing codes
     parse = library("pyreadstat.pyreadstat", "pyreadstat", f"files of {package.name}", "formats").parser_entry_point
     damaged = unreadable.damaged(package.name)
@@ -74,7 +74,7 @@ def read_package(package: Package, path: Path, encoding: str, **options: Any) ->
 
 
 def writer(package: Package, facts: Any, name: str) -> Callable[[np.ndarray], list[str | None]] | None:
-    """How the numbers of a column are written; None for a column of texts."""
+    """Return how the numbers of a column are written; None for a column of texts."""
     kind, shown = facts.readstat_variable_types[name], facts.original_variable_types[name] or ""
     if kind == "string":
         return None
@@ -90,7 +90,7 @@ def writer(package: Package, facts: Any, name: str) -> Callable[[np.ndarray], li
 
 
 def dates_of(package: Package, facts: Any) -> list[str]:
-    """The columns whose formats show numbers as dates, with a time or without one."""
+    """Return the columns whose formats show numbers as dates, with a time or without one."""
     shown = {name: facts.original_variable_types[name] or "" for name in facts.column_names}
     numbers = [name for name in shown if facts.readstat_variable_types[name] != "string"]
     return [name for name in numbers if re.fullmatch(f"({package.dates})|({package.moments})", shown[name])]
@@ -114,7 +114,7 @@ def _time_of_day(number: float, unit: timedelta) -> str | None:
 
 
 def _as_texts(name: str, values: np.ndarray, write: Callable[[np.ndarray], list[str | None]] | None) -> Texts:
-    """A column as texts: numbers by `write`, texts as they are, and the letter of a missing value after a point.
+    """Return a column as texts: numbers by `write`, texts as they are, and the letter of a missing value after a point.
 
     Equal objects have equal texts here: a text equals nothing but itself, and of equal numbers the same 64 bits are written.
     """

@@ -56,20 +56,20 @@ def whole_text(number: int) -> str:
 
 
 def float_text(number: float) -> str | None:
-    """The text of a float of Python, which has 64 bits; None for NaN."""
+    """Return the text of a float of Python, which has 64 bits; None for NaN."""
     if math.isfinite(number):
         return str(int(number)) if number.is_integer() else _plain(Decimal(float.__repr__(number)))
     return None if math.isnan(number) else "inf" if number > 0 else "-inf"
 
 
 def decimal_text(written: str) -> str | None:
-    """The text of a decimal number, from that which Python or PostgreSQL writes, such as 1.50 or 1E+2; None for NaN."""
+    """Return the text of a decimal number, from that which Python or PostgreSQL writes, such as 1.50 or 1E+2; None for NaN."""
     number = Decimal(written)
     return _plain(number) if number.is_finite() else None if number.is_nan() else "-inf" if number < 0 else "inf"
 
 
 def float_texts(numbers: np.ndarray) -> list[str | None]:
-    """The texts of floats of any precision."""
+    """Return the texts of floats of any precision."""
     if numbers.dtype == np.float64:
         return list(map(float_text, numbers.tolist()))
     return [_plain(Decimal(str(number))) if math.isfinite(number) else float_text(float(number)) for number in numbers]
@@ -147,7 +147,9 @@ class Texts:
 
     @classmethod
     def of(cls, rows: Sequence[str]) -> Texts:
-        """The texts of some rows. Those are joined that are equal in every letter: no row can lend its text to another."""
+        """Return the texts of some rows. Those are joined that are equal in every letter: no row can lend its text to
+        another.
+        """
         distinct = Numbered[str]()
         codes = np.fromiter(map(distinct.__getitem__, rows), dtype=np.int64, count=len(rows))
         return cls(texts=list(distinct), codes=codes)
@@ -158,12 +160,12 @@ class LazyTexts(Sequence[str | None]):
 
     @abstractmethod
     def made(self) -> list[str | None]:
-        """All of them."""
+        """Return all texts."""
 
     @abstractmethod
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        """(n_texts,) float64 numbers, and where they are known: for a text that is a number with this decimal mark, exactly
-        what `float` makes of it. What is not known may be a number all the same.
+        """Return (n_texts,) float64 numbers, and where they are known: for a text that is a number with this decimal mark,
+        exactly what `float` makes of it. What is not known may be a number all the same.
         """
 
     @cached_property
@@ -200,7 +202,9 @@ class Numbered(dict[Text, int]):
 
 
 def check_header(header: Sequence[str], needed: Sequence[str]) -> None:
-    """Every needed column once. A file without a header starts with a person's row: only what is surely a name is shown."""
+    """Check that a header has every needed column once. A file without a header starts with a person's row: only what is surely
+    a name is shown.
+    """
     for name in needed:
         if header.count(name) > 1:
             raise InputError(f"expected each column once, found {name!r} more than once in the header.")

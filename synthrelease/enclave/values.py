@@ -45,11 +45,11 @@ class Digits:
     codes: np.ndarray
 
     def rows(self) -> np.ndarray:
-        """(n_rows,) the bin of each row."""
+        """Return (n_rows,) the bin of each row."""
         return self.of_text[self.codes]
 
     def kinds(self) -> dict[int, int]:
-        """Which of MISSING, OUTSIDE and WRONG rows have, and how many."""
+        """Return which of MISSING, OUTSIDE and WRONG rows have, and how many."""
         if self.of_text.min(initial=0) >= 0:
             return {}
         rows = self.rows()
@@ -81,7 +81,7 @@ class Known(dict[str | None, int]):
         return meaning
 
     def of(self, texts: Sequence[str | None]) -> np.ndarray:
-        """(n_texts,) int64 what each means."""
+        """Return (n_texts,) int64 what each means."""
         return np.fromiter(map(self.__getitem__, texts), dtype=np.int64, count=len(texts))
 
 
@@ -90,7 +90,7 @@ MANY = 500
 
 
 def atomic_bins(columns: Mapping[str, Texts], column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
-    """The atomic bins of a column, from columns of the file.
+    """Return the atomic bins of a column, from columns of the file.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _rule(column: Column, policy: InputTable, decimal: str, known: dict[str, Kno
 
 
 def _bins_of_numbers(texts: LazyTexts, column: Column, policy: InputTable, decimal: str, rule: Known) -> np.ndarray:
-    """(n_texts,) the bins of texts, those of plain numbers all at once: what the rule says of each.
+    """Return (n_texts,) the bins of texts, those of plain numbers all at once: what the rule says of each.
 
     A text that is a number may be a missing value all the same. Such a text is equal to one of the missing values, perhaps
     without spaces or without zeros behind its point, and so they are equal as numbers: the rule is asked about all of these.
@@ -195,7 +195,7 @@ class _Listed:
         self._numbers.pop(None, None)
 
     def of(self, text: str, decimal: str) -> int | None:
-        """What a text means, with its own decimal mark; None where it is not listed."""
+        """Return what a text means, with its own decimal mark; None where it is not listed."""
         for form in (text, text.strip()):
             if form in self._texts:
                 return self._texts[form]
@@ -206,12 +206,12 @@ class _Listed:
 
 
 def absent(column: Column) -> int:
-    """Where missing values go."""
+    """Return where missing values go."""
     return MISSING if column.atoms.missing is None else column.atoms.missing
 
 
 def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[str | None], int]:
-    """The reading of one text: its atomic bin, that of missing values included, or one of MISSING, OUTSIDE and WRONG."""
+    """Return the reading of one text: its atomic bin, that of missing values included, or one of MISSING, OUTSIDE and WRONG."""
     none = absent(column)
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
     listed = _Listed(column.values, _missing_texts(column, policy), none, policy.decimal)
@@ -234,7 +234,9 @@ def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[
 
 
 def _number_form(text: str, decimal: str) -> str | None:
-    """A number without needless zeros in its fraction, with a point: of 12.00 and of 12 it is 12; None for no plain number."""
+    """Return a number without needless zeros in its fraction, with a point: of 12.00 and of 12 it is 12; None for no plain
+    number.
+    """
     match = _PLAIN.fullmatch(_with_point(text.strip(), decimal))
     if match is None or not (match[2] or match[3]):
         return None
@@ -243,12 +245,12 @@ def _number_form(text: str, decimal: str) -> str | None:
 
 
 def _with_point(text: str, decimal: str) -> str:
-    """A number with a decimal point; one that has another in its place is no number."""
+    """Return a number with a decimal point; one that has another in its place is no number."""
     return text if decimal == "." else "" if "." in text else text.replace(decimal, ".")
 
 
 def _number(text: str, column: Column, decimal: str) -> float:
-    """The number, or the part of the date, that the text stands for; NaN when there is none."""
+    """Return the number, or the part of the date, that the text stands for; NaN when there is none."""
     if column.dates is not None and column.part is not None:
         date = column.dates.read(text)
         return math.nan if date is None else float(PARTS[column.part](date))

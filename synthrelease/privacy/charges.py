@@ -37,7 +37,7 @@ TOGETHER = "one mechanism at the sum of its parts"
 
 
 def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
-    """An epsilon as an exact rational. Floats are read as they are printed (0.1 is 1/10).
+    """Return an epsilon as an exact rational. Floats are read as they are printed (0.1 is 1/10).
 
     Raises
     ------
@@ -65,7 +65,7 @@ def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
 
 
 def decimal_text(value: Fraction) -> str:
-    """An exact rational as a decimal text, rounded up in the tenth place where it is not exact: never understated."""
+    """Return an exact rational as a decimal text, rounded up in the tenth place where it is not exact: never understated."""
     scaled = -((-value * 10**10) // 1)
     whole, digits = divmod(int(scaled), 10**10)
     return f"{whole}.{digits:010d}".rstrip("0").rstrip(".")
@@ -122,7 +122,7 @@ class Charge:
         return self.renyi is None and self.delta == 0
 
     def curve(self) -> RenyiCurve:
-        """As a Renyi curve; a pure epsilon counts as epsilon^2 / 2 zero-concentrated, each of a sum by itself.
+        """Return the Renyi curve; a pure epsilon counts as epsilon^2 / 2 zero-concentrated, each of a sum by itself.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class Charge:
         return curve_of_pure(self.epsilon)
 
     def leaves(self) -> Iterator[Charge]:
-        """The single mechanisms below this node (the node itself when it has no parts)."""
+        """Yield the single mechanisms below this node (the node itself when it has no parts)."""
         if not self.parts:
             yield self
         for part in self.parts:
@@ -148,40 +148,37 @@ class Charge:
 
 
 def mechanism(name: str, epsilon: Fraction, because: str, delta: Fraction = Fraction(0)) -> Charge:
-    """One mechanism that reads private counts once."""
+    """Return one mechanism that reads private counts once."""
     return Charge(name=name, epsilon=epsilon, delta=delta, because=because)
 
 
 def zero_concentrated(name: str, rho: Fraction, because: str) -> Charge:
-    """One mechanism that reads private counts once and is rho-zero-concentrated (Bun & Steinke 2016)."""
+    """Return one mechanism that reads private counts once and is rho-zero-concentrated (Bun & Steinke 2016)."""
     return Charge(name=name, epsilon=Fraction(0), renyi=zcdp(rho), because=f"rho = {decimal_text(rho)}: {because}")
 
 
 def gaussian(name: str, rho: Fraction, because: str) -> Charge:
-    """One mechanism that reads private counts once and is mu-Gaussian, rho = mu^2 / 2; it is also rho-zero-concentrated."""
+    """Return one mechanism that reads private counts once and is mu-Gaussian, rho = mu^2 / 2; it is also
+    rho-zero-concentrated.
+    """
     return replace(zero_concentrated(name, rho, f"Gaussian, {because}"), gaussian=True)
 
 
 def in_sequence(name: str, *parts: Charge, because: str = "sequential composition: the parts add up") -> Charge:
-    """Adaptive sequential composition: epsilons and deltas add; where one part is a curve, curves add.
+    """Compose parts in sequence, adaptively: epsilons and deltas add; where one part is a curve, curves add.
 
     Theory 1.1, sequential composition.
     """
-    if all(part.renyi is None for part in parts):
-        return Charge(
-            name=name,
-            epsilon=sum((part.epsilon for part in parts), Fraction(0)),
-            delta=sum((part.delta for part in parts), Fraction(0)),
-            because=because,
-            rule=SUM,
-            parts=parts,
-        )
-    curve = sum((part.curve() for part in parts), RenyiCurve())
-    return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=SUM, parts=parts)
+    if any(part.renyi is not None for part in parts):
+        curve = sum((part.curve() for part in parts), RenyiCurve())
+        return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=SUM, parts=parts)
+    epsilon, delta = (sum(losses, Fraction(0)) for losses in _losses(parts))
+    return Charge(name=name, epsilon=epsilon, delta=delta, because=because, rule=SUM, parts=parts)
 
 
 def together(name: str, *parts: Charge) -> Charge:
-    """One pure mechanism that takes the place of several, at the sum of their epsilons: as a curve it is that of the sum.
+    """Return one pure mechanism that takes the place of several, at the sum of their epsilons: as a curve it is that of the
+    sum.
 
     Theory 4.4, figures that share a noise.
 
@@ -196,7 +193,7 @@ def together(name: str, *parts: Charge) -> Charge:
 
 
 def in_parallel(name: str, *parts: Charge, because: str = "each record is in one random piece: the largest part") -> Charge:
-    """Mechanisms on random pieces of the records, one part for each piece: the largest epsilon and the largest delta.
+    """Charge mechanisms on random pieces of the records, one part for each piece: the largest epsilon and the largest delta.
 
     Theory 11.1, random partition: sizes and assignment must not depend on the values of the records. Where one part is a curve,
     all count as curves, and the node is the curve with the largest of each coefficient, which is nowhere below any of them.
@@ -207,21 +204,20 @@ def in_parallel(name: str, *parts: Charge, because: str = "each record is in one
     """
     if not parts:
         raise BudgetError(f"The charge {name!r} is the largest of its parts, and there are none.")
-    if all(part.renyi is None for part in parts):
-        return Charge(
-            name=name,
-            epsilon=max(part.epsilon for part in parts),
-            delta=max(part.delta for part in parts),
-            because=because,
-            rule=IN_PARALLEL,
-            parts=parts,
-        )
-    curve = above(*(part.curve() for part in parts))
-    return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=IN_PARALLEL, parts=parts)
+    if any(part.renyi is not None for part in parts):
+        curve = above(*(part.curve() for part in parts))
+        return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=IN_PARALLEL, parts=parts)
+    epsilon, delta = map(max, _losses(parts))
+    return Charge(name=name, epsilon=epsilon, delta=delta, because=because, rule=IN_PARALLEL, parts=parts)
+
+
+def _losses(parts: Sequence[Charge]) -> tuple[list[Fraction], list[Fraction]]:
+    """Return the epsilons and the deltas of charges."""
+    return [part.epsilon for part in parts], [part.delta for part in parts]
 
 
 def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
-    """The epsilon of a curve, or of a sum of curves and pure parts, at this delta; rounded up.
+    """Return the epsilon of a curve, or of a sum of curves and pure parts, at this delta; rounded up.
 
     The dearest pure parts add their epsilons to what the rest yields, where the others count as curves: as many of them as
     make the sum least. Where every curve is Gaussian, the conversion is exact (theory 9.14, exact Gaussian curve).
@@ -244,12 +240,12 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
 
 
 def _summed(charge: Charge) -> tuple[Charge, ...]:
-    """What a charge is the sum of, sums of sums taken apart."""
+    """Return what a charge is the sum of, sums of sums taken apart."""
     return tuple(summand for part in charge.parts for summand in _summed(part)) if charge.rule == SUM else (charge,)
 
 
 def check_above_0(delta: Fraction) -> None:
-    """Raises BudgetError for a delta at which no curve can be stated."""
+    """Raise BudgetError for a delta at which no curve can be stated."""
     if not 0 < delta < 1:
         raise BudgetError(
             "Refused: the plan holds zero-concentrated charges, which yield an epsilon only together with a delta above 0. "
@@ -257,11 +253,8 @@ def check_above_0(delta: Fraction) -> None:
         )
 
 
-# Which planned charges may still be spent, each once.
-
-
 class Meter:
-    """Which planned charges may still be spent, each once."""
+    """Strikes planned charges off, each once: what is left may still be spent."""
 
     def __init__(self, planned: Sequence[Charge]):
         self._left = {charge.name: charge for charge in planned}
@@ -331,7 +324,7 @@ class RowsRule:
 
 
 def check_stated(rule: RowsRule, n_file: int) -> None:
-    """Raises InputError when a stated number of rows is above that of the file, which is public."""
+    """Raise InputError when a stated number of rows is above that of the file, which is public."""
     if rule.stated is not None and rule.stated > n_file:
         raise InputError(f"expected a file of at least {rule.stated} rows, as [input] rows states, found {n_file}.")
 
@@ -341,7 +334,7 @@ NOT_COVERED = "whether a record is complete, in range and plausible is not prote
 
 
 def invariants(way: str, n_file: int, n: int, persons: int | None = None) -> tuple[str, ...]:
-    """The facts that are published exactly and are the same for all neighbours (theory 10, statement of the guarantee).
+    """Return the facts that are published exactly and are the same for all neighbours (theory 10, statement of the guarantee).
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ _NORMAL_GUARD = 32
 
 
 def within(square: Fraction, bits: int) -> Between:
-    """Bounds of 2^bits Pr[|N| < x], N standard normal, x^2 = `square` >= 0."""
+    """Return bounds of 2^bits Pr[|N| < x], N standard normal, x^2 = `square` >= 0."""
     if not square:
         return Between(0, 0)
     wide = bits + _NORMAL_GUARD
@@ -45,7 +45,7 @@ def within(square: Fraction, bits: int) -> Between:
 
 
 def below(place: Fraction, bits: int) -> Between:
-    """Bounds of 2^bits Pr[N < place]: half of what lies outside, or 1 less that."""
+    """Return bounds of 2^bits Pr[N < place]: half of what lies outside, or 1 less that."""
     whole, inside = 1 << bits, within(place**2, bits)
     outside = complement(inside, whole)
     half = Between(outside.low >> 1, (outside.high >> 1) + 1)
@@ -53,7 +53,7 @@ def below(place: Fraction, bits: int) -> Between:
 
 
 def _series(square: Fraction, bits: int) -> Between:
-    """Bounds of 2^bits (1 + x^2 / 3 + x^4 / (3 5) + ...).
+    """Return bounds of 2^bits (1 + x^2 / 3 + x^4 / (3 5) + ...).
 
     Where the odd number is at least 2 x^2, each term is at most half of the one before: all that follow add up to the last.
     """
@@ -69,13 +69,15 @@ def _series(square: Fraction, bits: int) -> Between:
 
 @lru_cache(maxsize=16)
 def _pi(bits: int) -> Between:
-    """Bounds of 2^bits pi, by Machin's formula: 16 arctan(1/5) - 4 arctan(1/239)."""
+    """Return bounds of 2^bits pi, by Machin's formula: 16 arctan(1/5) - 4 arctan(1/239)."""
     fifth, small = _arctan(5, bits), _arctan(239, bits)
     return Between(16 * fifth.low - 4 * small.high, 16 * fifth.high - 4 * small.low)
 
 
 def _arctan(inverse: int, bits: int) -> Between:
-    """Bounds of 2^bits arctan(1 / inverse): each of the alternating terms is off by less than 1, and so is what is left out."""
+    """Return bounds of 2^bits arctan(1 / inverse): each of the alternating terms is off by less than 1, and so is what is left
+    out.
+    """
     power, total, odd = (1 << bits) // inverse, 0, 1
     while power:
         total += power // odd if odd % 4 == 1 else -(power // odd)
@@ -104,22 +106,22 @@ class RenyiCurve:
             raise ValueError("the coefficients of a Renyi curve are at least 0")
 
     def __add__(self, other: RenyiCurve) -> RenyiCurve:
-        """Adaptive composition: divergences of every order add (Mironov 2017, Proposition 1)."""
+        """Compose adaptively: divergences of every order add (Mironov 2017, Proposition 1)."""
         return RenyiCurve(
             rho=self.rho + other.rho, constant=self.constant + other.constant, log_mean=self.log_mean + other.log_mean
         )
 
     def at(self, order: Fraction) -> Fraction:
-        """The bound on the divergence of an order > 1."""
+        """Return the bound on the divergence of an order > 1."""
         return self.rho * order + self.constant + self.log_mean / (order - 1)
 
     def text(self) -> str:
-        """The curve in the order a, rounded up: a text for people."""
+        """Return the curve in the order a, rounded up: a text for people."""
         terms = ((self.rho, " a"), (self.constant, ""), (self.log_mean, " / (a - 1)"))
         return " + ".join(f"{_millionths_up(factor)}{rest}" for factor, rest in terms if factor) or "0"
 
     def epsilon(self, delta: Fraction) -> Fraction:
-        """The epsilon for which the curve yields (epsilon, delta)-DP, rounded up.
+        """Return the epsilon for which the curve yields (epsilon, delta)-DP, rounded up.
 
         For every order a > 1: epsilon = r(a) + (ln(1/delta) - ln a) / (a - 1) + ln(1 - 1/a) (Canonne, Kamath & Steinke 2020,
         Proposition 12, solved for epsilon; it is what dp-accounting uses). The order is searched in floating point; whichever
@@ -147,17 +149,17 @@ def _yielded(curve: RenyiCurve, delta: Fraction) -> Fraction:
 
 
 def zcdp(rho: Fraction) -> RenyiCurve:
-    """The curve of rho-zero-concentrated differential privacy (Bun & Steinke 2016, Definition 1.1)."""
+    """Return the curve of rho-zero-concentrated differential privacy (Bun & Steinke 2016, Definition 1.1)."""
     return RenyiCurve(rho=rho)
 
 
 def curve_of_pure(epsilon: Fraction) -> RenyiCurve:
-    """The curve of an epsilon-DP mechanism: epsilon^2 / 2 zero-concentrated (Bun & Steinke 2016, Proposition 1.4)."""
+    """Return the curve of an epsilon-DP mechanism: epsilon^2 / 2 zero-concentrated (Bun & Steinke 2016, Proposition 1.4)."""
     return zcdp(epsilon**2 / 2)
 
 
 def above(*curves: RenyiCurve) -> RenyiCurve:
-    """The least curve of this form that is nowhere below any of these: the largest of each coefficient."""
+    """Return the least curve of this form that is nowhere below any of these: the largest of each coefficient."""
     return RenyiCurve(
         rho=max(curve.rho for curve in curves),
         constant=max(curve.constant for curve in curves),
@@ -166,7 +168,7 @@ def above(*curves: RenyiCurve) -> RenyiCurve:
 
 
 def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction) -> RenyiCurve:
-    """The curve of the best of K independent rounds, K truncated negative binomial and hidden.
+    """Return the curve of the best of K independent rounds, K truncated negative binomial and hidden.
 
     Papernot & Steinke (ICLR 2022), Theorem 2, with eta = shape > -1 and gamma = stop_probability in (0, 1): for every order
     a > 1 and every a2 >= 1
@@ -195,7 +197,7 @@ def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction)
 
 
 def mean_rounds(shape: Fraction, stop_probability: Fraction) -> Decimal:
-    """E[K] of the truncated negative binomial law (Papernot & Steinke 2022, Definition 1), with 50 digits.
+    """Return E[K] of the truncated negative binomial law (Papernot & Steinke 2022, Definition 1), with 50 digits.
 
     eta (1 - gamma) / (gamma (1 - gamma^eta)); for eta = 0, the logarithmic law, (1/gamma - 1) / ln(1/gamma).
     """
@@ -214,12 +216,12 @@ def _millionths_up(value: Fraction) -> str:
 
 
 def root_down(value: Fraction) -> Fraction:
-    """The square root, rounded down to a multiple of 1e-12."""
+    """Return the square root, rounded down to a multiple of 1e-12."""
     return Fraction(math.isqrt(value.numerator * 10**24 // value.denominator), 10**12)
 
 
 def exp_up(exponent: Fraction) -> Fraction:
-    """e^exponent, rounded up in the 40th digit or so."""
+    """Return e^exponent, rounded up in the 40th digit or so."""
     with localcontext(Context(prec=_DIGITS)):
         return Fraction(decimal_of(exponent).exp()) * (1 + Fraction(1, 10**40))
 
@@ -233,13 +235,13 @@ def least_wrong(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def log_up(value: Fraction) -> Fraction:
-    """The natural logarithm of a number of at least 1, rounded up to a multiple of 1e-9."""
+    """Return the natural logarithm of a number of at least 1, rounded up to a multiple of 1e-9."""
     with localcontext(Context(prec=_DIGITS)):
         return _up(Fraction(_ln(value))) if value != 1 else Fraction(0)
 
 
 def _orders(objective: Callable[[Fraction], Fraction]) -> list[Fraction]:
-    """Orders a = 1 + 2^t on ever finer grids of t around the best so far."""
+    """Return orders a = 1 + 2^t on ever finer grids of t around the best so far."""
     centre, width, tried = Fraction(8), Fraction(32), []
     for _ in range(6):
         grid = [1 + _power_of_two(centre + width * Fraction(step, 16)) for step in range(-16, 17)]
@@ -254,7 +256,7 @@ def _power_of_two(exponent: Fraction) -> Fraction:
 
 
 def decimal_of(value: Fraction) -> Decimal:
-    """The fraction to as many digits as the context has."""
+    """Return the fraction to as many digits as the context has."""
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
@@ -287,7 +289,8 @@ _FARTHEST, _NEARLY_NOTHING = 64, Fraction(1, 2**2900)
 
 @lru_cache(maxsize=1024)
 def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
-    """The least multiple of 1e-9 for which a Gaussian rho yields (epsilon, delta)-DP (theory 9.14, exact Gaussian curve).
+    """Return the least multiple of 1e-9 for which a Gaussian rho yields (epsilon, delta)-DP (theory 9.14, exact Gaussian
+    curve).
 
     Raises
     ------
@@ -305,7 +308,7 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The largest rho, rounded down, whose Gaussian guarantee at this delta is at most epsilon."""
+    """Return the largest rho, rounded down, whose Gaussian guarantee at this delta is at most epsilon."""
     if not (epsilon > 0 and 0 < delta < 1):
         raise ValueError("a rho is looked for within an epsilon above 0 and a delta above 0 and below 1")
 
@@ -317,7 +320,7 @@ def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
-    """Pr[N < mu / 2 - epsilon / mu] - e^epsilon Pr[N < -mu / 2 - epsilon / mu], rounded up by less than 1e-30 of it, or so."""
+    """Return Pr[N < mu / 2 - epsilon / mu] - e^epsilon Pr[N < -mu / 2 - epsilon / mu], rounded up by about 1e-30 of it."""
     if not mu:
         return Fraction(0)
     if mu / 2 - epsilon / mu < -_FARTHEST:
@@ -330,7 +333,7 @@ def delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
 
 
 def choice_epsilon(rho: Fraction) -> Fraction:
-    """The largest epsilon, rounded down, of an exponential mechanism whose Gaussian price is rho.
+    """Return the largest epsilon, rounded down, of an exponential mechanism whose Gaussian price is rho.
 
     2 ln(p / (1 - p)), p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
     """
@@ -338,7 +341,7 @@ def choice_epsilon(rho: Fraction) -> Fraction:
 
 
 def pure_epsilon_of(rho: Fraction) -> Fraction:
-    """The largest epsilon, rounded down, of a pure mechanism whose Gaussian price is rho.
+    """Return the largest epsilon, rounded down, of a pure mechanism whose Gaussian price is rho.
 
     ln(p / (1 - p)), p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
     """
@@ -351,20 +354,20 @@ def pure_epsilon_of(rho: Fraction) -> Fraction:
 
 @lru_cache(maxsize=1024)
 def rho_of_pure(epsilon: Fraction) -> Fraction:
-    """The rho of an epsilon-DP mechanism, rounded up: mu = 2 z, Pr[N < z] = e^epsilon / (1 + e^epsilon)."""
+    """Return the rho of an epsilon-DP mechanism, rounded up: mu = 2 z, Pr[N < z] = e^epsilon / (1 + e^epsilon)."""
     outside = -float(epsilon) - math.log1p(math.exp(-float(epsilon)))  # ln Pr[N < -z]
     z = _begins(lambda z: _log_below(-z) <= outside, 2 + math.sqrt(2 * float(epsilon)))
     return Fraction(_least(lambda step: pure_epsilon_of(Fraction(step, STEPS)) >= epsilon, int(2 * z * z * STEPS)), STEPS)
 
 
 def root(value: Fraction, *, up: bool) -> Fraction:
-    """The square root as a multiple of 1e-15, rounded up or down."""
+    """Return the square root as a multiple of 1e-15, rounded up or down."""
     down = math.isqrt(value.numerator * _FINE**2 // value.denominator)
     return Fraction(down + (up and Fraction(down, _FINE) ** 2 < value), _FINE)
 
 
 def _least(holds: Callable[[int], bool], guess: int) -> int:
-    """The least step >= 0 from which on something holds: away from a guess in steps that double, then by halves."""
+    """Return the least step >= 0 from which on something holds: away from a guess in steps that double, then by halves."""
     low, high, width = -1, max(0, guess), 1
     if holds(high):
         while high - width > low and holds(high - width):
@@ -388,13 +391,13 @@ def _guess(mu: float, delta: Fraction) -> int:
 
 
 def _is_within(mu: float, epsilon: float, target: float) -> bool:
-    """Whether the logarithm of the delta at this epsilon is at most `target`, in floating point."""
+    """Return whether the logarithm of the delta at this epsilon is at most `target`, in floating point."""
     first, second = _log_below(mu / 2 - epsilon / mu), epsilon + _log_below(-mu / 2 - epsilon / mu)
     return second >= first or first + math.log1p(-math.exp(second - first)) <= target
 
 
 def _begins(holds: Callable[[float], bool], high: float) -> float:
-    """Where between 0 and `high` something begins to hold, in floating point."""
+    """Return where between 0 and `high` something begins to hold, in floating point."""
     low = 0.0
     for _ in range(100):
         middle = (low + high) / 2
@@ -403,7 +406,7 @@ def _begins(holds: Callable[[float], bool], high: float) -> float:
 
 
 def _log_below(place: float) -> float:
-    """ln Pr[N < place], in floating point."""
+    """Return ln Pr[N < place], in floating point."""
     if place > -30:
         return math.log(math.erfc(-place / math.sqrt(2)) / 2)
     square = place * place

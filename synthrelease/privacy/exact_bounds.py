@@ -49,7 +49,7 @@ class Geometric:
     end: int | None = None
 
     def below(self, bits: int) -> Iterator[Between]:
-        """Pr[X < i] = (1 - r^i) / (1 - r^end) with r = exp(-rate)."""
+        """Yield Pr[X < i] = (1 - r^i) / (1 - r^end) with r = exp(-rate)."""
         wide = bits + _LAW_GUARD
         unit, ratio = 1 << wide, exponential(self.rate, wide)
         whole = complement(exponential(self.rate * self.end, wide), unit) if self.end else Between(unit, unit)
@@ -74,7 +74,8 @@ class HalfGaussian:
     rate: Fraction
 
     def below(self, bits: int) -> Iterator[Between]:
-        """Weights exp(-rate i^2) from one to the next, each ratio of neighbours exp(-2 rate) times the one before.
+        """Yield sums of the weights exp(-rate i^2), from one to the next, each ratio of neighbours exp(-2 rate) times the one
+        before.
 
         Ratios fall: the weights that are left out add up to at most the first of them / (1 - the ratio that follows).
         """
@@ -94,8 +95,9 @@ class HalfGaussian:
 
 
 def exponential(exponent: Fraction, bits: int) -> Between:
-    """Bounds of 2^bits exp(-exponent), exponent > 0: the quotient is rounded outwards, the exponential correctly, then one step
-    outwards."""
+    """Return bounds of 2^bits exp(-exponent), exponent > 0: the quotient is rounded outwards, the exponential correctly, then
+    one step outwards.
+    """
     digits = bits * 30103 // 100_000 + 20
     down, up = Context(prec=digits, rounding=ROUND_FLOOR), Context(prec=digits, rounding=ROUND_CEILING)
     above, below = Decimal(exponent.numerator), Decimal(exponent.denominator)
@@ -114,5 +116,5 @@ def complement(of: Between, one: int) -> Between:
 
 
 def quotient(part: Between, whole: Between, bits: int) -> Between:
-    """Bounds of 2^bits part / whole; the upper one at most 2^bits, as a probability is."""
+    """Return bounds of 2^bits part / whole; the upper one at most 2^bits, as a probability is."""
     return Between((part.low << bits) // whole.high, min(-((-part.high << bits) // whole.low), 1 << bits))

@@ -34,7 +34,8 @@ grid)."""
 
 
 def grid_bits(rows: int) -> int:
-    """How fine a grid is, 12 up to 2^35 rows and 7 at 2^40: a step is at most the sensitivity / 2^bits, and above half of that.
+    """Return how fine a grid is, 12 up to 2^35 rows and 7 at 2^40: a step is at most the sensitivity / 2^bits, and above half
+    of that.
 
     A figure of n rows ranges over at most n sensitivities, so that these are at most 2^48 steps, and the rounding of doubles
     moves it by some n 2^-53 of them.
@@ -50,7 +51,9 @@ def grid_bits(rows: int) -> int:
 
 @lru_cache
 def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
-    """The grid on which a figure of this sensitivity (finite, > 0), of a table of `rows` rows, is released: a public one."""
+    """Return the grid on which a figure of this sensitivity (finite, > 0), of a table of `rows` rows, is released: a public
+    one.
+    """
     step = 2.0 ** (math.floor(math.log2(sensitivity)) - grid_bits(rows))
     if step < 2.0**-1000:
         raise ValueError("the sensitivity is too small for floating-point figures")
@@ -59,7 +62,8 @@ def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
 
 
 def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
-    """The grid of a figure that shares its noise with others: of all of them as many steps, so that none is moved by more.
+    """Return the grid of a figure that shares its noise with others: of all of them as many steps, so that none is moved by
+    more.
 
     The step is the sensitivity / 2^bits: a float, for the bits are taken off its exponent, but no power of two, so that figures
     are put on it in fractions. It is never below the step of `noise_grid` (theory 4.4, figures that share a noise).
@@ -71,12 +75,12 @@ def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
 
 
 def shared_steps(rows: int = 1) -> int:
-    """The integer sensitivity, in steps, of every figure that shares its noise with others."""
+    """Return the integer sensitivity, in steps, of every figure that shares its noise with others."""
     return 2 ** grid_bits(rows) + 2
 
 
 def grid_point(value: float, step: float) -> int:
-    """The point of a grid, in steps, that a released figure is, or is nearest to; exact whatever the step."""
+    """Return the point of a grid, in steps, that a released figure is, or is nearest to; exact whatever the step."""
     return round(Fraction(value) / Fraction(step))
 
 
@@ -93,7 +97,9 @@ def laplace_sd(scale: Fraction) -> float:
 
 
 def gaussian_scale(variance: Fraction) -> float:
-    """Its square root, rounded up: the noise is sqrt(2 rho)-Gaussian where this is the squared sensitivity over 2 rho."""
+    """Return the square root of a variance, rounded up: the noise is sqrt(2 rho)-Gaussian where this is the squared sensitivity
+    over 2 rho.
+    """
     scale = math.sqrt(float(variance))
     while Fraction(scale) ** 2 < variance:
         scale = math.nextafter(scale, math.inf)
@@ -101,7 +107,7 @@ def gaussian_scale(variance: Fraction) -> float:
 
 
 def laplace_tail(*, sensitivity: float, epsilon: Fraction, probability: Fraction) -> float:
-    """How far the noise of `laplace_figure` lies above 0 with at most this probability, in the figure's units.
+    """Return how far the noise of `laplace_figure` lies above 0 with at most this probability, in the figure's units.
 
     Exact for the discrete law: Pr[noise >= k steps] = a^k / (1 + a) with a = exp(-1/scale); one
     step is on top, because the rounding of the figure to the grid may move it by half a step.
@@ -119,6 +125,6 @@ def laplace_tail(*, sensitivity: float, epsilon: Fraction, probability: Fraction
 
 
 def rounded_up(value: Fraction) -> float:
-    """The least float that is not below a fraction."""
+    """Return the least float that is not below a fraction."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

@@ -16,7 +16,7 @@ def coin(probability: Fraction) -> bool:
 
 
 def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
-    """A number from a law with finitely many values, exactly.
+    """Return a number from a law with finitely many values, exactly.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
 
 
 def truncated_negative_binomial(shape: Fraction, stop_probability: Fraction) -> int:
-    """The hidden number of rounds K >= 1 of a selection (Papernot & Steinke 2022, Definition 1).
+    """Return the hidden number of rounds K >= 1 of a selection (Papernot & Steinke 2022, Definition 1).
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ Atoms = Sequence[tuple[int, Fraction]]
 
 
 def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
-    """An upper bound of the price, above it by less than 2e-7.
+    """Return an upper bound of the price, above it by less than 2e-7.
 
     Parameters
     ----------
@@ -71,7 +71,9 @@ def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
 
 
 def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, epsilon: Fraction) -> np.ndarray:
-    """A bound of both log ratios for odds from `low` to `high`, (n,) each: the larger ratio itself where they are equal."""
+    """Return a bound of both log ratios for odds from `low` to `high`, (n,) each: the larger ratio itself where they are
+    equal.
+    """
     near = (ratio + (ratio - 1) * low) / (ratio * (1 + low))
     far = near / (1 + high * ((ratio - 1) / ratio))
     nothing, accepted = (top - bottom for top, bottom in zip(_logarithms(near, atoms), _logarithms(far, atoms), strict=True))
@@ -79,7 +81,7 @@ def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, ep
 
 
 def _logarithms(rejection: np.ndarray, atoms: Atoms) -> tuple[np.ndarray, np.ndarray]:
-    """ln f and ln g, where a round is rejected with these probabilities x. f is divided by x^k_0, as x may be tiny."""
+    """Return ln f and ln g, where a round is rejected with these probabilities x. f is divided by x^k_0, as x may be tiny."""
     at, power = atoms[0][0], np.ones_like(rejection)
     whole, total = _power_and_sum(rejection, at)  # x^k_0 and h_k_0
     nothing, accepted = np.zeros_like(rejection), np.zeros_like(rejection)
@@ -92,7 +94,7 @@ def _logarithms(rejection: np.ndarray, atoms: Atoms) -> tuple[np.ndarray, np.nda
 
 
 def _power_and_sum(base: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndarray]:
-    """base^k and h_k = 1 + base + ... + base^(k - 1), by doubling k: h_2k = h_k (1 + base^k), h_(k+1) = 1 + base h_k."""
+    """Return base^k and h_k = 1 + base + ... + base^(k - 1), by doubling k: h_2k = h_k (1 + base^k), h_k+1 = 1 + base h_k."""
     power, total = np.ones_like(base), np.zeros_like(base)
     for bit in f"{exponent:b}":
         power, total = power * power, total * (1 + power)

@@ -79,7 +79,7 @@ UNSPENT = "No private data were read, nothing was charged."
 
 
 def check_plan(path: Path, before: Statement, horizon: Horizon) -> None:
-    """Raises BudgetError where a plan cannot be noted: there is one, or a charge, or it promises more than the limit."""
+    """Raise BudgetError where a plan cannot be noted: there is one, or a charge, or it promises more than the limit."""
     if before.horizon is not None:
         raise BudgetError(f"Refused: {path} has a plan over years already. What was promised before the first one stays.")
     if before.entries:
@@ -102,7 +102,7 @@ def check_plan(path: Path, before: Statement, horizon: Horizon) -> None:
 
 
 def check_year(path: Path, before: Statement, asked: YearOfSeries | None, epsilon: Fraction, delta: Fraction) -> None:
-    """Raises BudgetError for a release that is not one of the plan: beyond it, a year twice, dearer than planned, or after
+    """Raise BudgetError for a release that is not one of the plan: beyond it, a year twice, dearer than planned, or after
     releases that the ledger does not know."""
     plan = before.horizon
     if plan is None and asked is None:
@@ -192,7 +192,7 @@ class Ledger:
     expect_head: str | None = None
 
     def statement(self) -> Statement:
-        """All entries and their sums, verified. Charges nothing (SQLite may tidy up after a crash).
+        """Return all entries and their sums, verified. Charges nothing (SQLite may tidy up after a crash).
 
         Raises
         ------
@@ -219,7 +219,7 @@ class Ledger:
         return self._written(lambda before: self._charged(before, charge, what, run))
 
     def check(self, charge: Charge, what: str, run: ChargedRun = ALL_ROWS) -> None:
-        """Whether `reserve` would take this charge now. Raises as it does; charges nothing."""
+        """Check that `reserve` would take this charge now. Raises as it does; charges nothing."""
         self._charged(self.statement(), charge, what, run)
 
     def _charged(self, before: Statement, charge: Charge, what: str, run: ChargedRun) -> Statement:
@@ -304,7 +304,7 @@ class Ledger:
         raise refusal(self.path, "the charge to be confirmed on the disk", reason, advice)
 
     def _accepted(self, found: Statement, head: Head) -> Statement:
-        """The statement, when it is of the right dataset, holds its head file's charge and the one of the logbook."""
+        """Return the statement, when it is of the right dataset, holds its head file's charge and the one of the logbook."""
         if self.dataset is not None and found.dataset != self.dataset:
             other = f"that of {found.dataset!r}"
             raise refusal(self.path, f"the ledger of {self.dataset!r}", other, "Name the ledger that belongs to the data")
@@ -354,7 +354,7 @@ class Ledger:
 
 
 def check_unsplit(path: Path, found: Statement) -> None:
-    """Raises BudgetError where a register cannot be split, because it is already, or has a plan over years."""
+    """Raise BudgetError where a register cannot be split, because it is already, or has a plan over years."""
     if found.horizon is not None:
         raise BudgetError(f"Refused: {path} has a plan over years, which counts records and not pieces of a register.")
     if found.split is not None:
@@ -406,7 +406,7 @@ def open_ledger(
 
 
 def load_ledger(path: str | Path, *, dataset: str | None = None, expect_head: str | None = None) -> Ledger:
-    """The ledger at `path`, verified. Raises LedgerError when it cannot be relied on, or is not the expected one."""
+    """Return the ledger at `path`, verified. Raises LedgerError when it cannot be relied on, or is not the expected one."""
     ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
     ledger.statement()
     return ledger
@@ -444,12 +444,12 @@ def reserve_for_release(
 
 
 def purpose_of(title: str) -> str:
-    """What a ledger notes of a release."""
+    """Return what a ledger notes of a release."""
     return printable(title, 200) or "a release without a title"
 
 
 def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | None) -> Path:
-    """The ledger `<out>.ledger` of a release that names none; opened when it is not there.
+    """Return the ledger `<out>.ledger` of a release that names none; opened when it is not there.
 
     Its dataset is the release's title, its limit that of the specification or, without one, the cost of the plan: a second
     run into the same folder's name adds to the first. It knows nothing of runs into other folders.
@@ -462,11 +462,11 @@ def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | Non
 
 
 def place_beside(out: str | Path) -> Path:
-    """Where the ledger of releases into `out` is kept when none is named: `<out>.ledger`."""
+    """Return where the ledger of releases into `out` is kept when none is named: `<out>.ledger`."""
     out = Path(out).absolute()
     return out.with_name(out.name + ".ledger")
 
 
 def _resolved(path: str | Path) -> Path:
-    """The file behind links; also for links that lead round in a circle, at which `Path.resolve` fails."""
+    """Return the file behind links; also for links that lead round in a circle, at which `Path.resolve` fails."""
     return Path(os.path.realpath(path))

@@ -37,12 +37,12 @@ _RATIONAL = re.compile(r"(0|[1-9][0-9]{0,99})/([1-9][0-9]{0,99})")
 
 
 def to_text(value: Fraction) -> str:
-    """A rational as "numerator/denominator" in lowest terms."""
+    """Return a rational as "numerator/denominator" in lowest terms."""
     return f"{value.numerator}/{value.denominator}"
 
 
 def from_text(text: object) -> Fraction:
-    """The rational of such a text. Raises ValueError for any other text, also for one that is not in lowest terms."""
+    """Return the rational of such a text. Raises ValueError for any other text, also for one that is not in lowest terms."""
     match = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise ValueError("expected numerator/denominator")
@@ -107,7 +107,7 @@ def _only(values: Iterable[Value | None]) -> Value | None:
 
 
 def notes_of(text: object, before: Sequence[Notes]) -> Notes:
-    """The notes of a stored text.
+    """Return the notes of a stored text.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ class Entry:
         return Head(number=self.number, hash=self.hash)
 
     def row(self) -> Row:
-        """The entry as it is stored."""
+        """Return the entry as it is stored."""
         return (*self._fields, self.hash)
 
 
@@ -283,21 +283,21 @@ class Statement:
         return Head(number=len(self.entries), hash=self._hash(len(self.entries)))
 
     def holds(self, head: Head) -> bool:
-        """Whether the entry of that number is here and has that hash."""
+        """Return whether the entry of that number is here and has that hash."""
         return head.number <= len(self.entries) and self._hash(head.number) == head.hash
 
     def knows(self, beginning: str) -> bool:
-        """Whether some entry's hash, or the first one, starts so (at least 16 hexadecimal digits)."""
+        """Return whether some entry's hash, or the first one, starts so (at least 16 hexadecimal digits)."""
         hashes = (self._hash(number) for number in range(len(self.entries) + 1))
         return _BEGINNING.fullmatch(beginning) is not None and any(digest.startswith(beginning) for digest in hashes)
 
     def with_charge(self, **facts: Any) -> Statement:
-        """The ledger with one more entry at its end: the facts of an `Entry` without its place."""
+        """Return the ledger with one more entry at its end: the facts of an `Entry` without its place."""
         entry = Entry(previous=self.head.hash, number=len(self.entries) + 1, **facts)
         return replace(self, entries=(*self.entries, entry))
 
     def logbook_line(self) -> str:
-        """What a steward writes down after each run: the sums and the beginning of the last hash."""
+        """Return what a steward writes down after each run: the sums and the beginning of the last hash."""
         return (
             f"{self.dataset}: {so_many(len(self.entries), 'charge')}, "
             f"epsilon {shown(self.epsilon)} of {shown(self.epsilon_limit)}, "
@@ -312,7 +312,7 @@ class Statement:
 
 
 def domain_of(text: object) -> str | None:
-    """The domain that a row holds. Raises ValueError for a text that is none."""
+    """Return the domain that a row holds. Raises ValueError for a text that is none."""
     if text == "":
         return None
     if not (isinstance(text, str) and _DOMAIN.fullmatch(text)):
@@ -325,7 +325,7 @@ def _digest(fields: list[str | int]) -> str:
 
 
 def amount(name: str, number: str | int | float | Fraction) -> Fraction:
-    """An exact epsilon, delta or limit. Raises BudgetError when it is none, or has more than a hundred digits."""
+    """Return an exact epsilon, delta or limit. Raises BudgetError when it is none, or has more than a hundred digits."""
     try:
         return from_text(to_text(exact(number)))
     except ValueError:
@@ -333,7 +333,9 @@ def amount(name: str, number: str | int | float | Fraction) -> Fraction:
 
 
 def summed(statement: Statement) -> Statement:
-    """The statement, when its sums can be computed and shown. Raises BudgetError otherwise: of sums of ever new fractions."""
+    """Return the statement, when its sums can be computed and shown. Raises BudgetError otherwise: of sums of ever new
+    fractions.
+    """
     for amounts in ([entry.epsilon for entry in statement.entries], [entry.delta for entry in statement.entries]):
         total = Fraction(0)
         for amount_of_entry in amounts:
@@ -346,19 +348,19 @@ def summed(statement: Statement) -> Statement:
 
 
 def line(name: str, text: str, longest: int) -> str:
-    """A text of one printable line. Raises BudgetError otherwise."""
+    """Return a text of one printable line. Raises BudgetError otherwise."""
     if not (isinstance(text, str) and 0 < len(text) <= longest and text.isprintable() and text.strip() == text):
         raise BudgetError(f"{name}: expected one line of 1 to {longest} printable characters, found something else.")
     return text
 
 
 def printable(text: str, longest: int) -> str:
-    """A title as `line` takes it: other characters become spaces, and what is too long is cut. May be empty."""
+    """Return a title as `line` takes it: other characters become spaces, and what is too long is cut. May be empty."""
     return "".join(character if character.isprintable() else " " for character in text).strip()[:longest].strip()
 
 
 def shown(value: Fraction) -> str:
-    """An exact rational for reading: as a decimal where that is exact (small ones as 1.5e-12), else as a fraction."""
+    """Return an exact rational for reading: as a decimal where that is exact (small ones as 1.5e-12), else as a fraction."""
     texts = (decimal_text(value), f"{float(value):.6g}")
     return next((text for text in texts if Fraction(text) == value), to_text(value))
 
@@ -374,12 +376,12 @@ class LedgerError(BudgetError):
 
 
 def refusal(path: Path, expected: str, found: str, advice: str) -> LedgerError:
-    """An error that says what was expected, what was found and what to do."""
+    """Return an error that says what was expected, what was found and what to do."""
     return LedgerError(f"{path}: expected {expected}; found {found}. No private data were read. {advice}.")
 
 
 def restore(ledger: Path) -> str:
-    """What to do about a ledger that is not whole, or not the newest."""
+    """Return what to do about a ledger that is not whole, or not the newest."""
     return (
         f"Restore the newest copy of it together with {head_path(ledger).name}; where there is none, open a new ledger whose "
         "limit is what the steward's logbook leaves of the old one"
@@ -387,12 +389,12 @@ def restore(ledger: Path) -> str:
 
 
 def head_path(ledger: Path) -> Path:
-    """Where the head file of a ledger is."""
+    """Return where the head file of a ledger is."""
     return ledger.with_name(ledger.name + ".head")
 
 
 def read_head(ledger: Path) -> Head:
-    """The head file. Raises LedgerError when there is none, or one that cannot be read as such."""
+    """Return the head file. Raises LedgerError when there is none, or one that cannot be read as such."""
     path = head_path(ledger)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -470,7 +472,7 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
 
 
 def check_free(path: Path) -> None:
-    """Raises OutputError when a ledger, or anything left of one, is at `path`, or there is no folder for it."""
+    """Raise OutputError when a ledger, or anything left of one, is at `path`, or there is no folder for it."""
     if not os.path.isdir(path.parent):
         raise OutputError(f"{path}: expected an existing folder {path.parent} to write into, found none.")
     for name in (path, *_companions(path)):
@@ -523,13 +525,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def cause(error: Exception) -> str:
-    """An error in a word or two that cannot quote a file: the system's text, or SQLite's name of it."""
+    """Return an error in a word or two that cannot quote a file: the system's text, or SQLite's name of it."""
     return getattr(error, "strerror", None) or getattr(error, "sqlite_errorname", None) or type(error).__name__
 
 
 @contextmanager
 def connected(path: Path, *, writable: bool) -> Iterator[sqlite3.Connection]:
-    """A connection for one operation. What SQLite cannot do becomes a LedgerError; an open transaction is undone.
+    """Connect for one operation. What SQLite cannot do becomes a LedgerError; an open transaction is undone.
 
     The file is never opened in another way: closing it would drop the locks of SQLite in this process (POSIX).
     """
@@ -576,7 +578,7 @@ def _companions(path: Path) -> list[Path]:
 
 
 def _check_names(path: Path) -> None:
-    """One file, one name: a second name would have a write-ahead file and a head of its own."""
+    """Check that one file has one name: a second name would have a write-ahead file and a head of its own."""
     try:
         if not path.is_file():
             raise refusal(path, "a ledger", "no such file", "Open one with `synthrelease ledger open`, or correct the name")
@@ -597,7 +599,7 @@ def _check_names(path: Path) -> None:
 
 
 def _is_odd(path: Path) -> bool:
-    """Whether something other than a regular file is there. It may vanish at any time: SQLite tidies up."""
+    """Return whether something other than a regular file is there. It may vanish at any time: SQLite tidies up."""
     try:
         return not stat.S_ISREG(os.lstat(path).st_mode)
     except OSError:
@@ -605,7 +607,9 @@ def _is_odd(path: Path) -> bool:
 
 
 def _explain(path: Path, error: Exception) -> tuple[str, str, str]:
-    """Expected, found, what to do, for an error of SQLite. Its own text is left out where it could quote the file."""
+    """Return what was expected and found, and what to do, for an error of SQLite. Its own text is left out where it could quote
+    the file.
+    """
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return "a ledger that is free", f"another process writing to it for {WAIT_SECONDS:g} seconds", "Try again later"

@@ -7,10 +7,12 @@ generator seeded with 256 bits from there: it must be independent of the data, w
 no seed in a release: it cannot be repeated, which is what the guarantee requires.
 
 Floating point: noise is drawn as exact integers from random bits (`privacy.samplers`), in one way for vectors of every length,
-so the
-low bits of a released figure carry nothing about the data (theory 9, noise; Mironov 2012). Private choices and the noise that
-numbers share are drawn with exact rational exponents (`privacy.noise`, `cube_noise`): each has the very law that is claimed. No
-other library draws anything.
+so the low bits of a released figure carry nothing about the data (theory 9, noise; Mironov 2012). Private choices and the noise
+that numbers share are drawn with exact rational exponents: each has the very law that is claimed. No other library draws
+anything.
+
+A mechanism calls `discrete_laplace`, `one_noise`, `rounded_gaussian`, `laplace_figure` or `choose`, each of which states its
+guarantee. `SystemEntropy` is what they draw from.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ import secrets
 from collections.abc import Sequence
 from fractions import Fraction
 from operator import index
-from typing import Protocol
 
 import numpy as np
 
@@ -35,8 +36,7 @@ from synthrelease.privacy.samplers import rounded_gaussian as rounded
 # Kamath & Steinke 2020, Algorithm 1). So no candidate has probability 0, and no probability is off by a rounding error.
 #
 # A hopeless candidate costs about two draws: exp(-x) is decided by floor(x) coins of exp(-1), of which the first failure ends
-# it.
-# These are drawn for many candidates at once. How long a choice takes depends on the scores; times are not published.
+# it. These are drawn for many candidates at once. How long a choice takes depends on the scores; times are not published.
 
 _FIRST_BATCH, _LARGEST_BATCH = 16, 2**14
 """Candidates that are looked at together, at first and at most; it doubles between. No bearing on the law."""
@@ -48,18 +48,6 @@ _THRESHOLDS = np.array([_FACTORIAL // math.factorial(k) for k in range(20, 0, -1
 """A uniform integer below 20! is below 20!/k! with probability 1/k!, exactly; increasing."""
 
 _MOST = 2**62
-
-
-class Uniform(Protocol):
-    """Where uniform integers come from: `privacy.noise.SystemEntropy`."""
-
-    def pick(self, n_choices: int) -> int:
-        """A uniform integer below n_choices, however large that is."""
-        ...
-
-    def picks(self, bounds: np.ndarray) -> np.ndarray:
-        """(k,) independent uniform integers, each below its bound; bounds (k,) int64, at least 1."""
-        ...
 
 
 class Losses:
@@ -82,8 +70,8 @@ class Losses:
     def __len__(self) -> int:
         return len(self.losses)
 
-    def first_taken(self, proposed: np.ndarray, entropy: Uniform) -> int | None:
-        """The first of these candidates that is taken, each independently with probability exp(-loss * rate)."""
+    def first_taken(self, proposed: np.ndarray, entropy: SystemEntropy) -> int | None:
+        """Return the first of these candidates that is taken, each independently with probability exp(-loss * rate)."""
         for candidate in proposed[all_heads(self.whole[proposed], entropy)].tolist():
             rest = self.losses[candidate] * self.rate.numerator % self.rate.denominator
             if heads(rest, self.rate.denominator, entropy):
@@ -91,8 +79,8 @@ class Losses:
         return None
 
 
-def exponential(losses: Losses, entropy: Uniform) -> int:
-    """A candidate with probability proportional to exp(-loss * rate): uniform ones are proposed until one is taken."""
+def exponential(losses: Losses, entropy: SystemEntropy) -> int:
+    """Return a candidate with probability proportional to exp(-loss * rate): uniform ones are proposed until one is taken."""
     size = _FIRST_BATCH
     while True:
         taken = losses.first_taken(entropy.picks(np.full(size, len(losses))), entropy)
@@ -101,8 +89,8 @@ def exponential(losses: Losses, entropy: Uniform) -> int:
         size = min(2 * size, _LARGEST_BATCH)
 
 
-def permute_and_flip(losses: Losses, entropy: Uniform) -> int:
-    """The first candidate in a uniformly random order (Fisher-Yates, as far as it is needed) that is taken."""
+def permute_and_flip(losses: Losses, entropy: SystemEntropy) -> int:
+    """Return the first candidate in a uniformly random order (Fisher-Yates, as far as it is needed) that is taken."""
     order, start, size = list(range(len(losses))), 0, _FIRST_BATCH
     while True:
         stop = min(start + size, len(order))
@@ -117,7 +105,7 @@ def permute_and_flip(losses: Losses, entropy: Uniform) -> int:
         start, size = stop, min(2 * size, _LARGEST_BATCH)
 
 
-def heads(above: int, below: int, entropy: Uniform) -> bool:
+def heads(above: int, below: int, entropy: SystemEntropy) -> bool:
     """True with probability exp(-above / below), exactly, for 0 <= above <= below (Algorithm 1 of the paper, first case).
 
     Coins of probability x, x/2, x/3, ... are tossed until one shows tails: Pr[the first k show heads] = x^k / k!, so an odd one
@@ -129,8 +117,8 @@ def heads(above: int, below: int, entropy: Uniform) -> bool:
     return tossed % 2 == 1
 
 
-def all_heads(times: np.ndarray, entropy: Uniform) -> np.ndarray:
-    """(k,) True with probability exp(-times), exactly: so many coins of probability exp(-1), up to the first tails."""
+def all_heads(times: np.ndarray, entropy: SystemEntropy) -> np.ndarray:
+    """Return (k,) True with probability exp(-times), exactly: so many coins of probability exp(-1), up to the first tails."""
     result = np.ones(len(times), dtype=bool)
     left, tossed = np.flatnonzero(times > 0), 0
     while len(left):
@@ -141,8 +129,8 @@ def all_heads(times: np.ndarray, entropy: Uniform) -> np.ndarray:
     return result
 
 
-def heads_of_one(size: int, entropy: Uniform) -> np.ndarray:
-    """(size,) independent coins, each True with probability exp(-1), exactly.
+def heads_of_one(size: int, entropy: SystemEntropy) -> np.ndarray:
+    """Return (size,) independent coins, each True with probability exp(-1), exactly.
 
     `heads(1, 1)` from one integer: a uniform one below 20! decides the coins of 1, 1/2, ..., 1/20 at once, since it is below
     20!/k! with probability 1/k!. Only when it is 0 must further coins be tossed.
@@ -162,8 +150,8 @@ def heads_of_one(size: int, entropy: Uniform) -> np.ndarray:
 # where a share of epsilon for each number has sqrt(2) m D / epsilon (theory 9.18, one noise for many numbers).
 
 
-def drawn(size: int, rate: Fraction, entropy: Uniform) -> np.ndarray:
-    """(size,) int64 z with exactly Pr[z] proportional to exp(-rate max|z_i|); size at least 1, rate above 0.
+def drawn(size: int, rate: Fraction, entropy: SystemEntropy) -> np.ndarray:
+    """Return (size,) int64 z with exactly Pr[z] proportional to exp(-rate max|z_i|); size at least 1, rate above 0.
 
     A radius k is drawn first, then z uniformly from {-k, ..., k}^size.
     """
@@ -171,8 +159,8 @@ def drawn(size: int, rate: Fraction, entropy: Uniform) -> np.ndarray:
     return entropy.picks(np.full(size, 2 * k + 1, dtype=np.int64)) - k
 
 
-def radius(size: int, rate: Fraction, entropy: Uniform) -> int:
-    """k of at least 0 with exactly Pr[k] proportional to (2k + 1)^size exp(-rate k).
+def radius(size: int, rate: Fraction, entropy: SystemEntropy) -> int:
+    """Draw k of at least 0 with exactly Pr[k] proportional to (2k + 1)^size exp(-rate k).
 
     Proposed is the sum of size + 1 geometric numbers, with Pr proportional to C(k + size, size) exp(-rate k), and taken with
     the probability (2k + 1)^size / ((2k + 2) (2k + 4) ... (2k + 2 size)), a fraction of at most 1.
@@ -183,8 +171,8 @@ def radius(size: int, rate: Fraction, entropy: Uniform) -> int:
             return k
 
 
-def geometric(rate: Fraction, entropy: Uniform) -> int:
-    """g of at least 0 with exactly Pr[g] proportional to exp(-rate g) (Canonne, Kamath & Steinke 2020, Algorithm 2).
+def geometric(rate: Fraction, entropy: SystemEntropy) -> int:
+    """Draw g of at least 0 with exactly Pr[g] proportional to exp(-rate g) (Canonne, Kamath & Steinke 2020, Algorithm 2).
 
     With rate = a / b: x of at least 0 with Pr[x] proportional to exp(-x / b) is u + b v, u below b taken with probability
     exp(-u / b), v the number of coins of probability exp(-1) until the first tails; and g = floor(x / a).
@@ -207,27 +195,27 @@ class SystemEntropy:
     """The operating system's generator: where every draw of a release comes from."""
 
     def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
-        """(k,) int64 values plus exact discrete Laplace noise, drawn alike for every k (`privacy.samplers.laplace`)."""
+        """Return (k,) int64 values plus exact discrete Laplace noise, drawn alike for every k (`privacy.samplers.laplace`)."""
         return np.asarray(values, dtype=np.int64) + laplace(Fraction(scale), len(values), secrets.token_bytes)
 
     def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
-        """(k,) int64 values plus continuous Gaussian noise, rounded to whole numbers, exactly."""
+        """Return (k,) int64 values plus continuous Gaussian noise, rounded to whole numbers, exactly."""
         return np.asarray(values, dtype=np.int64) + rounded(Scale.at_least(Fraction(scale)), len(values), secrets.token_bytes)
 
     def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
-        """(k,) int64 values plus one exact noise z for all of them, Pr[z] proportional to exp(-rate max|z_i|)."""
+        """Return (k,) int64 values plus one exact noise z for all of them, Pr[z] proportional to exp(-rate max|z_i|)."""
         return np.asarray(values, dtype=np.int64) + drawn(len(values), rate, self)
 
     def chosen(self, losses: Losses, mechanism: str) -> int:
-        """The index of a candidate by its loss, exactly."""
+        """Return the index of a candidate by its loss, exactly."""
         return {"permute_and_flip": permute_and_flip, "exponential": exponential}[mechanism](losses, self)
 
     def pick(self, n_choices: int) -> int:
-        """A uniform integer below n_choices, however large that is."""
+        """Return a uniform integer below n_choices, however large that is."""
         return secrets.randbelow(n_choices)
 
     def picks(self, bounds: np.ndarray) -> np.ndarray:
-        """(k,) int64, independent and uniform, each below its bound; bounds (k,) int64, at least 1.
+        """Return (k,) int64, independent and uniform, each below its bound; bounds (k,) int64, at least 1.
 
         Exact: a 64-bit word from the largest multiple of the bound on is drawn again. Nothing that was drawn is kept for
         later, because a fork would copy it.
@@ -243,7 +231,7 @@ class SystemEntropy:
         return numbers
 
     def generator(self) -> np.random.Generator:
-        """A generator for public randomness, seeded by the operating system."""
+        """Return a generator for public randomness, seeded by the operating system."""
         return np.random.Generator(np.random.PCG64DXSM(secrets.randbits(256)))
 
 
@@ -385,7 +373,9 @@ def choose(
 
 
 def secret_bytes(number: int) -> bytes:
-    """So many bytes from the operating system, for a key that is kept. No noise may come from a key: it could be made again."""
+    """Return so many bytes from the operating system, for a key that is kept. No noise may come from a key: it could be made
+    again.
+    """
     return secrets.token_bytes(number)
 
 

@@ -39,12 +39,12 @@ UNIT = "one record"
 
 
 def loss_text(total: Charge) -> str:
-    """epsilon, with delta where there is one."""
+    """Return a loss as a text: epsilon, with delta where there is one."""
     return f"epsilon = {decimal_text(total.epsilon)}" + (f", delta = {float(total.delta):g}" if total.delta else "")
 
 
 def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
-    """Raises BudgetError for a delta at which a tenth of a record could be published as it is, whatever epsilon.
+    """Raise BudgetError for a delta at which a tenth of a record could be published as it is, whatever epsilon.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
 
 
 def loss_of_groups(delta: Fraction) -> str:
-    """What protects somebody who is in k records (k steps of group privacy), in words."""
+    """Return what protects somebody who is in k records (k steps of group privacy), in words."""
     return "k times the epsilon" + (", with k e^((k - 1) epsilon) times the delta" if delta else "")
 
 
@@ -73,7 +73,7 @@ class Loss(NamedTuple):
 
 
 def loss_of_group(epsilon: Fraction, delta: Fraction, records: int) -> Loss | None:
-    """(k epsilon, k e^((k - 1) epsilon) delta) for k records that may all be replaced: k steps of group privacy.
+    """Return (k epsilon, k e^((k - 1) epsilon) delta) for k records that may all be replaced: k steps of group privacy.
 
     Rounded up; None where that delta is 1 or more, which promises nothing (theory 1.3, group privacy).
     """
@@ -126,7 +126,7 @@ class Guarantee:
 
 
 def replacing_one(by_library: Charge) -> Charge:
-    """What a mechanism costs when one record is replaced, given what its library states for adding or removing one.
+    """Return what a mechanism costs when one record is replaced, given what its library states for adding or removing one.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def replacing_one(by_library: Charge) -> Charge:
 
 
 def library_charge(name: str, guarantee: str, budget: Fraction, because: str, delta: Fraction = Fraction(0)) -> Charge:
-    """What to ask of a library so that the guarantee under replacing one record is the stated budget.
+    """Return what to ask of a library so that the guarantee under replacing one record is the stated budget.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class Plan:
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 
     def check_limit(self, limit: Fraction | None, advice: str = "") -> None:
-        """Raises BudgetError (exit code 4), with the advice, when the plan costs more than the limit."""
+        """Raise BudgetError (exit code 4), with the advice, when the plan costs more than the limit."""
         if limit is not None and self.total.epsilon > limit:
             raise BudgetError(
                 f"Refused: the plan costs epsilon = {decimal_text(self.total.epsilon)}, which is more than the limit "
@@ -275,12 +275,14 @@ def _piece(
     delta: Fraction,
     sharing: Collection[str],
 ) -> Charge:
-    """What a release costs a record of one piece: the other piece is the same for both neighbours, and costs it nothing."""
+    """Return what a release costs a record of one piece: the other piece is the same for both neighbours, and costs it
+    nothing.
+    """
     return in_sequence(name, *once, *_rounds_and_after(per_round, after, rule, delta, sharing))
 
 
 def pure_epsilon(charge: Charge) -> Fraction:
-    """The epsilon that a pure mechanism may spend of a charge.
+    """Return the epsilon that a pure mechanism may spend of a charge.
 
     Where the charge is zero-concentrated with rho: the largest epsilon, rounded down, of epsilon^2 / 2 <= rho (Bun & Steinke
     2016, Proposition 1.4).
@@ -296,7 +298,7 @@ def pure_epsilon(charge: Charge) -> Fraction:
 
 
 def stated_at(total: Charge, delta: Fraction) -> Charge:
-    """The total of a plan as (epsilon, delta): a curve is converted at this delta, anything else must not exceed it.
+    """Return the total of a plan as (epsilon, delta): a curve is converted at this delta, anything else must not exceed it.
 
     Where it is less, pure parts add their epsilons, and Gaussian parts are converted exactly (theory 9.17, pure parts beside a
     curve).
@@ -323,7 +325,7 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
 
 
 def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
-    """A curve as (epsilon, delta), everything in it as a curve: all that releases stated before pure parts were added.
+    """Return a curve as (epsilon, delta), everything in it as a curve: all that releases stated before pure parts were added.
 
     Raises
     ------
@@ -367,15 +369,15 @@ class RowsLeftOut:
 
     @classmethod
     def of_count(cls, *, n_file: int, n: int, margin: int) -> RowsLeftOut:
-        """From the number of rows that a release worked with: the noisy count less the margin, and at least 1."""
+        """Estimate from the number of rows that a release worked with: the noisy count less the margin, and at least 1."""
         return cls(least=max(0, n_file - n - 2 * margin), most=n_file - n if n > 1 else n_file, of=n_file)
 
     @classmethod
     def told(
         cls, *, way: Way, n_file: int | None, n: int, margin: int | None, one_each: bool, secret_piece: bool
     ) -> RowsLeftOut | None:
-        """What is known; None where no count tells, where a secret left out others, and of persons with several records each:
-        nobody knows how many they have.
+        """Return what is known; None where no count tells, where a secret left out others, and of persons with several records
+        each: nobody knows how many they have.
 
         Parameters
         ----------
@@ -412,7 +414,8 @@ _PRECISE = 1000
 
 
 def of_the_population(loss: Loss, sampled: int, population: int) -> Loss:
-    """(ln(1 + beta (e^epsilon - 1)), beta delta), beta = sampled / population, rounded up; never more than the loss itself.
+    """Return (ln(1 + beta (e^epsilon - 1)), beta delta), beta = sampled / population, rounded up; never more than the loss
+    itself.
 
     Parameters
     ----------
@@ -443,7 +446,7 @@ MOST_YEARS = 100
 
 
 def over_years(paid: Sequence[Loss], in_year: int, in_all: int) -> Loss | None:
-    """What a person pays at most, where a record of each year pays so much; None where that promises nothing.
+    """Return what a person pays at most, where a record of each year pays so much; None where that promises nothing.
 
     Epsilon: a sum of k_t times the year's, k_t at most `in_year`, together at most `in_all`; it is largest where the dearest
     years have as many records as they can. Delta: that of k records grows with the year's epsilon and more than in proportion
@@ -491,7 +494,7 @@ class Horizon:
         return range(self.first, self.first + len(self.epsilons))
 
     def most(self, year: int, again: bool) -> Fraction:
-        """The most epsilon of a year's release, or of the one that replaces it."""
+        """Return the most epsilon of a year's release, or of the one that replaces it."""
         return self.fallback_epsilon if again else self.epsilons[year - self.first]
 
     @property

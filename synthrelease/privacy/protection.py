@@ -1,4 +1,4 @@
-"""Protection of a process that reads private data: nothing of them reaches the screen or the disk by accident.
+"""Protect a process that reads private data: nothing of them reaches the screen or the disk by accident.
 
 Python shows the message of an error that nobody catches, also of one in a destructor or another thread, and such a message
 may quote a value. The system writes the memory of a process that crashes into a core file. Libraries warn about what they
@@ -19,7 +19,12 @@ from typing import Any, TypeVar
 
 from synthrelease.errors import InputError
 
-Found = TypeVar("Found")
+try:
+    import resource
+except ImportError:  # Windows has no core files
+    resource = None  # type: ignore[assignment]
+
+Result = TypeVar("Result")
 
 
 @contextmanager
@@ -42,13 +47,9 @@ def protected() -> Iterator[None]:
 
 
 def protect() -> None:
-    """The same for good, for the process of a command: not even its children may write core files."""
+    """Set the same up for good, for the process of a command: not even its children may write core files."""
     _hide_messages()
-    try:
-        import resource
-    except ImportError:  # Windows has no core files
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    set_core_limit(0, for_good=True)
 
 
 def _hide_messages() -> None:
@@ -60,7 +61,7 @@ def _hide_messages() -> None:
 
 
 def without_message(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> Any:
-    """An error as its type and the place where it came from: never its message, never the text of a line."""
+    """Write the type of an error and the place where it came from: never its message, never the text of a line."""
     frames = traceback.extract_tb(trace)
     origin = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
     sys.stderr.write(
@@ -69,26 +70,19 @@ def without_message(kind: type[BaseException], error: BaseException | None, trac
 
 
 def core_limit() -> int:
-    """How large a core file may become; 0 on Windows, which has none."""
-    try:
-        import resource
-    except ImportError:
-        return 0
-    return resource.getrlimit(resource.RLIMIT_CORE)[0]
+    """Return how large a core file may become; 0 on Windows, which has none."""
+    return 0 if resource is None else resource.getrlimit(resource.RLIMIT_CORE)[0]
 
 
-def set_core_limit(limit: int) -> None:
-    """The limit that a process may raise again, so that it can be put back."""
-    try:
-        import resource
-    except ImportError:
-        return
-    _, highest = resource.getrlimit(resource.RLIMIT_CORE)
-    resource.setrlimit(resource.RLIMIT_CORE, (limit, highest))
+def set_core_limit(limit: int, *, for_good: bool = False) -> None:
+    """Limit core files: so that the process may raise the limit again, or for good."""
+    if resource is not None:
+        highest = limit if for_good else resource.getrlimit(resource.RLIMIT_CORE)[1]
+        resource.setrlimit(resource.RLIMIT_CORE, (limit, highest))
 
 
-def told_of(action: Callable[[], Found], before: str, after: str = "") -> Found:
-    """What an action gives. Its InputError is raised between these words, with nothing attached to it."""
+def told_of(action: Callable[[], Result], before: str, after: str = "") -> Result:
+    """Return what an action gives. Its InputError is raised between these words, with nothing attached to it."""
     try:
         return action()
     except InputError as error:

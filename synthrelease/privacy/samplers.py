@@ -27,7 +27,9 @@ from synthrelease.privacy.exact_bounds import Between, Geometric, HalfGaussian, 
 _PRICE_GUARD = 96
 """Bits that are computed beyond those asked for, so that the bounds are close: they hold with any number."""
 _READ = 256
-"""Bits that are read at a time."""
+"""Bits that are read at first of a law without end."""
+_FIRST, _WORD = 16, 64
+"""Bits that are read for every draw from a table, and in all for a draw that they leave open."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +46,9 @@ class TruncatedNegativeBinomial:
     stop_probability: Fraction
 
     def below(self, bits: int) -> Iterator[Between]:
-        """Pr[K <= i], the sum of masses each of which is a rational multiple of the one before. Without an end."""
+        """Yield bounds of Pr[K <= i], the sum of masses each of which is a rational multiple of the one before. Without an
+        end.
+        """
         low, high = self._factor(bits)
         digits_behind = max(0, -low.adjusted() + 1)  # a large shape makes the first masses tiny
         wide = bits + _PRICE_GUARD + digits_behind * 10 // 3 + 1
@@ -59,7 +63,7 @@ class TruncatedNegativeBinomial:
             total = Between(total.low + mass.low, total.high + mass.high)
 
     def _factor(self, bits: int) -> tuple[Decimal, Decimal]:
-        """Bounds of eta / (gamma^-eta - 1), the mass of K = 1 over 1 - gamma: every step is rounded outwards."""
+        """Return bounds of eta / (gamma^-eta - 1), the mass of K = 1 over 1 - gamma: every step is rounded outwards."""
         down, up = (
             Context(prec=(bits + _PRICE_GUARD) * 30103 // 100_000 + 60, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
             for rounding in (ROUND_FLOOR, ROUND_CEILING)
@@ -80,26 +84,30 @@ class TruncatedNegativeBinomial:
         return down.divide(_quotient(down, size), most), up.divide(_quotient(up, size), least)
 
 
-def inverted(law: Law, random_bits: Callable[[int], int]) -> int:
-    """One draw from a law without end, exactly: bits are read until whatever follows them cannot change the result.
+def inverted(law: Law, random_bits: Callable[[int], int], word: int | None = None, step: int = _READ) -> int:
+    """Draw once from a law, exactly: as many bits more are read each time, until what follows cannot change the result.
 
     Parameters
     ----------
     random_bits : so many independent fair bits, as an integer.
+    word : the first `step` bits, where they were read already.
+    step : bits that are read at a time.
 
     Notes
     -----
-    Theory 9.11, inversion of bits: the number of bounds at or below a uniform number has the law.
+    Theory 9.11, inversion of bits: the number of bounds at or below a uniform number has the law. What was read is the interval
+    [word, word + 1) / 2^bits, in which that number lies.
     """
-    bits, read = _READ, random_bits(_READ)
+    word, bits = random_bits(step) if word is None else word, step
     while True:
         for value, bound in enumerate(law.below(bits)):
-            if bound.high <= read:
-                continue
-            if bound.low > read:
+            if bound.low > word:
                 return value
-            break  # what was read lies too near to the bound
-        bits, read = bits + _READ, read << _READ | random_bits(_READ)
+            if bound.high > word:
+                break  # what was read lies too near to the bound
+        else:  # beyond the last bound
+            return value + 1
+        word, bits = word << step | random_bits(step), bits + step
 
 
 def _quotient(context: Context, value: Fraction) -> Decimal:
@@ -115,8 +123,6 @@ def _quotient(context: Context, value: Fraction) -> Decimal:
 Read = Callable[[int], bytes]
 """So many uniform bytes, independent of all others."""
 
-_FIRST, _WORD = 16, 64
-"""Bits that are read for every draw, and in all for a draw that they leave open."""
 _OPEN = -1
 """Stands for a value that the first bits leave open."""
 
@@ -137,7 +143,7 @@ class Table:
 
     @classmethod
     def of(cls, law: Law) -> Table:
-        """Raises ValueError for a law with more values than 15 bits hold."""
+        """Raise ValueError for a law with more values than 15 bits hold."""
         floors = np.array(exact_floors(law), dtype=np.uint64)
         if len(floors) >= 2 ** (_FIRST - 1):
             raise ValueError("expected a law with fewer likely values")
@@ -147,7 +153,7 @@ class Table:
         return cls(law, floors, first)
 
     def draw(self, bits: np.ndarray, read: Read) -> np.ndarray:
-        """(n,) int64 independent draws, from (n,) uint16 uniform first bits; `read` gives further ones."""
+        """Return (n,) int64 independent draws, from (n,) uint16 uniform first bits; `read` gives further ones."""
         values = self.first[bits].astype(np.int64)
         left = np.flatnonzero(values == _OPEN)
         if len(left):
@@ -157,12 +163,12 @@ class Table:
             values[left] = positions
             ties = self.floors[np.minimum(positions, len(self.floors) - 1)] == words
             for tie in np.flatnonzero(ties).tolist():
-                values[left[tie]] = resolve(self.law, int(words[tie]), read)
+                values[left[tie]] = inverted(self.law, _words(read), int(words[tie]), _WORD)
         return values
 
 
 def exact_floors(law: Law) -> list[int]:
-    """floor(2^64 Pr[X < i]) for i = 1, 2, ..., up to the first that is 2^64 - 1, each certified.
+    """Return floor(2^64 Pr[X < i]) for i = 1, 2, ..., up to the first that is 2^64 - 1, each certified.
 
     Pr[X < i] is irrational and below 1, so a bound is never met; where two bounds leave the floor open, they are made closer.
     """
@@ -180,21 +186,9 @@ def exact_floors(law: Law) -> list[int]:
         bits *= 2
 
 
-def resolve(law: Law, word: int, read: Read) -> int:
-    """The value of X when U begins with the 64 bits `word`, with as many further bits as it takes."""
-    bits = _WORD
-    while True:
-        word, bits = (word << 64) | int.from_bytes(read(8), "little"), bits + 64
-        value = 0
-        for low, high in law.below(bits):  # U lies in [word, word + 1) / 2^bits
-            if high <= word:
-                value += 1
-            elif low > word:
-                return value
-            else:
-                break
-        else:
-            return value
+def _words(read: Read) -> Callable[[int], int]:
+    """Return uniform bits, a multiple of eight of them, as an integer."""
+    return lambda bits: int.from_bytes(read(bits // 8), "little")
 
 
 # Discrete Laplace noise of vectors of any length, exact: one way for all of them.
@@ -209,11 +203,11 @@ _DIGIT = 8
 _ONE_TABLE = 32
 """The largest scale of a geometric variable that one table holds: about 1,400 values have a probability above 2^-64."""
 _BLOCK = 2**16
-"""Draws that are made together: their words stay in a processor's cache."""
+"""Draws that are made together: their words stay in a processor's cache. No bearing on the law."""
 
 
 def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
-    """(size,) int64, independent, Pr[Z = z] proportional to exp(-|z| / scale), exactly (modulo 2^64).
+    """Return (size,) int64, independent, Pr[Z = z] proportional to exp(-|z| / scale), exactly (modulo 2^64).
 
     Parameters
     ----------
@@ -246,7 +240,7 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def digit_tables(scale: Fraction) -> tuple[Table, ...]:
-    """Tables of the digits of a geometric variable with Pr[G >= k] = exp(-k / scale), the lowest first.
+    """Return tables of the digits of a geometric variable with Pr[G >= k] = exp(-k / scale), the lowest first.
 
     The last one has no end: it is what all further digits amount to.
     """
@@ -258,7 +252,7 @@ def digit_tables(scale: Fraction) -> tuple[Table, ...]:
 
 
 def _geometric(tables: tuple[Table, ...], words: np.ndarray, read: Read) -> np.ndarray:
-    """(n,) int64 from (n_tables, n) first bits."""
+    """Return (n,) int64 from (n_tables, n) first bits."""
     total = tables[0].draw(words[0], read)
     for digit, (table, bits) in enumerate(zip(tables[1:], words[1:], strict=True), start=1):
         total += table.draw(bits, read) << _DIGIT * digit
@@ -276,7 +270,6 @@ _CELL_BITS, _BITS, _COARSE = 10, 32, 16
 """Cells of a unit, bits of a place and of a coin that are read first, and bits of a place that most coins need."""
 _SCALE_BITS = 32
 _HALF = 23
-_ROUNDED_BLOCK = 2**16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,7 +281,7 @@ class Scale:
 
     @classmethod
     def at_least(cls, scale: Fraction) -> Scale:
-        """The least one, from 2^-10 on, that is not below `scale`; its excess is at most 2^-31 of it.
+        """Return the least one, from 2^-10 on, that is not below `scale`; its excess is at most 2^-31 of it.
 
         Raises
         ------
@@ -307,10 +300,11 @@ class Scale:
 
 
 def rounded_gaussian(scale: Scale, size: int, read: Read) -> np.ndarray:
-    """(size,) int64, independent: the whole numbers next to normal numbers of mean 0 and this standard deviation, exactly."""
+    """Return (size,) int64, independent: the whole numbers next to normal numbers of mean 0 and this standard deviation,
+    exactly.
+    """
     noise = np.empty(size, dtype=np.int64)
-    for start in range(0, size, _ROUNDED_BLOCK):
-        block = slice(start, min(start + _ROUNDED_BLOCK, size))
+    for block in _blocks(size):
         absolute = _absolute(scale, block.stop - block.start, read)
         signs = np.unpackbits(np.frombuffer(read(-(-len(absolute) // 8)), dtype=np.uint8), count=len(absolute))
         noise[block] = np.where(signs, -absolute, absolute)
@@ -319,7 +313,7 @@ def rounded_gaussian(scale: Scale, size: int, read: Read) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def cells() -> Table:
-    """Of the law of a cell."""
+    """Return the table of the law of a cell."""
     return Table.of(HalfGaussian(rate=Fraction(1, 2 ** (2 * _CELL_BITS + 1))))
 
 
@@ -338,7 +332,7 @@ def _absolute(scale: Scale, size: int, read: Read) -> np.ndarray:
 
 
 def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
-    """(n,) the whole number next to sigma x, for x = units / 2^42, units (n,) int64 below 2^47.
+    """Return (n,) the whole number next to sigma x, for x = units / 2^42, units (n,) int64 below 2^47.
 
     steps x units has up to 79 bits, so it is computed in two parts: of the lower one only what it carries counts.
     """
@@ -349,7 +343,8 @@ def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
 
 
 def surely_taken(cell: np.ndarray, place: np.ndarray, coin: np.ndarray) -> np.ndarray:
-    """(n,) whether the first bits of the coin are below 1 - (c w t + t^2 / 2), t rounded up: then it is taken whatever follows.
+    """Return (n,) whether the first bits of the coin are below 1 - (c w t + t^2 / 2), t rounded up: then it is taken whatever
+    follows.
 
     In units of 2^-53: t' (2 c 2^16 + t') with t' = t in units of 2^-26, and a coin of 32 bits in units of 2^21.
     """
@@ -360,7 +355,9 @@ def surely_taken(cell: np.ndarray, place: np.ndarray, coin: np.ndarray) -> np.nd
 
 
 def resolve_rounded(scale: Scale, cell: int, place: int, coin: int, read: Read) -> int:
-    """The whole number next to sigma (c w + t), with as many further bits of t and of the coin as it takes; -1 if not taken."""
+    """Return the whole number next to sigma (c w + t), with as many further bits of t and of the coin as it takes; -1 if not
+    taken.
+    """
     bits, taken = _BITS, False
     while True:
         low, high = (_exponent(cell, edge, bits) for edge in (place, place + 1))
@@ -376,7 +373,7 @@ def resolve_rounded(scale: Scale, cell: int, place: int, coin: int, read: Read) 
 
 
 def _exponent(cell: int, place: int, bits: int) -> Fraction:
-    """c w t + t^2 / 2 for t = place / 2^(10 + bits)."""
+    """Return c w t + t^2 / 2 for t = place / 2^(10 + bits)."""
     return Fraction(place * ((cell << bits + 1) + place), 2 ** (2 * (_CELL_BITS + bits) + 1))
 
 

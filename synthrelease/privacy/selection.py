@@ -1,7 +1,7 @@
 """Price a private selection: the laws of its hidden number of rounds, and what a release pays for them.
 
-Here are the theorems behind the loops of `synthrelease.releasing.selection` (theory 2, selection).
-This module is the only place where a selection multiplies a charge.
+Here are the theorems behind the loops of `synthrelease.releasing.selection` (theory 2, selection). This module is the only
+place where a selection multiplies a charge.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class StoppingLaw(Protocol):
         """f(1 - A), the probability that none of K rounds is accepted when each is rejected with this probability."""
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """What the loop costs when a round costs this epsilon, pure; rounded up."""
+        """Return what the loop costs when a round costs this epsilon, pure; rounded up."""
 
 
 PASSING = (2, 10, 100)
@@ -62,7 +62,7 @@ PASSING = (2, 10, 100)
 
 
 def nothing_where(law: StoppingLaw, passing: Iterable[int] = PASSING) -> dict[int, float]:
-    """The probability that nothing is released, by how many rounds there are to one that is accepted."""
+    """Return the probability that nothing is released, by how many rounds there are to one that is accepted."""
     return {many: float(law.nothing(1 - Fraction(1, many))) for many in passing}
 
 
@@ -98,7 +98,7 @@ class StopCoin:
         return stop * rejection / (1 - (1 - stop) * rejection)  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """epsilon + ln((E + gamma) / (1 + gamma E)), E = e^epsilon (theory 2b.2, price of the stop coin)."""
+        """Return epsilon + ln((E + gamma) / (1 + gamma E)), E = e^epsilon (theory 2b.2, price of the stop coin)."""
         gamma = self.stop_probability
         if epsilon > _PRECISE:  # (E + gamma) / (1 + gamma E) is below 1 / gamma
             return min(2 * epsilon, _up(epsilon + _ln_up(1 / gamma)))
@@ -106,7 +106,7 @@ class StopCoin:
         return min(2 * epsilon, _up(epsilon + _ln_up((ratio + gamma) / (1 + gamma * ratio))))
 
     def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """The price: the coin that theory 2b.9, approximate rounds, asks for stops more often, and that costs less."""
+        """Return the price: the coin that theory 2b.9, approximate rounds, asks for stops more often, and that costs less."""
         return self.price(epsilon)
 
 
@@ -138,7 +138,7 @@ class NegativeBinomial:
         return float(mean_rounds(self.shape, self.stop_probability))
 
     def nothing(self, rejection: Number) -> Number:
-        """((1 - (1 - gamma) x)^-eta - 1) / (gamma^-eta - 1); for eta = 0 the limit. In floating point."""
+        """Return ((1 - (1 - gamma) x)^-eta - 1) / (gamma^-eta - 1); for eta = 0 the limit. In floating point."""
         import numpy as np  # here, as the ledger starts without it
 
         stop, shape = float(self.stop_probability), float(self.shape)
@@ -148,7 +148,9 @@ class NegativeBinomial:
         return np.expm1(-shape * np.log(left)) / math.expm1(-shape * math.log(stop))  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """At A = 1 / (1 + E), where both ratios are largest (theory 2b.6, price of truncated negative binomial laws)."""
+        """Return the price at A = 1 / (1 + E), where both ratios are largest (theory 2b.6, price of truncated negative binomial
+        laws).
+        """
         most = (2 + self.shape) * epsilon
         if epsilon > _PRECISE:
             return most
@@ -195,7 +197,7 @@ class FiniteLaw:
 
     @classmethod
     def of(cls, rounds: Mapping[int, Fraction] | Iterable[tuple[int, Fraction]]) -> FiniteLaw:
-        """From {rounds: exact probability} in any order."""
+        """Make the law of {rounds: exact probability} in any order."""
         return cls(atoms=tuple(sorted(dict(rounds).items())))
 
     @property
@@ -217,7 +219,7 @@ class FiniteLaw:
         return sum(terms[1:], start=terms[0])  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """A certified bound of both suprema of theory 2b.1, price (`privacy.law_prices`).
+        """Return a certified bound of both suprema of theory 2b.1, price (`privacy.law_prices`).
 
         Raises
         ------
@@ -235,7 +237,9 @@ class FiniteLaw:
         return min(most, _up(largest_log_ratio(self.atoms, epsilon)))
 
     def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """The price, and (k - 1) ln(1 / (1 - delta)) for k rounds at most, rounded up (theory 2b.9, approximate rounds)."""
+        """Return the price, and (k - 1) ln(1 / (1 - delta)) for k rounds at most, rounded up (theory 2b.9, approximate
+        rounds).
+        """
         more = (self.atoms[-1][0] - 1) * delta / (1 - delta)
         return _up(self.price(epsilon) + more) if more else self.price(epsilon)
 
@@ -293,7 +297,7 @@ class SelectionRule:
 
 
 def private_selection(name: str, one_round: Charge, rule: SelectionRule | None = None, delta: Fraction = Fraction(0)) -> Charge:
-    """Rounds until one is accepted, or until the rule says "nothing". Only the accepted output may be published.
+    """Charge rounds until one is accepted, or until the rule says "nothing". Only the accepted output may be published.
 
     Pure rounds cost the price of the law of the hidden number of rounds (theory 2b.1, price); with a stop coin that is epsilon
     + ln((E + gamma) / (1 + gamma E)), E = e^epsilon (theory 2b.2, price of the stop coin). Without a coin, gamma = 0, they cost
@@ -329,12 +333,13 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
 
 
 def _twice(name: str, one_round: Charge) -> Charge:
-    """Pure rounds without end: 2 epsilon (theory 2.1, known threshold, pure)."""
+    """Charge pure rounds without end twice their epsilon (theory 2.1, known threshold, pure)."""
     because = "selection with a known threshold doubles the charge of one round (Liu & Talwar 2019, Theorem 3.1)"
     return Charge(name=name, epsilon=2 * one_round.epsilon, because=because, rule=SELECTION, parts=(one_round,))
 
 
 def _priced(name: str, one_round: Charge, law: StoppingLaw) -> Charge:
+    """Charge pure rounds the price of the law of their number (theory 2b.1, price)."""
     price = law.price(one_round.epsilon)
     paid = f"with rounds of {decimal_text(one_round.epsilon)} that costs {decimal_text(price)}"
     because = f"{law.words}; {paid} (theory 2b.1, price)"
@@ -342,7 +347,7 @@ def _priced(name: str, one_round: Charge, law: StoppingLaw) -> Charge:
 
 
 def _approximate(name: str, one_round: Charge, law: StopCoin | FiniteLaw, delta: Fraction) -> Charge:
-    """The price of the law at the epsilon of a round, and the mean number of rounds times its delta."""
+    """Charge the price of the law at the epsilon of a round, and the mean number of rounds times its delta."""
     if one_round.renyi is None:
         epsilon, share, whole = one_round.epsilon, one_round.delta, tidy_up(law.exact_mean * one_round.delta)
     else:
@@ -361,24 +366,21 @@ def _approximate(name: str, one_round: Charge, law: StopCoin | FiniteLaw, delta:
 
 
 def _negative_binomial(name: str, one_round: Charge, law: NegativeBinomial) -> Charge:
+    """Charge zero-concentrated rounds as a Renyi curve (theory 2.5, hidden number of rounds)."""
     if one_round.renyi is None:
-        raise _only_pure(one_round)
+        raise BudgetError(
+            "Private selection with this law of the number of rounds is for pure and for zero-concentrated rounds; the round "
+            f"{one_round.name!r} has delta > 0. "
+            'Set [selection] mode = "known_threshold" with a stop probability above 0, or "hidden_number".'
+        )
     curve = selected(one_round.renyi, law.shape, law.stop_probability)
     because = "best of a hidden, truncated negative binomial number of rounds (Papernot & Steinke 2022)"
     because += f"; Renyi divergence of order a at most {curve.text()}"
     return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=HIDDEN_ROUNDS, parts=(one_round,))
 
 
-def _only_pure(one_round: Charge) -> BudgetError:
-    return BudgetError(
-        "Private selection with this law of the number of rounds is for pure and for zero-concentrated rounds; the round "
-        f"{one_round.name!r} has delta > 0. "
-        'Set [selection] mode = "known_threshold" with a stop probability above 0, or "hidden_number".'
-    )
-
-
 def tidy_up(delta: Fraction) -> Fraction:
-    """A delta rounded up to six significant digits, so that a ledger can add it exactly."""
+    """Round a delta up to six significant digits, so that a ledger can add it exactly."""
     if delta == 0:
         return delta
     step = Fraction(10) ** (len(str(int(delta))) - 1 if delta >= 1 else -len(str(int(1 / delta)))) / 10**6

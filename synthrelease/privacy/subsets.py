@@ -65,7 +65,7 @@ class Spent:
 
     @classmethod
     def of(cls, charges: Iterable[tuple[int | None, Fraction]]) -> Spent:
-        """Of the charges and their pieces, None for all rows."""
+        """Add up charges by their pieces, None for all rows."""
         of_all, of_pieces = Fraction(0), dict[int, Fraction]()
         for piece, amount in charges:
             if piece is None:
@@ -85,7 +85,7 @@ class Spent:
         return self.of_all + sum(sorted(self.of_pieces.values())[-2:], Fraction(0))
 
     def before(self, piece: int | None) -> Fraction:
-        """What the records that a next release reads have paid, at most: those of its piece, or all of them."""
+        """Return what the records that a next release reads have paid, at most: those of its piece, or all of them."""
         return self.most if piece is None else self.of_all + self.of_pieces.get(piece, Fraction(0))
 
 
@@ -112,7 +112,7 @@ class PartitionRule:
         return 1 - self.fit
 
     def sizes(self, n: int) -> tuple[int, int]:
-        """Rows of the two pieces, at least 1 each: a function of the public number of rows alone.
+        """Return rows of the two pieces, at least 1 each: a function of the public number of rows alone.
 
         Raises
         ------
@@ -125,12 +125,12 @@ class PartitionRule:
 
 
 def piece_of(charge: Charge) -> Piece | None:
-    """Which piece a charge may read; None for that of the number of rows, which is paid before they are divided."""
+    """Return which piece a charge may read; None for that of the number of rows, which is paid before they are divided."""
     if charge.name == NUMBER_OF_ROWS:
         return None
     return "fit" if charge.name == GENERATION else "score"
 
 
 def of_piece(charges: Sequence[Charge], piece: Piece | None) -> tuple[Charge, ...]:
-    """Those of the charges that read this piece."""
+    """Return those of the charges that read this piece."""
     return tuple(charge for charge in charges if piece_of(charge) == piece)

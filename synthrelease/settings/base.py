@@ -23,7 +23,7 @@ EXPECTED = (
 
 
 def is_label(text: str) -> bool:
-    """Whether a text can be written into the released table and read again."""
+    """Return whether a text can be written into the released table and read again."""
     return not is_executable(text) and bool(text.strip()) and len(text) <= 200 and len((text + " ").splitlines()) == 1
 
 

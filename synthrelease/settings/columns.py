@@ -461,7 +461,7 @@ def ragged(expected: int, found: int) -> Unreadable:
 
 
 def wrong_quotes(long: bool, longest: int, row: int) -> str:
-    """Whether they are unlike pairs, or perhaps a field is `long`."""
+    """Return whether they are unlike pairs, or perhaps a field is `long`."""
     if long:
         expected = f"expected quotes in pairs and at most {longest} characters in a field"
         return f"{expected}, found a quote that is not closed or a longer field in {_place(row)}."

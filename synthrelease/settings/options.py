@@ -149,7 +149,7 @@ def _totals(value: Any) -> Any:
 
 
 def is_total(value: Any) -> bool:
-    """Whether a value can be a total."""
+    """Return whether a value can be a total."""
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool) and 0 <= value < math.inf
 
 

@@ -97,7 +97,7 @@ def words_in(text: str) -> set[str]:
 
 
 def counts(rule: RuleTable) -> bool:
-    """Whether a rule counts members, so that it is about a root with all of them."""
+    """Return whether a rule counts members, so that it is about a root with all of them."""
     return COUNT in words_of(rule)
 
 
@@ -149,12 +149,12 @@ def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
 
 
 def of_others(rule: RuleTable) -> bool:
-    """Whether a rule names the first member, so that it is about all others."""
+    """Return whether a rule names the first member, so that it is about all others."""
     return any(word.startswith(FIRST) for word in words_of(rule))
 
 
 def of_two(rule: RuleTable) -> bool:
-    """Whether a rule names another member, so that it is about every two."""
+    """Return whether a rule names another member, so that it is about every two."""
     return any(word.startswith(OTHER) for word in words_of(rule))
 
 

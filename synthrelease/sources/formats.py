@@ -36,7 +36,7 @@ BYTES_PER_ROW = 256
 
 
 def check_unpacked(name: str | None, n_bytes: int, n_rows: int) -> None:
-    """Raises InputError for a column that takes too much memory in a part of so many rows."""
+    """Raise InputError for a column that takes too much memory in a part of so many rows."""
     if n_bytes > max(MOST_BYTES, BYTES_PER_ROW * n_rows):
         raise InputError(
             f"{_named(name)}: expected texts of at most {LONGEST_TEXT} characters, most of them short, found a part of the "
@@ -59,14 +59,14 @@ def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
 
 
 def rows_within(metadata: Any, most_rows: int, most_bytes: int) -> int:
-    """Rows of a batch of a Parquet file, so that it has at most so many rows, and bytes as far as the file tells."""
+    """Return rows of a batch of a Parquet file, so that it has at most so many rows, and bytes as far as the file tells."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     size = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=0.0)
     return int(max(1, min(most_rows, most_bytes / max(1.0, size))))
 
 
 def opened_feather(path: Path, fields: list[int] | None = None) -> Any:
-    """A reader of the file, or of some of its columns. Raises what a damaged file makes the library raise."""
+    """Return a reader of the file, or of some of its columns. Raises what a damaged file makes the library raise."""
     import pyarrow as pa
     from pyarrow import ipc
 
@@ -75,7 +75,7 @@ def opened_feather(path: Path, fields: list[int] | None = None) -> Any:
 
 
 def is_feather_file(path: Path) -> bool:
-    """Whether it is no stream."""
+    """Return whether it is no stream."""
     with path.open("rb") as file:
         return file.read(len(STREAM)) != STREAM
 
@@ -102,7 +102,7 @@ class FlatTable:
         return int.from_bytes(self._data[at : at + size], "little", signed=size >= 4)
 
     def _place(self, field: int) -> int:
-        """Where the field is; 0 where it lacks."""
+        """Return where the field is; 0 where it lacks."""
         slot = 4 + 2 * field
         offset = self._number(self._fields + slot, 2) if slot < self._number(self._fields, 2) else 0
         return self._at + offset if offset else 0
@@ -121,7 +121,7 @@ class FlatTable:
         return FlatTable(self._data, at + self._number(at, 4))
 
     def pairs(self, field: int) -> Iterator[tuple[int, int]]:
-        """The structures of two numbers of a vector."""
+        """Yield the structures of two numbers of a vector."""
         if vector := self._place(field):
             start = vector + self._number(vector, 4)
             for number in range(self._number(start, 4)):
@@ -130,7 +130,7 @@ class FlatTable:
 
 
 def buffers_of(schema: Any) -> list[tuple[str, int, int]]:
-    """(name, first buffer, behind the last one) of each column of an Arrow schema in a batch."""
+    """Return (name, first buffer, behind the last one) of each column of an Arrow schema in a batch."""
     columns, first = [], 0
     for field in schema:
         last = first + _n_buffers(field.type)
@@ -224,17 +224,17 @@ class Kind(Enum):
 
 
 def first_line(start: bytes) -> bytes:
-    """The bytes before the first line end, of which none is a row's."""
+    """Return the bytes before the first line end, of which none is a row's."""
     return re.split(rb"[\r\n]", start, maxsplit=1)[0]
 
 
 def holds_controls(text: bytes) -> bool:
-    """Whether it holds a control character other than a tab or a line end."""
+    """Return whether it holds a control character other than a tab or a line end."""
     return not _CONTROLS.isdisjoint(text)
 
 
 def format_of(file: File, start: bytes) -> Kind | Package:
-    """The format of a file that begins so; `Kind.TEXT` for whatever is no other one.
+    """Return the format of a file that begins so; `Kind.TEXT` for whatever is no other one.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class Stop:
         self._asked, self._ways = threading.Event(), list[Callable[[], object]]()
 
     def by(self, way: Callable[[], object]) -> None:
-        """What is called, from another thread, when reading is to stop."""
+        """Have this called, from another thread, when reading is to stop."""
         self._ways.append(way)
         if self._asked.is_set():
             self._tell()
@@ -100,7 +100,7 @@ def _asking(connection: Any, table: str) -> Callable[[], bool]:
 
 @contextmanager
 def opened_duckdb(path: Path, table: str | None, stop: Told) -> Iterator[OpenTable]:
-    """A table of a DuckDB file. Raises InputError where there is no such table or no library."""
+    """Open a table of a DuckDB file. Raises InputError where there is no such table or no library."""
     duckdb = library("duckdb", "duckdb", "DuckDB files", "database")
     with duckdb.connect(str(path), read_only=True, config=dict(_DUCKDB_SETTINGS)) as connection:
         stop(connection.interrupt)
@@ -120,7 +120,7 @@ def opened_duckdb(path: Path, table: str | None, stop: Told) -> Iterator[OpenTab
 
 @contextmanager
 def opened_sqlite(path: Path, table: str | None, stop: Told) -> Iterator[OpenTable]:
-    """A table of a SQLite file. Raises InputError where there is no such table, or the file is cut off."""
+    """Open a table of a SQLite file. Raises InputError where there is no such table, or the file is cut off."""
     _check_size(path)
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
         stop(connection.interrupt)
@@ -152,7 +152,7 @@ def _check_size(path: Path) -> None:
 
 @contextmanager
 def opened_by_adbc(uri: str, table: str | None) -> Iterator[OpenTable]:
-    """A table of a database by an ADBC driver, whose URI begins with adbc+. Raises InputError as the others."""
+    """Open a table of a database by an ADBC driver, whose URI begins with adbc+. Raises InputError as the others."""
     if (match := ADBC.fullmatch(uri)) is None:
         raise ValueError("expected the URI of an ADBC driver")
     driver = match["driver"].lower()
@@ -166,7 +166,7 @@ def opened_by_adbc(uri: str, table: str | None) -> Iterator[OpenTable]:
 
 @contextmanager
 def opened_by_sqlalchemy(uri: str, table: str | None) -> Iterator[OpenTable]:
-    """A table of a database by SQLAlchemy. Raises InputError as the others."""
+    """Open a table of a database by SQLAlchemy. Raises InputError as the others."""
     engine = engine_of(uri)
     try:
         import sqlalchemy as sql

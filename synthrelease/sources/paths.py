@@ -31,7 +31,7 @@ _SECRET = re.compile(r"(pass|pwd|secret|token|key|user|uid|auth|cred|sig)[^/\\:=
 
 
 def may_hold_secret(text: str) -> bool:
-    """Whether the text looks like a connection string, also one whose signs are written as %3B or in full width.
+    """Return whether the text looks like a connection string, also one whose signs are written as %3B or in full width.
 
     Examples
     --------
@@ -45,14 +45,14 @@ def may_hold_secret(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """The text without codes of signs, also where they were coded several times."""
+    """Return the text without codes of signs, also where they were coded several times."""
     for _ in range(3):
         text = _CODED.sub(lambda sign: chr(int(sign[1], 16)), text)
     return unicodedata.normalize("NFKC", text)
 
 
 def is_unknown_connection(text: str | Path) -> bool:
-    """Whether the text looks like a connection string and names nothing that is there."""
+    """Return whether the text looks like a connection string and names nothing that is there."""
     return may_hold_secret(str(text)) and not _is_there(text)
 
 
@@ -64,14 +64,14 @@ def _is_there(text: str | Path) -> bool:
 
 
 def checked_path(path: str | Path) -> Path:
-    """The path. Raises InputError, which does not quote it, for what looks like a connection string."""
+    """Return the path. Raises InputError, which does not quote it, for what looks like a connection string."""
     if is_unknown_connection(path):
         raise InputError(f"expected a path, found {UNKNOWN_FORM}")
     return Path(path)
 
 
 def without_secrets(message: str, words: Iterable[str]) -> str:
-    """A message in which no word that looks like a connection string is quoted.
+    """Return a message in which no word that looks like a connection string is quoted.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def without_secrets(message: str, words: Iterable[str]) -> str:
 
 
 def _as_printed(letter: str) -> str:
-    """A pattern of a letter as it stands in messages, where some are escaped."""
+    """Return a pattern of a letter as it stands in messages, where some are escaped."""
     if not letter.isprintable():
         return ".{1,10}?"
     return r"\\{1,2}" if letter == "\\" else r"\\?" + re.escape(letter) if letter in "'\"" else re.escape(letter)

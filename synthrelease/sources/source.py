@@ -36,7 +36,7 @@ _WHY = "it may take the type of a column from the first rows, so that one row wo
 
 
 def check_driver(uri: str) -> None:
-    """Raises InputError for a library that is not known to read every row by itself. Looks at the URI alone."""
+    """Raise InputError for a library that is not known to read every row by itself. Looks at the URI alone."""
     match = ADBC.fullmatch(uri)
     if match is not None and (driver := match["driver"].lower()) not in TYPED_ADBC:
         raise InputError(
@@ -92,7 +92,7 @@ def is_pattern(text: str) -> bool:
 
 
 def folder_files(path: Path) -> list[Path]:
-    """The file itself, or the Parquet and CSV files of a folder in the order of their names.
+    """Return the file itself, or the Parquet and CSV files of a folder in the order of their names.
 
     Names that begin with a dot or an underscore are left out, as other programs do: they are notes of the program that wrote
     the folder. Anything else refuses the folder, because it could hold rows that were left out unseen.
@@ -115,7 +115,9 @@ def fitting(pattern: Path) -> list[Path]:
 
 
 def pattern_files(pattern: Path) -> list[Path]:
-    """The files whose paths fit a pattern such as `births/2019-*.csv`, in the order of their paths: tables, all of them."""
+    """Return the files whose paths fit a pattern such as `births/2019-*.csv`, in the order of their paths: tables, all of
+    them.
+    """
     try:
         entries = fitting(pattern)
         kinds = [("folders" if entry.is_dir() else "" if _is_table(entry) else "other files") for entry in entries]
@@ -126,7 +128,9 @@ def pattern_files(pattern: Path) -> list[Path]:
 
 
 def stored_files(uri: str) -> list[StoredFile]:
-    """The file of an object store, those of a folder of it, or those that a pattern fits, in the order of their names."""
+    """Return the file of an object store, those of a folder of it, or those that a pattern fits, in the order of their
+    names.
+    """
     files, path = _store_of(uri)
     protocol, problem = uri.partition("://")[0], ""
     try:
@@ -151,7 +155,7 @@ def stored_files(uri: str) -> list[StoredFile]:
 
 
 def _below(name: str, folder: str) -> str:
-    """What follows the folder in a name, where it is no pattern."""
+    """Return what follows the folder in a name, where it is no pattern."""
     return "" if is_pattern(folder) or name == folder else name[len(folder) :].strip("/")
 
 
@@ -169,12 +173,14 @@ def _is_table(path: Path) -> bool:
 
 
 def which_file(number: int, n_files: int) -> str:
-    """Where something was found, without a name."""
+    """Return where something was found, without a name."""
     return f"This was found in file {number} of {n_files}, in the order of their names."
 
 
 def state_of(file: File) -> State:
-    """What tells that a file was written. Raises InputError for one that is gone, or a store that tells nothing but sizes."""
+    """Return what tells that a file was written. Raises InputError for one that is gone, or a store that tells nothing but
+    sizes.
+    """
     problem = ""
     try:
         if isinstance(file, Path):
@@ -197,7 +203,7 @@ def state_of(file: File) -> State:
 
 @contextmanager
 def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[File], list[State]]]]:
-    """The files and their states. Raises InputError when there are others in the end, or one was written."""
+    """Watch files: gives them with their states. Raises InputError when there are others in the end, or one was written."""
 
     def now() -> list[tuple[Sequence[File], list[State]]]:
         return [(files, [*map(state_of, files)]) for files in listed()]
@@ -209,7 +215,7 @@ def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[File], list[State]
 
 
 def size_of(file: File) -> int:
-    """Bytes."""
+    """Return the bytes of a file."""
     if isinstance(file, Path):
         return file.stat().st_size
     files, path = _store_of(file.uri)
@@ -217,7 +223,7 @@ def size_of(file: File) -> int:
 
 
 def _store_of(uri: str) -> tuple[Any, str]:
-    """(file system of fsspec, path in it). Raises InputError where a library is missing."""
+    """Return (file system of fsspec, path in it). Raises InputError where a library is missing."""
     from synthrelease.resources import library
 
     protocol, problem = uri.partition("://")[0], ""
@@ -310,7 +316,7 @@ class Source:
         return self.path is None and self.uri.partition("://")[0] not in STORES
 
     def is_there(self) -> bool:
-        """Whether there is a file or folder, or one that a pattern fits; always true for a URI, which is not asked."""
+        """Return whether there is a file or folder, or one that a pattern fits; always true for a URI, which is not asked."""
         try:
             if self.path is None or self.path.is_file() or self.path.is_dir():
                 return True
@@ -319,7 +325,7 @@ class Source:
             return False
 
     def holds_files(self) -> bool:
-        """Whether it is no single file but a folder, a pattern or an object store, which hold pieces of a table."""
+        """Return whether it is no single file but a folder, a pattern or an object store, which hold pieces of a table."""
         if self.path is None:
             return not self.is_database
         try:
@@ -328,8 +334,8 @@ class Source:
             return False
 
     def files(self) -> list[File]:
-        """All files that are read, in the order of their names; none for a database behind a URI. Paths are absolute: a worker
-        of a cluster may stand in another folder.
+        """Return all files that are read, in the order of their names; none for a database behind a URI. Paths are absolute: a
+        worker of a cluster may stand in another folder.
 
         Raises
         ------
@@ -343,7 +349,7 @@ class Source:
         return list(folder_files(path) if path.is_dir() else pattern_files(path))
 
     def tables(self) -> tuple[Source, ...]:
-        """This table by itself, and that of its members where it is another one."""
+        """Return this table by itself, and that of its members where it is another one."""
         return (self,) if self.members is None else (replace(self, members=None), self.members)
 
     def divided(self, records: Iterable[str]) -> Source:
@@ -354,7 +360,7 @@ class Source:
         return replace(self, table=roots, members=replace(self, table=members))
 
     def size(self) -> int:
-        """Bytes of all files that are read; 0 for a database behind a URI."""
+        """Return bytes of all files that are read; 0 for a database behind a URI."""
         return sum(map(size_of, self.files())) + (0 if self.members is None else self.members.size())
 
 
@@ -362,7 +368,7 @@ class Source:
 
 
 def check_pieces(source: Source) -> list[tuple[File, ...]]:
-    """The pieces of a table of many files, by their names alone.
+    """Return the pieces of a table of many files, by their names alone.
 
     Raises
     ------
@@ -386,12 +392,12 @@ def check_pieces(source: Source) -> list[tuple[File, ...]]:
 
 
 def _stem(name: str) -> str:
-    """The name of a file without what tells its format."""
+    """Return the name of a file without what tells its format."""
     return name.removesuffix(".gz").removesuffix(".csv").removesuffix(".parquet")
 
 
 def check_members(source: Source, *, asked: bool) -> None:
-    """Raises InputError for a file of members that is not there, or that nothing asks for.
+    """Raise InputError for a file of members that is not there, or that nothing asks for.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ _TYPE_NAME = re.compile("[a-z0-9_]+")
 
 
 def check_type(name: str, kind: Any, format_name: str) -> None:
-    """Raises InputError when a column of this Arrow type holds no single values that have a text."""
+    """Raise InputError when a column of this Arrow type holds no single values that have a text."""
     from pyarrow import types
 
     if is_uuid(kind):
@@ -50,7 +50,7 @@ def check_type(name: str, kind: Any, format_name: str) -> None:
 
 
 def check_is_number(name: str, kind: Any, format_name: str, *, dates: bool) -> None:
-    """Raises InputError when a column of this Arrow type holds no number, or no date where `dates` are asked for."""
+    """Raise InputError when a column of this Arrow type holds no number, or no date where `dates` are asked for."""
     from pyarrow import types
 
     values = kind.value_type if types.is_dictionary(kind) else kind
@@ -86,7 +86,7 @@ def is_text(kind: Any) -> bool:
 
 
 def check_types(schema: Any, needed: Sequence[str]) -> None:
-    """Raises InputError when a needed column of an Arrow schema holds no single values."""
+    """Raise InputError when a needed column of an Arrow schema holds no single values."""
     for name in needed:
         kind = schema.field(name).type
         if getattr(kind, "type_name", None) is not None:  # such as PostgreSQL's numeric, which comes as a text
@@ -106,12 +106,12 @@ def check_database_type(name: str, kind: Any) -> None:
 
 
 def quoted(*names: str) -> str:
-    """A name as standard SQL writes it, whatever characters it has: "registry"."births"."""
+    """Return a name as standard SQL writes it, whatever characters it has: "registry"."births"."""
     return ".".join('"' + name.replace('"', '""') + '"' for name in names)
 
 
 def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    """(schema, name) of the table that was asked for, by `name` or `schema.name`; the only one where none was.
+    """Return (schema, name) of the table that was asked for, by `name` or `schema.name`; the only one where none was.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def engine_of(uri: str) -> Any:
 
 
 def sql_tables(inspector: Any, asked: str | None) -> list[tuple[str, str]]:
-    """(schema, name) of the tables and views of the default schema, and the one that was asked for in another."""
+    """Return (schema, name) of the tables and views of the default schema, and the one that was asked for in another."""
     schema, _, name = (asked or "").rpartition(".")
     if schema and (inspector.has_table(name, schema=schema) or name in inspector.get_view_names(schema)):
         return [(schema, name)]
@@ -170,7 +170,9 @@ def sql_tables(inspector: Any, asked: str | None) -> list[tuple[str, str]]:
 
 
 def adbc_login(driver: str, uri: str) -> tuple[str, dict[str, Any]]:
-    """(URI, further arguments) with user and password where the driver takes them: PostgreSQL in the URI, others as options."""
+    """Return (URI, further arguments) with user and password where the driver takes them: PostgreSQL in the URI, others as
+    options.
+    """
     user, password = _credentials()
     if driver == "postgresql" and (user or password):
         return _with_login(uri, user, password).render_as_string(hide_password=False), {}

@@ -92,7 +92,7 @@ def read_tables(content: bytes) -> dict[str, Any]:
 
 
 def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, words_unpublished: bool = False) -> bool:
-    """Whether a published specification is this one, whatever configurations of it were on a shortlist.
+    """Return whether a published specification is this one, whatever configurations of it were on a shortlist.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, wor
 
 
 def is_fixed(name: str, table: Any) -> bool:
-    """Whether a table of words, as it stands in a published specification, has just what is fixed before the run."""
+    """Return whether a table of words, as it stands in a published specification, has just what is fixed before the run."""
     try:
         return name == "series" and bool(table) and set(table) <= SeriesTable.model_validate(table).fixed
     except (TypeError, ValueError):

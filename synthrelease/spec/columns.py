@@ -164,7 +164,7 @@ def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str])
 def grouping(
     field: str, name: str, bins: Bins, labels: tuple[str, ...], what: str = "categories", *, unlisted: str | None = None
 ) -> Binning:
-    """{"low": ["none", "primary"], ...}: every category (or code: `what` they are) in exactly one group.
+    """Return the binning {"low": ["none", "primary"], ...}: every category (or code: `what` they are) in exactly one group.
 
     Parameters
     ----------
@@ -418,7 +418,7 @@ def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -
 
 
 def _check_missing_values(column: Column) -> None:
-    """A text that is both a category and, by the column's own word, a missing value."""
+    """Raise ColumnError for a text that is both a category and, by the column's own word, a missing value."""
     texts = {text.strip() for text in column.values}
     for text in column.missing_values:
         if text.strip() in texts:
@@ -622,7 +622,7 @@ def _atoms(
 
 
 def _binning(name: str, intervals: Sequence[IntervalBin], atoms: Sequence[float]) -> Binning:
-    """`atoms` are the lower edges of the atomic bins."""
+    """Return intervals as a binning; `atoms` are the lower edges of the atomic bins."""
     starts = [interval.lower for interval in intervals[1:]]
     return Binning(
         name=name,

@@ -99,7 +99,7 @@ def _codes(table: ColumnTable) -> Mapping[str, str]:
 
 
 def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> dict[str, tuple[AreaNoise, ...]]:
-    """Of every family that measures a fixed set of tables and that the budget is stated for; of one with lists of
+    """Return the noise of every family that measures a fixed set of tables and that the budget is stated for; with lists of
     hyperparameters by the first of each."""
     families, noise = (
         [GENERATORS[str(settings["family"])] for settings in release.generators],

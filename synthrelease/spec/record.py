@@ -52,7 +52,7 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
 
 
 def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRule:
-    """Whether rows can be left out at all, and what then is public about how many."""
+    """Return whether rows can be left out at all, and what then is public about how many."""
     dropped = any("drop" in (column.missing, column.outside) for column in schema.columns if column.counts is None)
     stated = release.input.rows
     if isinstance(stated, int):
@@ -74,7 +74,7 @@ def division(release: ReleaseFile) -> PartitionRule | None:
 def check_stated(
     release: ReleaseFile, rows: RowsRule, space: ConfigurationSpace, criteria: Sequence[Criterion], problems: Problems
 ) -> None:
-    """A stated number of rows of which no table can keep what is promised about each of its rows."""
+    """Add a problem for a stated number of rows with which no table keeps what is promised about each of its rows."""
     promised = max(
         min(projection.promised_count for projection in space.projections),
         max((criterion.promised_count for criterion in criteria), default=1),
@@ -356,7 +356,7 @@ def read_rules(
 
 
 def _added_by(written: ReleaseFile) -> list[str]:
-    """Of each rule of a record the option that adds it; nothing of those that are written in the file."""
+    """Return, of each rule of a record, the option that adds it; an empty text for those that are written in the file."""
     options = [""] * len(written.rules)
     for name, _, rules in written.widened():
         options += [name] * (len(rules) - len(options))

@@ -244,7 +244,7 @@ class ReleaseSpec:
         return [*([] if described else ["description"]), *gaps(self.card, self.schema.names)]
 
     def persons(self, n_file: int) -> int | None:
-        """Of n_file records that the persons of a file can have at most, how many persons that is; None without a key."""
+        """Return how many persons have n_file records at most; None without a key."""
         return None if self.unit.key is None else n_file // self.unit.records
 
     @property
@@ -281,7 +281,7 @@ class ReleaseSpec:
             raise SpecError.at(self.path, "criteria", expected, reasons)
 
     def scored_rows(self, n: int) -> int:
-        """Of n rows that a release works with, those that criteria ask: as many as the released table has."""
+        """Return how many of n rows criteria ask: as many as the released table has."""
         return n if self.options.partition is None else self.options.partition.sizes(n)[1]
 
     @property

@@ -291,7 +291,9 @@ def check_cluster(backend: str | None, address: str | None) -> None:
 
 
 def help_texts(of: Callable[..., Any]) -> dict[str, str]:
-    """The help of each parameter of a command: of its docstring, of that of a class it inherits from, or of this module."""
+    """Return the help of each parameter of a command: of its docstring, of that of a class it inherits from, or of this
+    module.
+    """
     owners = reversed(of.__mro__) if isinstance(of, type) else [of]
     found = entries(__doc__ or "", "Parameters")
     for owner in owners:
@@ -301,13 +303,13 @@ def help_texts(of: Callable[..., Any]) -> dict[str, str]:
 
 
 def shown_options(of: Callable[..., Any]) -> dict[str, Option]:
-    """How each parameter of a function or a request is shown."""
+    """Return how each parameter of a function or a request is shown."""
     hints = get_type_hints(of, include_extras=True)
     return {name: next(_options(hint), Option()) for name, hint in hints.items() if name != "return"}
 
 
 def _options(hint: object) -> Iterator[Option]:
-    """The options beside a type, from outside to inside."""
+    """Yield the options beside a type, from outside to inside."""
     for argument in getattr(hint, "__metadata__", ()):
         if isinstance(argument, Option):
             yield argument
@@ -316,12 +318,12 @@ def _options(hint: object) -> Iterator[Option]:
 
 
 def flags(name: str, option: Option) -> tuple[str, ...]:
-    """The names of an option on the command line."""
+    """Return the names of an option on the command line."""
     return option.flags or (f"--{name.replace('_', '-')}",)
 
 
 def command_words(request: object) -> list[str]:
-    """The words after a command that ask for this request again; what has its default is left out."""
+    """Return the words after a command that ask for this request again; what has its default is left out."""
     options, words, arguments = shown_options(type(request)), list[str](), list[str]()
     for field in fields(request):  # type: ignore[arg-type]
         value, option = getattr(request, field.name), options[field.name]

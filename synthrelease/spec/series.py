@@ -78,7 +78,7 @@ def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> Ye
 
 
 def _named(where: str, content: bytes, name: str, year: YearOfSeries | None, problems: Problems) -> PaidYear | None:
-    """Of an earlier release its year and what it cost; a problem where it is not of the same plan, or of this year."""
+    """Return the year of an earlier release and what it cost; a problem where it is not of the same plan, or of this year."""
     from synthrelease.published.document import read_leniently  # here, because most plans are of one release
 
     try:

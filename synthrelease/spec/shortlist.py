@@ -120,11 +120,11 @@ class PlanTable(SpecTable):
     judged: str = ""
 
     def is_about(self, spec: ReleaseSpec) -> bool:
-        """Whether the specification has what was rehearsed, whatever it costs."""
+        """Return whether the specification has what was rehearsed, whatever it costs."""
         return self.judged == judged_digest(spec.tables)
 
     def is_of(self, spec: ReleaseSpec) -> bool:
-        """Whether this is what the specification costs, with its generation budget and rounds."""
+        """Return whether this is what the specification costs, with its generation budget and rounds."""
         same = (self.generation, self.rounds) == (spec.generation_budget, rounds_words(spec)) and self.is_about(spec)
         return same and abs(self.epsilon - spec.plan.total.epsilon) < _ROUNDING
 

@@ -136,7 +136,9 @@ def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> 
 
 
 def prior_digest(name: str, path: Path) -> str:
-    """Of a public table; of an earlier release that of its release.json, which names the checksum of its rows."""
+    """Return the digest of a public table; of an earlier release that of its release.json, which names the checksum of its
+    rows.
+    """
     if name.startswith(RELEASED):
         return file_digest(path / DOCUMENT)
     from synthrelease.enclave.ingest import digest_of
@@ -177,7 +179,7 @@ def rare_bin_mistakes(
 
 
 def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, problems: Problems) -> None:
-    """A line that measurements give is that of the rows that the tables have: none may be missing for its own target."""
+    """Check a line that measurements give: it is that of the rows in the tables, so none may be missing for its own target."""
     for generator in space.generators:
         bins = generator.counted_apart(space.common.layout) if _names_bins(generator) else ()
         for criterion in criteria:
@@ -189,7 +191,8 @@ def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, proble
 
 
 def can_be_moved_into(bins: Sequence[RareBin], rules: Plausibility) -> bool:
-    """Whether a row of another bin can be in each of these, with everything else as it is, as far as each rule by itself says.
+    """Return whether a row of another bin can be in each of these, with everything else as it is, as far as each rule by itself
+    says.
 
     Parameters
     ----------
@@ -233,7 +236,7 @@ def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> 
 
 
 def _apart_in_all(bins: Sequence[RareBin], space: ConfigurationSpace) -> bool:
-    """Whether every bin of every alternative holds rare ones alone, or none."""
+    """Return whether every bin of every alternative holds rare ones alone, or none."""
     column, rare = bins[0].column, np.array([label.bin for label in bins])
     common = space.common.binnings[column]
     for binning in {transformation.binnings[column] for transformation in space.transformations}:

@@ -230,7 +230,7 @@ def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown:
 
 
 def _check_margin(margin: Margin, transformations: Sequence[Transformation], synthetic: Plausibility) -> None:
-    """Whether a table of every configuration has these groups, and the rules leave rows in those with a total."""
+    """Check that a table of every configuration has these groups, and that the rules leave rows in those with a total."""
     for column, labels, into in zip(margin.columns, margin.labels, margin.into, strict=True):
         coarser = Binning(name="totals", labels=labels, numbers=(None,) * len(labels), of_atom=into)
         for binning in _binnings(column, transformations):

@@ -108,7 +108,7 @@ def leave(spec: ReleaseSpec, by: By, rows: int | None = None) -> None:
 
 
 def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
-    """Whether these two files were tried as they are; False where nothing is known of them.
+    """Return whether these two files were tried as they are; False where nothing is known of them.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
 
 
 def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed:
-    """As `tried`, with changes as a value.
+    """Return what `tried` does, with changes as a value.
 
     Raises
     ------

@@ -9,8 +9,8 @@ OF_HIDDEN_NUMBERS = (
         name="hidden number of rounds: bits that leave it open decide it",
         breaks="a law that is only near the one that is paid for",
         place="privacy.samplers:inverted",
-        old="if bound.low > read:\n    return value\nbreak",
-        new="return value",
+        old="if bound.low > word:\n    return value\nif bound.high > word:\n    break",
+        new="if bound.high > word:\n    return value",
         tests=("tests/privacy/test_randomness.py::test_a_hidden_number_next_to_a_bound_is_decided_by_what_follows",),
     ),
     Mutation(

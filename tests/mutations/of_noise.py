@@ -89,9 +89,9 @@ OF_NOISE = (
     Mutation(
         name="inversion: a tie is resolved by one bit",
         breaks="masses off by 2^-65",
-        place="privacy.samplers:resolve",
-        old="low > word",
-        new="low > word or True",
+        place="privacy.samplers:inverted",
+        old="bound.low > word",
+        new="bound.high > word",
         tests=(TIES,),
     ),
     Mutation(

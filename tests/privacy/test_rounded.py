@@ -151,5 +151,5 @@ def test_signs_are_fair_and_independent() -> None:
 
 
 def test_blocks_do_not_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounded, "_ROUNDED_BLOCK", 10)
+    monkeypatch.setattr(rounded, "_BLOCK", 10)
     assert len(set(np.abs(drawn(Fraction(10**9), 105)).tolist())) == 105
