@@ -44,6 +44,7 @@ from synthrelease.published.names import packages
 from synthrelease.resources import VERSION
 from synthrelease.settings.tables import RANDOM, BundleTable
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.tried import WITHHELD, kept_in_trial
 
 if TYPE_CHECKING:
     from synthrelease.releasing.release import Release
@@ -137,7 +138,9 @@ def planned_parts(
         "groups": {name: list(BinPart.all_of(spec.schema[name], binning)) for name, binning in spec.setting.groups.items()},
         "rules": [RulePart(never=rule.never, applies_to=rule.applies_to, why=rule.why) for rule in spec.rules],
         "specification": spec.digest,
-        "not_promised": spec.not_promised,
+        "not_promised": spec.not_promised.model_copy(
+            update={"kept": words if (words := kept_in_trial(spec)) != WITHHELD else ""}
+        ),
         **planned(spec, n),
         **({"intended_queries": list(spec.questions)} if spec.questions else {}),
     }

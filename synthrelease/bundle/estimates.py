@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,19 @@ from synthrelease.answers.stated import in_words
 from synthrelease.bundle.formats import estimates_tables
 from synthrelease.data.weights import WEIGHT
 from synthrelease.errors import InputError, Unexpected
+from synthrelease.generators.associations import noisy_strength
 from synthrelease.published import PublishedRelease
 from synthrelease.published.base import Number, number, sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import measurements_of, release_of
-from synthrelease.published.measurements import EstimatesPart, IntendedEstimatePart, NotSample, RatioPart
+from synthrelease.published.measurements import (
+    EstimatesPart,
+    IntendedEstimatePart,
+    NotSample,
+    PublishedMeasurement,
+    RatioPart,
+    StrengthsPart,
+)
 from synthrelease.published.names import STEM
 from synthrelease.settings.questions import QuestionTable
 
@@ -58,7 +67,34 @@ def estimates_part(
         together=[list(table.columns) for table in measurements.tables],
         intended=[_estimated(release, intended, not_a_sample is None) for intended in document.intended_queries],
         not_a_sample=None if not_a_sample is None else list(not_a_sample),
+        strengths=None if not_a_sample is None else strengths_of(release),
     )
+
+
+def strengths_of(release: PublishedRelease) -> StrengthsPart:
+    """Return how strongly columns are associated by the noisy tables, and their shares: of each the table with least noise."""
+    shares = dict[str, tuple[float, list[Number]]]()
+    pairs = dict[str, tuple[float, Number]]()
+    for table in () if release.measurements is None else release.measurements.tables:
+        variances = table.cells * table.noise.variance_above
+        for two in combinations(range(len(table.columns)), min(2, len(table.columns))):
+            others = tuple(axis for axis in range(len(table.columns)) if axis not in two)
+            valued = tuple(slice(release.by_name[table.columns[axis]].present) for axis in two)
+            counts, variance = (array.sum(axis=others)[valued] for array in (table.values, variances))
+            for axis, place in enumerate(two):
+                rows = np.maximum(0.0, counts.sum(axis=1 - axis) if len(two) == 2 else counts)
+                noise = float(variance.sum())
+                if noise < shares.get(name := table.columns[place], (math.inf, []))[0]:
+                    shares[name] = noise, [number(float(f"{row / max(1, release.n_rows):.3g}")) for row in rows]
+            if len(two) == 2 and (noise := float(variance.mean())) < pairs.get(pair := _pair(table, two), (math.inf, 0))[0]:
+                pairs[pair] = noise, number(round(noisy_strength(counts, variance), 3))
+    return StrengthsPart(
+        shares={name: of_bins for name, (_, of_bins) in shares.items()}, pairs={pair: v for pair, (_, v) in pairs.items()}
+    )
+
+
+def _pair(table: PublishedMeasurement, axes: Sequence[int]) -> str:
+    return ":".join(table.columns[axis] for axis in axes)
 
 
 def declared(document: ReleaseDocument, specification: bytes) -> tuple[NotSample, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 from synthrelease.answers.listed import MOST_CELLS, NAMES, NUMBERS, pairs
 from synthrelease.bundle.card import numbers
 from synthrelease.bundle.card.numbers import environment, labelled_title, program, said
+from synthrelease.bundle.card.page import uses_in_words
 from synthrelease.bundle.card.sections import Useful, carried_pairs, counts_of, data_protection, person_text, right_guess
 from synthrelease.bundle.estimates import CSV
 from synthrelease.bundle.formats import STATA_WORDS
@@ -112,6 +113,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
     return _sheet(
         NAME,
         document=document,
+        uses=uses_in_words(carried_pairs(document)),
         title=labelled_title(document),
         claim=claim(document),
         right=right_guess(document, whole_person=document.domain.persons is not None),

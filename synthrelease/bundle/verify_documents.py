@@ -24,7 +24,7 @@ from synthrelease.errors import InputError, Unexpected
 from synthrelease.published import measurements
 from synthrelease.published.base import Files
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.measurements import EstimatesPart, IntendedEstimatePart
+from synthrelease.published.measurements import EstimatesPart, IntendedEstimatePart, StrengthsPart
 from synthrelease.published.names import FORMATS, STEM
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.checks import Check
@@ -210,12 +210,31 @@ def _estimate_problems(document: ReleaseDocument, part: EstimatesPart | None, fi
         return
     if computed.not_a_sample != part.not_a_sample:
         yield f"not_a_sample: expected {computed.not_a_sample}, as {canonical.NAME} declares, found {part.not_a_sample}"
+    if part.strengths is not None and not _same_strengths(computed.strengths, part.strengths):
+        yield f"strengths: expected those of {measurements.NAME}, found others"
     if len(computed.intended) != len(part.intended):
         yield f"expected one for each of {len(computed.intended)} intended queries, found {len(part.intended)}"
         return
     for index, (right, listed) in enumerate(zip(computed.intended, part.intended, strict=True)):
         if not _same(right, listed):
             yield f"intended query {index + 1}: expected {right}, found {listed}"
+
+
+def _same_strengths(right: StrengthsPart | None, listed: StrengthsPart) -> bool:
+    """Return whether shares and Cramer's V agree but for the last digit."""
+    numbers = [
+        {pair: (strength,) for pair, strength in part.pairs.items()} | dict(part.shares)
+        for part in (right, listed)
+        if part is not None
+    ]
+    return len(numbers) == 2 and all(
+        len(numbers[0].get(name, ())) == len(numbers[1].get(name, ()))
+        and all(
+            math.isclose(a, b, rel_tol=0.01, abs_tol=0.002)
+            for a, b in zip(numbers[0].get(name, ()), numbers[1].get(name, ()), strict=True)
+        )
+        for name in numbers[0].keys() | numbers[1].keys()
+    )
 
 
 def _same(right: IntendedEstimatePart | None, listed: IntendedEstimatePart | None) -> bool:

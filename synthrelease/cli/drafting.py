@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from synthrelease.cli.specifying import carried_lines
+from synthrelease.cli.specifying import print_associations
 from synthrelease.cli.terminal import progress_bars, screen
 from synthrelease.data.texts import quoted_path, visible
 from synthrelease.errors import InputError, listing, so_many
@@ -141,8 +141,7 @@ def init(request: DraftRequest) -> None:
     if draft.smaller:
         screen.print(draft.smaller, style="yellow")
     screen.print(draft.plan, style="bold")
-    for line in carried_lines(load_spec(configuration), draft.n_rows):
-        screen.print(line, soft_wrap=True)
+    print_associations(load_spec(configuration), draft.n_rows)
     for because, times in together.items():
         if times > ONE_BY_ONE:
             names = list(dict.fromkeys(left.source for left in gone if left.because == because))

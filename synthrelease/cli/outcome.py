@@ -142,6 +142,7 @@ def _quality(document: ReleaseDocument) -> Iterator[str | Text | Table]:
     from rich.text import Text
 
     from synthrelease.bundle.card.numbers import probability, rounded_up
+    from synthrelease.bundle.card.page import uses_in_words
     from synthrelease.bundle.card.sections import carried_pairs, rows_left_out
     from synthrelease.bundle.limits import LEVEL, band_columns, error_band
 
@@ -167,16 +168,7 @@ def _quality(document: ReleaseDocument) -> Iterator[str | Text | Table]:
             f"The share of rows with {'any one value of a column' if columns == 1 else values} differs from the share in the "
             f"file by at most {rounded_up(100 * band)} percentage points (confidence {float(LEVEL):.0%})."
         )
-    if (pairs := carried_pairs(document)) is not None and pairs.unknown == pairs.pairs:
-        yield "Nobody can tell which pairs of columns keep their association: the generator chose with noise what it measured."
-    elif pairs is not None and pairs.carried < pairs.pairs:
-        yield (
-            f"The rows keep the association of {pairs.carried:,} of {pairs.pairs:,} pairs of columns, within noise. Do not use "
-            "the rows for other pairs. associations.csv lists every pair."
-        )
-        if pairs.noisy:
-            further = so_many(pairs.noisy, "other pair was", "other pairs were")
-            yield f"{further} measured, but the tables are mostly noise."
+    yield from uses_in_words(carried_pairs(document))
     if (excluded := rows_left_out(document)) is not None:
         words = excluded_words(excluded, of_persons=document.domain.persons is not None)
         yield Text(words, style="yellow" if excluded.many else "")

@@ -6,7 +6,7 @@ plan and check: the commands of a steward before a release. They spend nothing a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from itertools import combinations
 from pathlib import Path
@@ -39,50 +39,39 @@ MOST_TRIPLES = 10
 
 
 def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
-    """The list in sentences, the first of them a heading, for a file of so many rows."""
-    from synthrelease.generators.associations import LEAST_REPEATED, CarriedPairs
+    """Yield what the rows will be good for, what not, and the pairs of columns, for a file of so many rows."""
+    from synthrelease.bundle.card.page import sentences, uses_in_words
+    from synthrelease.generators.associations import LEAST_STRENGTH, CarriedPairs
     from synthrelease.releasing.attempt_costs import usual_rows
     from synthrelease.spec.associations import planned_associations
+    from synthrelease.spec.tried import kept_in_trial, rows_tried
 
-    rows = rows or usual_rows(spec)
-    carried = CarriedPairs.of(planned_associations(spec, rows))
-    if not carried.pairs:
+    models = planned_associations(spec, rows := rows or rows_tried(spec) or usual_rows(spec))
+    pairs = CarriedPairs.of(models)
+    if not pairs.pairs:
         return
-    if carried.unknown == carried.pairs:
-        yield (
-            "Associations: the generator chooses with noise which columns it measures together. The choice is not published, "
-            "so nobody can list the pairs of columns that the rows will carry."
-        )
-        return
-    unknown = (
-        f" Of {carried.unknown} pairs nobody can tell: the generator chooses its tables with noise." if carried.unknown else ""
-    )
-    yield f"Associations: the rows will carry {carried.carried:,} of {carried.pairs:,} pairs of columns.{unknown}"
-    if carried.noisy:
-        pairs = so_many(carried.noisy, "more pair is", "more pairs are")
-        yield (
-            f"{pairs} measured, but the table is mostly noise: at {rows:,} rows the noise moves a cell, on average, by more "
-            f"rows than the mean cell has, or the rows repeat less than {LEAST_REPEATED:.0%} of an association. Give the table "
-            "a larger weight, a larger budget or fewer bins."
-        )
-    if carried.partial:
-        pairs = so_many(carried.partial, "more pair is", "more pairs are")
-        yield f"{pairs} carried in some members only: measured together in the first members, and not in later ones."
-    if not carried.columns:
-        return
-    yield "Do not compute a table, a mean by group or a slope of another pair: the criteria alone limit its error."
-    for line in carried.columns[:MOST_LINES]:
-        full = (
-            f"{'only' if line.only else 'not'} with {', '.join(line.others)}" if line.others else "in full with no other column"
-        )
-        part = f" (in some members only: with {', '.join(line.part)})" if line.part else ""
-        yield f"  {line.column}: {full}{part}"
-    if (further := len(carried.columns) - MOST_LINES) > 0:
-        yield f"  and {further} more columns; `synthrelease plan --json` lists every pair."
-    triples = "; ".join(" × ".join(triple) for triple in carried.carried_triples[:MOST_TRIPLES])
-    dots = "; ..." if len(carried.carried_triples) > MOST_TRIPLES else ""
-    listed = f": {triples}{dots}" if triples else ""
-    yield f"Three columns at once: {len(carried.carried_triples):,} of {carried.triples:,}{listed}."
+    good, *others = uses_in_words(pairs)
+    yield " ".join(filter(None, [good, kept_in_trial(spec)]))
+    if others:
+        yield " ".join(others)
+    strengths = {tuple(pair.split(":")): strength for pair, strength in models[0].strengths.pairs.items()}
+    associated = (pair for pair in strengths if strengths[pair] >= LEAST_STRENGTH and {*pair} <= {*models[0].layout.columns})
+    lost = [pair for pair in associated if not all(model.of(*pair) for model in models)]
+    if strongest := [" × ".join(pair) for pair in sorted(lost, key=lambda pair: -strengths[pair])]:
+        yield f"Associated in the public file, and not carried in full: {_shown(strongest)}."
+    if pairs.columns and pairs.unknown < pairs.pairs:
+        yield sentences("en")["carried_list" if pairs.only else "carried_others"]
+    for line in pairs.columns[:MOST_LINES] if pairs.unknown < pairs.pairs else ():
+        yield f"  {line.column} × {', '.join(line.others)}"
+    if (further := len(pairs.columns) - MOST_LINES) > 0:
+        yield f"  and those of {further} more columns; `synthrelease plan --json` lists every pair."
+    if pairs.carried_triples:
+        triples = _shown([" × ".join(triple) for triple in pairs.carried_triples])
+        yield f"Three columns at once: {len(pairs.carried_triples):,} of {pairs.triples:,}: {triples}."
+
+
+def _shown(names: Sequence[str]) -> str:
+    return "; ".join([*names[:MOST_TRIPLES], *(["..."] if len(names) > MOST_TRIPLES else [])])
 
 
 def commit(
@@ -283,11 +272,9 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
 
 
 def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:
-    """What fits to public data keep, and which pairs of columns the rows will carry, line by line."""
-    if spec.not_promised.kept:
-        screen.print(spec.not_promised.kept)
+    """Print what the rows will be good for, and which pairs of columns they will carry, line by line."""
     for line in carried_lines(spec, rows):
-        screen.print(line)
+        screen.print(line, soft_wrap=line.startswith(" "))
 
 
 def _print_unmeasured(spec: ReleaseSpec) -> None:
@@ -367,6 +354,8 @@ def _associations(spec: ReleaseSpec, rows: int) -> list[dict[str, object]]:
             "mean_cell": one.mean_cell,
             "repeats": one.repeats,
             "apart": list(one.apart),
+            "strength": one.strength,
+            "noise_strength": one.noise_strength,
         }
         for one in weakest
     ]

@@ -3,8 +3,9 @@
 Three facts decide, and all are public (theory 12.15, associations that rows carry):
 
 - A table that was measured is matched by the model, within its noise. So the rows **carry** the association of its columns,
-  unless the noise of a cell is on average more rows than the mean cell has, or so large that the fit, which is drawn to its
-  prior, repeats less than `LEAST_REPEATED` of an association: such a table is **mostly noise**.
+  unless the noise makes independent columns look more strongly associated than these are, and than chance does
+  (`noise_strength`), or the fit, which is drawn to its prior, repeats less than `LEAST_REPEATED` of an association: such a
+  table is **mostly noise**. Three columns are, too, where the noise of a cell is on average more rows than the mean cell has.
 - The model is a product of its tables, sums and rules. Columns that every path between two others passes **separate** these:
   among rows that agree in them, the two are independent. So the rows have such a pair **in part**: what the separating columns
   explain of its association, and nothing of the rest.
@@ -14,11 +15,13 @@ Three facts decide, and all are public (theory 12.15, associations that rows car
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
+
+import numpy as np
 
 from synthrelease.data.functions import StatedRule, functions_of
 from synthrelease.data.layout import Columns, Layout
@@ -45,6 +48,8 @@ How = Literal[
 ]
 LEAST_REPEATED = 0.8
 """Of an association, where it is said to be carried."""
+LEAST_STRENGTH = 0.1
+"""Cramer's V from which on two columns are called associated. Where it is not known, noise may not reach it."""
 Function = tuple[int, Columns]
 """A column, and others that it is a function of."""
 
@@ -69,6 +74,111 @@ class Ties:
     drawn_after: tuple[tuple[int, Columns], ...] = ()
 
 
+def mean_square_contingency(counts: np.ndarray) -> float:
+    """Return chi-squared over the number of rows of a table of two columns, without the part that chance makes of it.
+
+    Cells that are divided so that rows and columns stay in proportion leave it as it is.
+    """
+    table = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(float)
+    n, (rows, columns) = table.sum(), table.shape
+    if n < 2 or min(rows, columns) < 2:
+        return 0.0
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
+    return max(0.0, float(((table - expected) ** 2 / expected).sum() / n) - (rows - 1) * (columns - 1) / (n - 1))
+
+
+def cramers_v(counts: np.ndarray) -> float:
+    """Return Cramer's V of a (n_first, n_second) table without the part that chance makes of it: 0 for independent columns, at
+    most 1.
+
+    W. Bergsma, A bias-correction for Cramer's V and Tschuprow's T, Journal of the Korean Statistical Society 42 (2013). Bins
+    without a row do not count. 0 where a column has one value.
+    """
+    n = counts.sum()
+    fewest = min(int((counts.sum(axis=axis) > 0).sum()) for axis in (0, 1))
+    largest = fewest - (fewest - 1) ** 2 / (n - 1) - 1 if n > 1 else 0.0
+    return min(1.0, math.sqrt(mean_square_contingency(counts) / largest)) if largest > 0 else 0.0
+
+
+def noise_strength(expected: np.ndarray, variance: np.ndarray | float) -> float:
+    """Return the Cramer's V that independent columns show on average, because of the noise of their table.
+
+    A cell of e expected rows with noise of variance v adds v / e to chi-squared. A model has no cell below 0, so that noise
+    above e counts as if e were its deviation. Of r x c cells the margins, which are known better, take all but (r - 1)(c - 1).
+
+    Parameters
+    ----------
+    expected : (r, c) rows of independent columns.
+    variance : of the noise of each cell.
+    """
+    n, fewest = float(expected.sum()), min(expected.shape) - 1
+    if n <= 0 or fewest < 1:
+        return 0.0
+    free = math.prod(size - 1 for size in expected.shape) / expected.size
+    return math.sqrt(float((variance * _weights(expected, variance)).sum()) * free / n / fewest)
+
+
+def noisy_strength(table: np.ndarray, variance: np.ndarray) -> float:
+    """Return Cramer's V of two columns as their noisy table tells it: less what its noise makes of independent columns, and
+    less one standard deviation of that, so that noise alone seldom counts as an association.
+
+    Parameters
+    ----------
+    table, variance : (r, c) noisy counts, and the variance of the noise of each.
+    """
+    expected = independent_cells(table)
+    n, free = float(expected.sum()), math.prod(size - 1 for size in table.shape)
+    if n <= 0 or not free:
+        return 0.0
+    square = float(((table - expected) ** 2 * _weights(expected, variance)).sum()) / n / (min(table.shape) - 1)
+    noise = noise_strength(expected, variance) ** 2 * (1 + math.sqrt(2 / free))
+    return min(1.0, math.sqrt(max(0.0, square - noise)))
+
+
+def independent_cells(table: np.ndarray) -> np.ndarray:
+    """Return (r, c) rows that independent columns with the margins of a table would have; noise below 0 counts as none."""
+    rows, columns = (np.maximum(0.0, table.sum(axis=axis)) for axis in (1, 0))
+    return np.outer(rows, columns) / max(1.0, float(rows.sum() + columns.sum()) / 2)
+
+
+def _weights(expected: np.ndarray, variance: np.ndarray | float) -> np.ndarray:
+    return 1 / np.maximum(np.maximum(expected, np.sqrt(variance)), 1e-9)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strengths:
+    """How strongly columns are associated, as far as it is known: in a public file, or by the noisy tables of a release.
+
+    Attributes
+    ----------
+    shares : of the rows in each bin with a value, by column.
+    pairs : Cramer's V over the rows with a value of both columns, by their names with a colon between, in their order.
+    """
+
+    shares: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    pairs: Mapping[str, float] = field(default_factory=dict)
+
+    def expected(self, columns: Sequence[str], sizes: Sequence[int], n_rows: int) -> np.ndarray:
+        """Return (r, c) rows that independent columns would have; in equal bins where the bins are others or not known."""
+        shares = [np.asarray(self.shares.get(name, ())) for name in columns]
+        known = (
+            share if size - 1 <= len(share) <= size else np.full(size, 1 / size)
+            for share, size in zip(shares, sizes, strict=True)
+        )
+        return n_rows * np.outer(*known)
+
+    def hidden(self, columns: Sequence[str], noise: float, chance: float) -> bool:
+        """Return whether noise is larger than the association of two columns, or than one that is just visible,
+        `LEAST_STRENGTH`, where nobody knows how strong it is. Noise that is no larger than chance hides nothing: another sample
+        of so many rows differs as much. The plan and the card ask here.
+
+        Parameters
+        ----------
+        noise, chance : the Cramer's V that independent columns show because of the noise, and in a sample of so many rows.
+        """
+        return noise > max(chance, self.pairs.get(":".join(columns), LEAST_STRENGTH))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Association:
     """How far the rows carry the association of two or three columns. As a truth value: whether they carry it.
@@ -77,8 +187,9 @@ class Association:
     ----------
     columns : their names.
     carried : "yes" where their table was measured, or follows from one that was: the rows have it within noise and drawing;
-        "mostly noise" where it was, but `noise` is above `mean_cell` or `repeats` below 0.8; "in part"; "no" where the columns
-        are independent in the rows, or one of three is; "not known" where the generator chose its tables privately.
+        "mostly noise" where it was, but its noise is larger than the association and than chance, or `repeats` is below 0.8;
+        "in part"; "no" where the columns are independent in the rows, or one of three is; "not known" where the generator
+        chose its tables privately.
     how : the reason, in the words of `How`.
     through : columns that separate the two: among rows that agree in these, the two are independent. Empty for other reasons.
     noise : of a measured table, by how many rows the noise moves one of its cells, on average; None where it is not known.
@@ -86,6 +197,8 @@ class Association:
     repeats : about which share of an association the rows repeat, were all cells alike; the prior of the fit takes the rest.
         None without such a prior.
     apart : columns with rare bins whose rows are in no measured table: what these bins have with other columns is not carried.
+    strength : Cramer's V of two measured columns in a public file or by the noisy tables; None where it is not known.
+    noise_strength : the Cramer's V that independent columns would show because of the noise of their table.
     """
 
     columns: tuple[str, ...]
@@ -96,6 +209,8 @@ class Association:
     mean_cell: float | None = None
     repeats: float | None = None
     apart: tuple[str, ...] = ()
+    strength: float | None = None
+    noise_strength: float | None = None
 
     def __bool__(self) -> bool:
         return self.carried == "yes"
@@ -103,8 +218,10 @@ class Association:
     def __str__(self) -> str:
         more = f" ({', '.join(self.through)})" if self.through else ""
         if self.carried == "mostly noise":
+            makes = "" if self.noise_strength is None else f" makes a Cramer's V of {self.noise_strength:.2f}"
+            known = "" if self.strength is None else f", the association has {self.strength:.2f}"
             repeated = "" if self.repeats is None else f", {self.repeats:.2f} repeated"
-            more += f" (noise of {in_rows(self.noise)} rows on average, mean cell of {in_rows(self.mean_cell)}{repeated})"
+            more += f" (noise of {in_rows(self.noise)} rows on average{makes}{known}{repeated})"
         more += f", but for rare bins of {', '.join(self.apart)}" if self.apart else ""
         return f"{' × '.join(self.columns)}: {self.carried}, {self.how}{more}"
 
@@ -141,6 +258,7 @@ class Associations:
     noise : the noise of each count of a measured table, by the columns of the table, where it is known.
     rows : how many the tables are of; None where nobody knows yet.
     apart : columns with rare bins whose rows are in no table.
+    strengths : how strongly columns are associated, as far as it is known.
     """
 
     layout: Layout
@@ -151,6 +269,7 @@ class Associations:
     noise: Mapping[Columns, TableNoise] = field(default_factory=dict)
     rows: int | None = None
     apart: frozenset[int] = frozenset()
+    strengths: Strengths = Strengths()
 
     def of(self, *names: str) -> Association:
         """Return the association of two or three columns. The name of a column of members stands for it in the same member, or
@@ -242,10 +361,21 @@ class Associations:
         names, wanted = tuple(self.layout.columns[column] for column in columns), frozenset(columns)
         if wanted in self._following:
             how: How = "measured together" if wanted in self._together else "follows from a measured table"
-            noise, pull = self._noises.get(wanted, (None, None))
+            noise, variance, pull = self._noises.get(wanted, (None, None, None))
             cell = None if self.rows is None else self.rows / self._cells(wanted)
             repeats = None if not pull or self.rows is None else 1 / (1 + pull / self.rows**2)
-            noisy = (noise or 0) > (cell or math.inf) or (1 if repeats is None else repeats) < LEAST_REPEATED
+            in_order = tuple(self.layout.columns[column] for column in sorted(columns))
+            sizes, strength, makes = [self.layout.sizes[column] for column in sorted(columns)], None, None
+            if len(columns) == 3:
+                hidden = (noise or 0) > (cell or math.inf) or not all(map(self._measured, combinations(columns, 2)))
+            elif variance is None or self.rows is None or self._cells(wanted) < math.prod(sizes):
+                hidden = False  # nothing is known of the noise, or one column is a function of the other, which noise keeps
+            else:
+                strength = self.strengths.pairs.get(":".join(in_order))
+                expected = self.strengths.expected(in_order, sizes, self.rows)
+                makes = noise_strength(expected, variance)
+                hidden = self.strengths.hidden(in_order, makes, noise_strength(expected, expected))
+            noisy = hidden or (1 if repeats is None else repeats) < LEAST_REPEATED
             apart = tuple(self.layout.columns[column] for column in columns if column in self.apart)
             return Association(
                 columns=names,
@@ -255,6 +385,8 @@ class Associations:
                 mean_cell=cell,
                 repeats=repeats,
                 apart=apart,
+                strength=strength,
+                noise_strength=makes,
             )
         if any(wanted.issubset(table) for table in self.ties.chosen):
             return Association(columns=names, carried="not known", how="chosen privately")
@@ -304,14 +436,14 @@ class Associations:
         return math.prod(self.layout.sizes[column] for column in free)
 
     @cached_property
-    def _noises(self) -> dict[frozenset[int], tuple[float, float]]:
-        """By how many rows the noise moves a cell of two or three columns on average, and how strongly the prior pulls
-        (W V m of theory 12.15, associations that rows carry), where that is least.
+    def _noises(self) -> dict[frozenset[int], tuple[float, float, float]]:
+        """By how many rows the noise moves a cell of two or three columns on average, its variance, and how strongly the prior
+        pulls (W V m of theory 12.15, associations that rows carry), where that is least.
 
         A cell of these columns is a sum of cells of the table. The sum of many noises is nearly normal, and of a normal number
         the mean size is sqrt(2 / pi) standard deviations.
         """
-        noises = dict[frozenset[int], tuple[float, float]]()
+        noises = dict[frozenset[int], tuple[float, float, float]]()
         for table in self.ties.measured:
             if (noise := self.noise.get(table)) is None:
                 continue
@@ -320,8 +452,9 @@ class Associations:
                 own_cells = self._cells(subset)
                 variance = max(1, cells / own_cells) * noise.law.variance_above
                 size = noise.law.mean_size if cells <= own_cells else math.sqrt(2 / math.pi * variance)
-                earlier = noises.get(subset, (math.inf, math.inf))
-                noises[subset] = min(size, earlier[0]), min(noise.prior * variance * own_cells, earlier[1])
+                earlier = noises.get(subset, (math.inf, math.inf, math.inf))
+                own = size, variance, noise.prior * variance * own_cells
+                noises[subset] = min(own[0], earlier[0]), min(own[1], earlier[1]), min(own[2], earlier[2])
         return noises
 
     @cached_property
@@ -461,33 +594,25 @@ def weakest_of(associations: Sequence[Association]) -> Association:
 
 @dataclass(frozen=True, kw_only=True)
 class PartnersOfColumn:
-    """With which other columns a column's association is carried, in the shorter of two ways to say it.
-
-    Attributes
-    ----------
-    only : whether `others` are those with which it is carried in full; otherwise those with which it is not carried.
-    part : those with which it is carried in some members of a root alone.
-    """
+    """Pairs of one column."""
 
     column: str
-    only: bool
     others: tuple[str, ...]
-    part: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class CarriedPairs:
-    """What a reader should know at first: how many pairs are carried, and which are not.
+    """What a reader should know at first: how many pairs are carried, and which are, or which are not.
 
     Attributes
     ----------
     pairs, triples : how many there are.
     carried, unknown : how many of the pairs are, and of how many nobody can tell.
-    noisy : how many were measured in a table that is mostly noise, and are not carried for that.
+    noisy : how many were measured, with noise that is larger than the association, and are not carried for that.
     partial : how many were measured together in some members of a root, and not in later ones.
     carried_triples : those that are carried.
-    others : the pairs that are not carried.
-    columns : those that lack a pair: the same in fewer words, where there are many.
+    only : whether the pairs of `columns` are those that are carried; otherwise all others are.
+    columns : the pairs that are carried, or those that are not where these are fewer, each once.
     """
 
     pairs: int
@@ -497,7 +622,7 @@ class CarriedPairs:
     noisy: int
     partial: int
     carried_triples: tuple[tuple[str, ...], ...]
-    others: tuple[tuple[str, str], ...]
+    only: bool
     columns: tuple[PartnersOfColumn, ...]
 
     @classmethod
@@ -505,8 +630,8 @@ class CarriedPairs:
         """Of one model; of several, any of which may be drawn, what all of them carry."""
         names = models[0].names
         answers = {pair: {model.measured(*pair) for model in models} for pair in combinations(names, 2)}
-        carried = {pair for pair, words in answers.items() if words == {"yes"}}
-        partial = {pair for pair, words in answers.items() if "in part" in words and words <= {"in part", "yes"}}
+        carried = [pair for pair, words in answers.items() if words == {"yes"}]
+        others = [pair for pair, words in answers.items() if words != {"yes"}]
         triples = [model.columns for model in models[0].triples if all(model_.of(*model.columns) for model_ in models[1:])]
         return cls(
             pairs=len(answers),
@@ -514,22 +639,20 @@ class CarriedPairs:
             carried=len(carried),
             unknown=sum("not known" in words and words <= {"not known", "yes"} for words in answers.values()),
             noisy=sum("mostly noise" in words and words <= {"mostly noise", "yes"} for words in answers.values()),
-            partial=len(partial),
+            partial=sum("in part" in words and words <= {"in part", "yes"} for words in answers.values()),
             carried_triples=tuple(triples),
-            others=tuple(pair for pair in answers if pair not in carried),
-            columns=tuple(_partners(names, carried, partial)),
+            only=len(carried) < len(others),
+            columns=tuple(_by_column(names, carried if len(carried) < len(others) else others)),
         )
 
 
-def _partners(
-    names: Sequence[str], carried: Container[tuple[str, str]], partial: Container[tuple[str, str]]
-) -> Iterator[PartnersOfColumn]:
-    """Yield the partners of each column that lacks one."""
-    for index, name in enumerate(names):
-        pairs = {other: (other, name) if at < index else (name, other) for at, other in enumerate(names) if at != index}
-        full = [other for other, pair in pairs.items() if pair in carried]
-        part = [other for other, pair in pairs.items() if pair in partial]
-        lost = [other for other in pairs if other not in full and other not in part]
-        if lost or part:
-            only = not lost or len(full) <= len(lost)
-            yield PartnersOfColumn(column=name, only=only, others=tuple(full if only else lost), part=tuple(part))
+def _by_column(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> Iterator[PartnersOfColumn]:
+    """Yield each pair once: first those of the column with the most pairs, then of the one with the most that are left."""
+    left = {name: dict[str, None]() for name in names}
+    for first, second in pairs:
+        left[first][second] = left[second][first] = None
+    while partners := left[column := max(names, key=lambda name: len(left[name]))]:
+        yield PartnersOfColumn(column=column, others=tuple(name for name in names if name in partners))
+        for name in partners:
+            del left[name][column]
+        left[column] = {}

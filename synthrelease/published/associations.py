@@ -14,7 +14,10 @@ from synthrelease.published.names import ASSOCIATIONS
 if TYPE_CHECKING:
     from synthrelease.generators.associations import Associations
 
-HEADER = ("first", "second", "third", "carried", "how", "through", "noise", "mean_cell", "repeats", "apart")
+HEADER = (
+    *("first", "second", "third", "carried", "how", "through"),
+    *("noise", "mean_cell", "repeats", "apart", "strength", "noise_strength"),
+)
 
 
 def of_document(document: ReleaseDocument) -> Associations | None:
@@ -39,6 +42,7 @@ def associations_files(document: ReleaseDocument) -> dict[str, bytes]:
         through, apart = ";".join(association.through), ";".join(association.apart)
         noise = in_rows(association.noise), in_rows(association.mean_cell)
         repeats = "" if association.repeats is None else f"{association.repeats:.2f}"
-        how = association.carried, association.how, through, *noise, repeats, apart
+        strengths = ("" if v is None else f"{v:.3g}" for v in (association.strength, association.noise_strength))
+        how = association.carried, association.how, through, *noise, repeats, apart, *strengths
         lines.writerow([first, second, *(third or [""]), *how])
     return {ASSOCIATIONS: text.getvalue().encode("utf-8")}

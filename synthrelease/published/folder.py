@@ -181,8 +181,8 @@ class PublishedRelease:
 
         They carry it ("yes") where a table of these columns was measured, or follows from one that was: what is computed of
         them from the rows is then off by the noise and by the drawing of rows. "mostly noise" means that such a table was
-        measured, but its noise moves a cell, on average, by more rows than the mean cell has, or the fit, which is drawn to
-        its prior, repeats less than 0.8 of an association. "in part" means that no table had both: the rows have what the
+        measured, but its noise is larger than the association and than chance, or the fit, which is drawn to its prior, repeats
+        less than 0.8 of an association. "in part" means that no table had both: the rows have what the
         columns in `through` explain of the association, and nothing else of it, so a mean of one by the other can have
         another order, or a slope another sign, than in the file. "no" means independent in the rows, whatever the file
         says. "not known" means that the generator chose its tables with noise, and the choice is not published.
@@ -196,7 +196,7 @@ class PublishedRelease:
         -------
         Association
             True as a truth value where the rows carry it; `carried`, `how` and `through` say why. `noise` and `mean_cell` are
-            in rows, `repeats` is a share; a weak association is lost to less noise than a strong one.
+            in rows, `repeats` is a share, `strength` and `noise_strength` are Cramer's V.
 
         Raises
         ------
@@ -243,7 +243,7 @@ class PublishedRelease:
         ValueError : for settings that no generator has, as in a document that somebody changed.
         """
         from synthrelease.generators import GENERATORS
-        from synthrelease.generators.associations import Associations, all_functions
+        from synthrelease.generators.associations import Associations, Strengths, all_functions
 
         settings = self.configuration.get("generator", {})
         family = GENERATORS.get(str(settings.get("family")))
@@ -251,6 +251,7 @@ class PublishedRelease:
             raise ValueError("no known family of generators")
         generator = family.model_validate(settings)
         charged = [leaf for leaf in self.charges.leaves() if leaf.name == GENERATION]
+        known = None if self.estimates is None else self.estimates.strengths
         return Associations(
             layout=self.layout,
             ties=generator.ties(self.layout),
@@ -260,6 +261,7 @@ class PublishedRelease:
             noise=generator.count_noise(self.layout, charged[0]) if len(charged) == 1 else {},
             rows=self.measured_rows,
             apart=generator.bins_apart(self.layout),
+            strengths=Strengths() if known is None else Strengths(shares=known.shares, pairs=known.pairs),
         )
 
     @property

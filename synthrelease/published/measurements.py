@@ -122,6 +122,19 @@ class IntendedEstimatePart(Part):
         return f"{of_numbers}; the file's own values {between(self.low, self.high)}"
 
 
+class StrengthsPart(Part):
+    """How strongly columns are associated, as measurements.json tells it, less its noise (`generators.associations.Strengths`).
+
+    Attributes
+    ----------
+    shares : of the rows in each bin with a value, by column.
+    pairs : Cramer's V of the columns of each pair that was measured together ("a:b").
+    """
+
+    shares: dict[str, list[Number]]
+    pairs: dict[str, Number]
+
+
 class EstimatesPart(Part):
     """What the noisy tables in measurements.json answer, with intervals for the file (`synthrelease estimate`).
 
@@ -136,6 +149,7 @@ class EstimatesPart(Part):
         specification declares design weights, calibration, several rows of a person, or clusters without a design effect. Empty
         where it declares none. Absent in releases of 1.0.0, which gave such intervals always, and numbers that are not
         estimable.
+    strengths : how strongly columns are associated: absent in releases that were written before 1.1.0.
     """
 
     level: Number
@@ -143,6 +157,7 @@ class EstimatesPart(Part):
     intended: list[IntendedEstimatePart | None]
     errors: dict[str, int] = {}
     not_a_sample: list[NotSample] | None = None
+    strengths: StrengthsPart | None = None
 
 
 def _decimals(width: float) -> int:

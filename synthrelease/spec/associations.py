@@ -5,6 +5,7 @@ from __future__ import annotations
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.generators.associations import Associations, all_functions
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.tried import strengths_tried
 
 
 def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[Associations, ...]:
@@ -13,6 +14,8 @@ def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[As
     Parameters
     ----------
     rows : how many the file has; the stated number where it is left out. Without both no table is called mostly noise.
+
+    How strongly columns are associated is known where the files were drafted from, or rehearsed on, public rows.
     """
     layout, rules = spec.space.common.layout, spec.synthetic.merge(spec.space.common)
     ruled = [mask.columns for mask in rules.masks] + [tuple(sorted(rule.places.values())) for rule in rules.records]
@@ -23,6 +26,7 @@ def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[As
     rows = rows or spec.rows.stated
     if rows is not None and spec.options.partition is not None:
         rows = spec.options.partition.sizes(rows)[0]
+    strengths = strengths_tried(spec)
     functions = all_functions(spec.options.functions, spec.rules, columns)
     return tuple(
         Associations(
@@ -34,6 +38,7 @@ def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[As
             noise=generator.count_noise(layout, spec.generation_charge),
             rows=rows,
             apart=generator.bins_apart(layout),
+            strengths=strengths,
         )
         for generator in spec.space.generators
     )

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from synthrelease.errors import SpecError
+from synthrelease.generators.associations import Strengths
 from synthrelease.resources import is_shipped, resource
 from synthrelease.settings.reading import beside as named_beside
 from synthrelease.settings.reading import read_configuration
@@ -57,6 +58,8 @@ class Tried:
     digests : of their parts, by name.
     rows : rows of the public table, where that is known.
     acceptance : the acceptance file, relative to the folder of the digest; empty where that is not known.
+    strengths : how strongly columns are associated in the public table, as far as that is known.
+    trial : a digest of what the trial of a draft rests on, which said what its rows keep; empty without a draft.
     """
 
     path: Path
@@ -64,6 +67,8 @@ class Tried:
     digests: dict[str, str]
     rows: int | None = None
     acceptance: str = ""
+    strengths: Strengths = Strengths()
+    trial: str = ""
 
     def changes(self, now: Mapping[str, str]) -> list[str]:
         """Return the names of the parts that differ. A criterion under another name is the same criterion."""
@@ -86,21 +91,27 @@ def beside(config: str | Path) -> Path:
     return Path(config).with_suffix(".tried.json")
 
 
-def leave(spec: ReleaseSpec, by: By, rows: int | None = None) -> None:
+def leave(spec: ReleaseSpec, by: By, rows: int | None = None, strengths: Strengths | None = None) -> None:
     """Write the digest beside the configuration, in place of an earlier one. Not beside files that come with synthrelease, nor
     where nobody may write: a shortlist has what was rehearsed, too.
 
     Parameters
     ----------
     rows : of the public table that the files were tried on.
+    strengths : of the associations in it; None for those of an earlier digest.
     """
     path = beside(spec.path)
     if is_shipped(path):
         return
+    parts, strengths = digests(spec), strengths or strengths_tried(spec)
     digest: dict[str, Any] = {"format": FORMAT, "by": by} | ({} if rows is None else {"rows": rows})
+    if trial := _trial_of(parts) if by == "draft" else trial_tried(spec):
+        digest["trial"] = trial
+    if strengths.pairs:
+        digest["strengths"] = {"shares": dict(strengths.shares), "pairs": dict(strengths.pairs)}
     with suppress(SpecError, ValueError):  # a file that is gone meanwhile, or is on another drive
         digest["acceptance"] = Path(os.path.relpath(_other_files(spec)[1], path.parent)).as_posix()
-    text = json.dumps(digest | {"digests": digests(spec)}, indent=1, ensure_ascii=False)
+    text = json.dumps(digest | {"digests": parts}, indent=1, ensure_ascii=False)
     with suppress(OSError):
         temporary = path.with_name(f".{path.name}.new")
         temporary.write_text(f"{text}\n", encoding="utf-8", newline="\n")
@@ -147,9 +158,40 @@ def rows_tried(spec: ReleaseSpec) -> int | None:
     """Return how many rows the public table had that these files were tried on, as they are or before an edit; None where
     nothing tells.
     """
-    with suppress(SpecError):  # whoever needs to know that a digest is damaged asks `tried`
-        return next((attempt.rows for attempt in _known(spec) if attempt.rows is not None), None)
-    return None
+    return next((attempt.rows for attempt in _readable(spec) if attempt.rows is not None), None)
+
+
+def strengths_tried(spec: ReleaseSpec) -> Strengths:
+    """Return how strongly columns are associated in the public table that these files were tried on, as far as it is known."""
+    return next((attempt.strengths for attempt in _readable(spec) if attempt.strengths.pairs), Strengths())
+
+
+def trial_tried(spec: ReleaseSpec) -> str:
+    """Return the digest of what the trial of a draft rests on; empty where nothing tells."""
+    return next((attempt.trial for attempt in _readable(spec) if attempt.trial), "")
+
+
+def _readable(spec: ReleaseSpec) -> list[Tried]:
+    """Return what is known, or nothing where a digest is damaged: whoever needs to know that asks `tried`."""
+    with suppress(SpecError):
+        return list(_known(spec))
+    return []
+
+
+WITHHELD = "What a trial on the public file kept is not said: the files were changed since. Draft again, or rehearse them."
+
+
+def kept_in_trial(spec: ReleaseSpec) -> str:
+    """Return what a draft found out about the associations that its rows keep, while the settings stand on which that rests;
+    otherwise why nothing is said. Words that no draft wrote are the publisher's."""
+    return spec.not_promised.kept and (
+        spec.not_promised.kept if trial_tried(spec) in ("", _trial_of(digests(spec))) else WITHHELD
+    )
+
+
+def _trial_of(parts: Mapping[str, str]) -> str:
+    """Return one digest of all that decides what rows keep: neither thresholds nor words do."""
+    return _digest({name: part for name, part in parts.items() if not name.startswith(CRITERION) and name != "acceptance"})
 
 
 def shipped() -> Mapping[str, str]:
@@ -225,13 +267,18 @@ def _read(path: Path) -> Tried:
     try:
         content = json.loads(path.read_bytes())
         if content["format"] == FORMAT:
-            rows = content.get("rows")
+            rows, strengths = content.get("rows"), content.get("strengths", {"shares": {}, "pairs": {}})
             return Tried(
                 path=path,
                 by=str(content["by"]),
                 digests={str(name): str(digest) for name, digest in content["digests"].items()},
                 rows=rows if type(rows) is int and rows > 0 else None,
                 acceptance=str(content.get("acceptance", "")),
+                trial=str(content.get("trial", "")),
+                strengths=Strengths(
+                    shares={str(name): [float(share) for share in shares] for name, shares in strengths["shares"].items()},
+                    pairs={str(pair): float(strength) for pair, strength in strengths["pairs"].items()},
+                ),
             )
         found = f"format {content['format']!r}, which this version does not read"
     except OSError as error:

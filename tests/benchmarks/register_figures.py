@@ -19,13 +19,13 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import lattice
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.generators.associations import cramers_v
 from synthrelease.privacy.charges import Meter
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.baselines.base import independent_columns
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.rehearsal.attempts import run_attempts
-from synthrelease.studio.rehearsal.dependence import cramers_v
 
 SEED = 20261122
 _MOST_TRIPLES = 300

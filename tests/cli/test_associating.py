@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from synthrelease.bundle.preview import preview
 from synthrelease.cli import specifying as associating
 from synthrelease.cli.specifying import carried_lines
+from synthrelease.generators.associations import Strengths
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.tried import leave
 from tests.conftest import ROOT
 from tests.helpers.command_line import run
 from tests.helpers.tiny import MEASURED, write_config
@@ -35,29 +39,40 @@ def lines_of(path: Path) -> list[str]:
 @pytest.mark.parametrize("command", ["plan", "check"])
 def test_a_configuration_by_hand_is_told_what_its_rows_will_carry(command: str, printed: Run, tmp_path: Path) -> None:
     alone = {old: new.replace("face:year", "face + year") for old, new in MEASURED.items()}
-    assert "Associations: the generator chooses with noise" in printed(command, write_config(tmp_path))
+    assert "The generator chose with noise which columns" in printed(command, write_config(tmp_path))
     told = " ".join(printed(command, write_config(tmp_path, alone)).split())
-    assert "Associations: the rows will carry 0 of 1 pairs of columns." in told
-    assert "Do not compute a table, a mean by group or a slope of another pair: the criteria alone limit its error." in told
-    assert "face: in full with no other column" in told
-    told = printed(command, write_config(tmp_path, MEASURED))
-    assert "Associations: the rows will carry 1 of 1 pairs of columns." in told
-    assert "the criteria alone limit its error" not in told
+    assert "Good for: single columns. No pair of columns is carried. Not good for: any other pair." in told
+    assert "×" not in told
+    told = " ".join(printed(command, write_config(tmp_path, MEASURED)).split())
+    assert "Good for: tables, means and slopes of any two columns: each pair was measured together" in told
+    assert "Not good for" not in told
 
 
 def test_the_labour_survey_does_not_carry_wages_by_municipality_age_or_quarter() -> None:
     told = lines_of(ROOT / "configs" / "labour.toml")
-    assert told[0] == "Associations: the rows will carry 42 of 190 pairs of columns."
-    assert "  wage: only with sex, education, occupation, hours, contract" in told
-    assert "  municipality: only with birth_country, labour_status, design_weight" in told
-    assert "  quarter: in full with no other column" in told
+    assert told[0].startswith("Good for: tables, means and slopes of 37 of 190 pairs of columns")
+    assert "with noise larger than the association: 5 of the other pairs" in told[1]
+    assert told[2] == "The pairs that are carried:"
+    listed = [{column, other} for column, _, others in map(_parts, told[3:-1]) for other in others]
+    assert len(listed) == 37
+    assert all(listed.count(pair) == 1 for pair in listed)  # nothing is said twice
+    assert {tuple(sorted(pair - {"wage"}))[0] for pair in listed if "wage" in pair} == {
+        *("sex", "education", "occupation", "hours", "contract")
+    }
+    assert not any("quarter" in pair for pair in listed)
     assert told[-1].startswith("Three columns at once: 2 of 1,140: sex × age × labour_status; age × labour_status × job_search")
+
+
+def _parts(line: str) -> tuple[str, str, list[str]]:
+    column, sign, others = line.strip().partition(" × ")
+    return column, sign, others.split(", ")
 
 
 def test_of_a_register_of_areas_the_region_has_what_its_municipalities_have() -> None:
     told = lines_of(ROOT / "configs" / "country.toml")
-    assert "Associations: the rows will carry 19 of 21 pairs of columns." in told
-    assert "  municipality: not with education" in told
+    assert told[0].startswith("Good for: tables, means and slopes of 19 of 21 pairs of columns")
+    assert "All pairs are carried but these:" in told
+    assert "municipality × education" in " ".join(told) or "education × region, municipality" in " ".join(told)
 
 
 def test_many_columns_take_few_lines_and_programs_get_every_pair(
@@ -65,20 +80,47 @@ def test_many_columns_take_few_lines_and_programs_get_every_pair(
 ) -> None:
     monkeypatch.setattr(associating, "MOST_LINES", 2)
     told = lines_of(ROOT / "configs" / "labour.toml")
-    assert "  and 18 more columns; `synthrelease plan --json` lists every pair." in told
-    assert len(told) == 6
+    assert sum(line.startswith("  ") for line in told) == 3
+    assert any(
+        re.fullmatch(r"  and those of \d+ more columns; `synthrelease plan --json` lists every pair\.", line) for line in told
+    )
     alone = {old: new.replace("face:year", "face + year") for old, new in MEASURED.items()}
     found = json.loads(printed("plan", write_config(tmp_path, alone), "--json"))["associations"]
-    not_measured = {"noise": None, "mean_cell": None, "repeats": None, "apart": []}
+    not_measured = dict.fromkeys(("noise", "mean_cell", "repeats", "strength", "noise_strength")) | {"apart": []}
     assert found == [
         {"columns": ["face", "year"], "carried": "in part", "how": "plausibility rules", "through": [], **not_measured}
     ]
 
 
-def test_a_table_that_is_mostly_noise_is_said_before_the_release(printed: Run, tmp_path: Path) -> None:
-    """Of 8 cells, at a variance of 2 * 100^2 and a prior of 300 rows: 0.8 is repeated by sqrt(4 * 300 * 20,000 * 8) rows."""
+def test_a_table_with_noise_larger_than_the_association_is_said_before_the_release(tmp_path: Path) -> None:
+    """Of 8 cells, at a variance of 2 * 100^2: a V of 0.1 is made by sqrt(3 * 8 * 20,000) / 0.1 rows where bins are alike."""
     weak = MEASURED | {"generation = 10": "generation = 0.02"}
-    few, more = (printed("plan", write_config(tmp_path, weak), "--rows", rows) for rows in (13_856, 13_857))
-    assert "the rows will carry 0 of 1 pairs of columns." in few
-    assert "1 more pair is measured, but the table is mostly noise: at 13,856 rows" in few
-    assert "the rows will carry 1 of 1 pairs of columns." in more
+    spec = load_spec(write_config(tmp_path, weak))
+    few, more = (list(carried_lines(spec, rows)) for rows in (13_856, 13_857))  # the prior of the fit takes a fifth below that
+    assert few[0].startswith("Good for: single columns. No pair of columns is carried.")
+    assert "Measured, but with noise larger than the association: 1 of the other pairs." in few[1]
+    assert more[0].startswith("Good for: tables, means and slopes of any two columns")
+    leave(spec, "draft", 13_857, Strengths(pairs={"face:year": 0.01}))  # a public file in which the two are hardly associated
+    assert list(carried_lines(spec, 13_857))[0] == few[0]
+    leave(spec, "draft", 13_857, Strengths(pairs={"face:year": 0.2}))
+    assert list(carried_lines(spec))[0] == more[0]
+
+
+def test_what_a_trial_kept_is_said_while_the_settings_stand_that_it_rests_on(tmp_path: Path) -> None:
+    config = write_config(tmp_path, MEASURED)
+    acceptance = tmp_path / "acceptance.toml"
+    acceptance.write_text(f'{acceptance.read_text()}\n[not_promised]\nkept = "In a trial it kept 90%."\n')
+    assert "In a trial it kept 90%." in lines_of(config)[0]  # the publisher's own words
+    leave(load_spec(config), "draft")
+    assert "In a trial it kept 90%." in lines_of(config)[0]
+    assert "In a trial it kept 90%." in sheet_of(config)
+    config.write_text(config.read_text().replace("generation = 10", "generation = 9"))
+    leave(load_spec(config), "rehearsal")  # which says nothing of what is kept
+    assert "90%" not in lines_of(config)[0]
+    assert "the files were changed since" in lines_of(config)[0]
+    assert "90%" not in sheet_of(config)
+    assert "Good for: " in sheet_of(config)
+
+
+def sheet_of(config: Path) -> str:
+    return preview(load_spec(config))["SIGN.md"].decode()

@@ -39,6 +39,7 @@ from synthrelease.bundle.card.sections import (
     rare_groups,
     right_guess,
     rows_left_out,
+    uses_of,
 )
 from synthrelease.bundle.dataset import Dataset, file_lines, with_something
 from synthrelease.bundle.limits import LEVEL, band_columns, error_band
@@ -121,6 +122,11 @@ def sentences(language: str) -> Mapping[str, str]:
     """The framework's sentences in a language."""
     path = Path(__file__).parent / "words" / f"{language}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def uses_in_words(pairs: CarriedPairs | None) -> list[str]:
+    """Return what rows are good for, and what not, in English: for screens and sheets, as it stands on the card."""
+    return [] if pairs is None else [sentences("en")[key].format(**counts_of(pairs)) for key in uses_of(pairs)]
 
 
 @dataclass(frozen=True, kw_only=True)

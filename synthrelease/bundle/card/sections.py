@@ -33,13 +33,11 @@ from synthrelease.settings.questions import QuestionTable
 from synthrelease.settings.tables import RANDOM, AttacksTable
 from synthrelease.spec.record import used_rows
 
-# Which associations the rows carry, on the first screen of the card: the pairs that they do not carry are named.
+# Which associations the rows carry, on the first screen of the card: each pair that they carry or, of fewer, that they do not.
 
 FIRST_LINES = 6
 """Columns on the first screen; the others stand behind them, to be opened."""
 MOST_TRIPLES = 6
-FEW_PAIRS = 5
-"""That are not carried, at most, to be named one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,15 +46,13 @@ class AssociationLines:
 
     Attributes
     ----------
-    pairs_by_name : the pairs that are not carried, where they are few; then no columns are named.
-    first, others : columns that lack a pair, those that matter most first.
+    first, others : pairs by column: those of `pairs`.
     triples : some of the triples that are carried.
     apart : columns with rare bins that were counted apart.
     projected : whether rare combinations were replaced.
     """
 
     pairs: CarriedPairs
-    pairs_by_name: Sequence[tuple[str, str]]
     first: Sequence[PartnersOfColumn]
     others: Sequence[PartnersOfColumn]
     triples: Sequence[tuple[str, ...]]
@@ -64,12 +60,19 @@ class AssociationLines:
     projected: bool = False
 
     @property
-    def sentence(self) -> str:
-        """The key of the sentence that says how many are carried."""
-        pairs = self.pairs
-        if pairs.unknown == pairs.pairs:
-            return "carried_unknown"
-        return "carried_all" if pairs.carried == pairs.pairs else "carried_some"
+    def sentences(self) -> list[str]:
+        """The keys of the sentences that say what the rows are good for."""
+        return uses_of(self.pairs)
+
+
+def uses_of(pairs: CarriedPairs) -> list[str]:
+    """Return the keys of the sentences that say what rows are good for, and what not: the same on every screen and page."""
+    if pairs.unknown == pairs.pairs:
+        return ["carried_unknown"]
+    if pairs.carried == pairs.pairs:
+        return ["carried_all"]
+    further = {"carried_unknown_some": pairs.unknown, "carried_noise": pairs.noisy, "carried_partial": pairs.partial}
+    return ["carried_some" if pairs.carried else "carried_zero", "carried_limits", *(key for key, n in further.items() if n)]
 
 
 def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
@@ -100,26 +103,14 @@ def counts_of(pairs: CarriedPairs | None) -> dict[str, str]:
 
 
 def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
-    """The list: columns of intended questions first, then those without any pair, then those that have means."""
+    """The list of pairs that are carried, or not."""
     if rows is None or (pairs := pairs_of(rows)) is None:
         return None
     projection = published_projection(document.configuration.get("projection", {}))
-    in_questions = {name for question in document.intended_queries for name in _words_of(question)}
-    columns = {column.name: column for file in document.table_files for column in file.columns}
-
-    def order(line: PartnersOfColumn) -> tuple[bool, ...]:
-        column = columns[line.column]
-        without_numbers = all(bin_.number is None for bin_ in column.bins)
-        alone = line.only and not (line.others or line.part)
-        return line.column not in in_questions, not alone, not column.unit, without_numbers
-
-    by_name = len(pairs.others) <= FEW_PAIRS
-    lines = [] if by_name else sorted(pairs.columns, key=order)
     return AssociationLines(
         pairs=pairs,
-        pairs_by_name=pairs.others if by_name else (),
-        first=lines[:FIRST_LINES],
-        others=lines[FIRST_LINES:],
+        first=pairs.columns[:FIRST_LINES],
+        others=pairs.columns[FIRST_LINES:],
         triples=pairs.carried_triples[:MOST_TRIPLES],
         apart=[rows.layout.columns[index] for index in sorted(rows.apart)],
         projected=pairs.carried > 0 and projection is not None and projection.asked_count > 1,

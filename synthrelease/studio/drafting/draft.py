@@ -77,7 +77,7 @@ from synthrelease.studio.drafting.text import (
     write_files,
 )
 from synthrelease.studio.rehearsal.closer_look import once_only
-from synthrelease.studio.rehearsal.dependence import Pair, tied_pairs
+from synthrelease.studio.rehearsal.dependence import Pair, strengths_of, tied_pairs
 from synthrelease.studio.rehearsal.plan_race import (
     BETTER,
     CLEARLY,
@@ -177,8 +177,10 @@ class Tried:
         faint = tuple(pair for pair in kept.lost if not pair.strong)
         lost = tuple(pair.columns for pair in kept.strong_lost)
         words = " ".join(filter(None, [kept.words, drafting.lean]))
-        plan = plan_words(drafting.begun.race, self.raced, words, kept.share, self.at_aimed)
-        return drafting.draft(replace(self.choices, plan=plan), replace(acceptance, lost=lost, faint=faint, kept=words))
+        plan = plan_words(drafting.begun.race, self.raced, kept, self.at_aimed)
+        draft = drafting.draft(replace(self.choices, plan=plan), replace(acceptance, lost=lost, faint=faint, kept=words))
+        missing = {column.name for column in drafting.wide if column.keeps_missing}
+        return replace(draft, strengths=strengths_of(self.table, self.pairs, missing))
 
 
 @dataclass(eq=False)
@@ -409,9 +411,7 @@ class Drafting:
     def draft(self, choices: Choices, acceptance: AcceptanceDraft) -> Draft:
         columns, left_out = self.columns, self.left_out
         return Draft(
-            configuration=configuration_text(
-                self.name, self.file, columns, left_out, choices, self.unit, self.members, acceptance.kept
-            ),
+            configuration=configuration_text(self.name, self.file, columns, left_out, choices, self.unit, self.members),
             acceptance=acceptance_text(self.name, self.file, acceptance, self.wide),
             columns=tuple(self.columns),
             left_out=tuple(self.left_out),
@@ -1177,7 +1177,7 @@ def write_draft(
     problem = ""
     try:
         paths = write_files(into, name, found)
-        leave(load_spec(paths[0]), "draft", found.n_rows)
+        leave(load_spec(paths[0]), "draft", found.n_rows, found.strengths)
         for beside, name in zip(paths, (CONFIGURATION_SCHEMA, ACCEPTANCE_SCHEMA), strict=True):
             path = beside.parent / name
             if not os.path.lexists(path):

@@ -20,6 +20,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import lattice
 from synthrelease.data.schema import Binning
 from synthrelease.errors import InputError, closest, listing
+from synthrelease.generators.associations import LEAST_STRENGTH, cramers_v
 from synthrelease.generators.measured_noise import CountNoise
 from synthrelease.generators.measurements import divided, power_of
 from synthrelease.sources.paths import without_secrets
@@ -28,7 +29,7 @@ from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, Left
 from synthrelease.studio.drafting.criteria import Suggestion
 from synthrelease.studio.drafting.public_file import PublicFile, PublicRows, every_row
 from synthrelease.studio.drafting.toml_edit import comment, toml
-from synthrelease.studio.rehearsal.dependence import LEAST_ODD, WEAKEST, cramers_v, from_independence
+from synthrelease.studio.rehearsal.dependence import LEAST_ODD, from_independence
 
 WITHIN = ">"
 _ROWS = 5
@@ -300,7 +301,7 @@ MOST = 3
 """Marks of one row that are told apart: so many stand for more, too."""
 RARE = 0.1
 """Part of the rows that have a mark, at most."""
-_TOGETHER = 0.8 * WEAKEST
+_TOGETHER = 0.8 * LEAST_STRENGTH
 """Mean Cramer's V between the marks of two groups from which on they are one."""
 
 

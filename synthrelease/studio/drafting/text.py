@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from synthrelease.data.schema import parse_bins
 from synthrelease.errors import listing, so_many
+from synthrelease.generators.associations import Strengths
 from synthrelease.generators.measurements import folded, formula_by_cells, read_terms
 from synthrelease.privacy.curves import epsilon_of
 from synthrelease.resources import templates
@@ -214,7 +215,8 @@ class Draft:
     ----------
     codelists : long codelists, by their path relative to the configuration.
     smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
-    plan : what it costs and keeps, in sentences.
+    plan : what it costs, in sentences.
+    strengths : of the associations in the public file.
     unit : how rows belong to persons; None where nobody has said it.
     members : the rows of a second table that belong to each of these; None where there are none.
     comparing : suggested rules that compare two columns, each about what no row may have.
@@ -230,6 +232,7 @@ class Draft:
     codelists: Mapping[str, str] = field(default_factory=dict)
     smaller: str = ""
     plan: str = ""
+    strengths: Strengths = field(default_factory=Strengths)
     unit: UnitAnswer | None = None
     members: MembersDraft | None = None
     comparing: tuple[str, ...] = ()
@@ -307,14 +310,12 @@ def configuration_text(
     choices: Choices,
     unit: UnitAnswer | None = None,
     members: MembersDraft | None = None,
-    kept: str = "",
 ) -> str:
     """Return configs/NAME.toml.
 
     Parameters
     ----------
     unit : None where nobody has said how rows belong to persons.
-    kept : what fits keep, which stands in the acceptance file.
     """
     gaps = [column.name for column in columns if column.missing_rows and not column.keeps_missing]
     lost = f"{choices.gaps:,} of the {file.n_rows:,} rows of the public file, {choices.gaps / file.n_rows:.1%}"
@@ -337,7 +338,7 @@ def configuration_text(
         left_out_of_members=_left_out(members.left_out) if members else [],
         gaps=f'Rows without {", ".join(gaps)} are left out: {lost}. For a bin of their own: missing = "bin".' if gaps else "",
         example="" if choices.rules else _example_rule(columns),
-        plan=choices.plan.replace(f" {kept}", " What it keeps stands in the acceptance file.") if kept else choices.plan,
+        plan=choices.plan,
         several=[column for column in columns if column.common or column.groups or column.levels],
         within=f" {WITHIN} ",
         tables=" + ".join(choices.tables) if choices.areas else formula_by_cells(choices.tables, wide),

@@ -23,6 +23,7 @@ from synthrelease.data.member_counts import BinnedCounts
 from synthrelease.data.questions import is_question
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError, RejectedRound
+from synthrelease.generators.associations import LEAST_STRENGTH, Strengths, cramers_v
 from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.projections import FrequentCombinations, MinimumCount, Projection
 from synthrelease.generators.space import Configuration
@@ -37,11 +38,10 @@ from synthrelease.spec.shortlist import VerdictTable, judged_digest
 from synthrelease.studio.baselines.base import independent_columns
 from synthrelease.studio.rehearsal.attempts import AttemptResult, BinnedColumns, ShareEstimate
 from synthrelease.studio.rehearsal.dependence import (
-    WEAKEST,
     Pair,
-    cramers_v,
     from_independence,
     pairs_off,
+    strengths_of,
     strongest_pairs,
     tied_pairs,
     valued,
@@ -283,7 +283,7 @@ def unguarded_pairs(
         return any(names <= table for table in measured) or any(explain(each).guards(lost) for each in criteria)
 
     by_strength = sorted(strongest_pairs(original, missing=with_gaps(configuration)), key=lambda pair: -pair.cramers_v)
-    found = [pair for pair in by_strength if pair.cramers_v >= WEAKEST and not looked_at(pair)]
+    found = [pair for pair in by_strength if pair.cramers_v >= LEAST_STRENGTH and not looked_at(pair)]
     return tuple(_told(pair, configuration, original, candidates) for pair in found[:MOST_TOLD])
 
 
@@ -663,6 +663,7 @@ class CloserLook:
     pair_map : the association of all pairs, in the public file, in the first candidate and were columns independent.
     conclusions : what a reader would take from the candidates for each intended question.
     rows : some rows of the public file and of the first candidate.
+    strengths : of the associations in the public file, for the plan.
     """
 
     configuration: int
@@ -674,6 +675,7 @@ class CloserLook:
     pair_map: PairMap
     conclusions: tuple[Conclusion, ...]
     rows: RowsBeside
+    strengths: Strengths
 
     @property
     def pairs(self) -> tuple[UnguardedPair, ...]:
@@ -751,7 +753,7 @@ def closer_look(
         for criterion, look in zip(spec.criteria, criteria, strict=True)
         if not any(verdict.kind == "says nothing" for verdict in look.verdicts)
     ]
-    original = merged(counts, configuration)
+    original, gaps = merged(counts, configuration), with_gaps(configuration)
     unguarded = unguarded_pairs(configuration, telling, original, candidates)
     first = candidates[0] if candidates else None
     return CloserLook(
@@ -766,6 +768,7 @@ def closer_look(
         ),
         conclusions=conclusions(spec.questions, configuration, original, candidates),
         rows=RowsBeside.of(original, first, configuration, SeededEntropy(seed, 12, index).generator()),
+        strengths=strengths_of(original, strongest_pairs(original, missing=gaps), gaps),
     )
 
 

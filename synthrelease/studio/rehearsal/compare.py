@@ -27,6 +27,7 @@ from synthrelease.data.linked import Linked
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, RejectedRound, on_public_data
+from synthrelease.generators.associations import cramers_v
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.plan import loss_text
 from synthrelease.privacy.public_entropy import SeededEntropy
@@ -38,7 +39,6 @@ from synthrelease.studio.baselines import BASELINES
 from synthrelease.studio.baselines.base import NO_GUARANTEE, AskedNumber, ComparedFile, DoesNotFit, MadeTables
 from synthrelease.studio.rehearsal.attempts import PublicTable, run_attempts
 from synthrelease.studio.rehearsal.closer_look import PublicJudge, merged
-from synthrelease.studio.rehearsal.dependence import cramers_v
 from synthrelease.studio.rehearsal.rehearse import running
 from synthrelease.studio.rehearsal.report import describe, write_new
 from synthrelease.studio.rehearsal.risk import risk_groups

@@ -19,6 +19,7 @@ from synthrelease.data.layout import Columns
 from synthrelease.data.marginals import lattice, with_pairs
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
+from synthrelease.generators.associations import LEAST_STRENGTH, Strengths, cramers_v
 from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.junction_tree import JunctionTree, largest_clique, spread
 from synthrelease.generators.maximum_entropy import ProportionalFit, Target, base_potentials, families_of, tolerances_of
@@ -29,10 +30,8 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 MODEL_CELLS = 2**18
 """Of the largest clique of a model: such a model is fitted in seconds."""
 
-WEAKEST = 0.1
-"""Cramer's V from which on two columns are said to are associated."""
 LEAST_MOVED = 0.01
-"""Distance from independence, a share of all rows, from which on such a pair is strong: V alone is large for a few odd rows."""
+"""Distance from independence, a share of all rows, from which on a pair is strong: V alone is large for a few odd rows."""
 LEAST_ODD = 20
 """Rows in one cell beyond those of independence from which on a pair that is not strong is more than a few odd rows."""
 
@@ -71,11 +70,11 @@ class Pair:
     @property
     def strong(self) -> bool:
         """Whether the two are associated, by Cramer's V and by the rows that would have to change."""
-        return self.cramers_v >= WEAKEST and self.distance >= LEAST_MOVED
+        return self.cramers_v >= LEAST_STRENGTH and self.distance >= LEAST_MOVED
 
     def faint(self, n_rows: int) -> bool:
         """Whether the two are associated, of so many rows, but in few of them alone, as rare marks do."""
-        return self.cramers_v >= WEAKEST and self.distance < LEAST_MOVED and self.largest_cell * n_rows >= LEAST_ODD
+        return self.cramers_v >= LEAST_STRENGTH and self.distance < LEAST_MOVED and self.largest_cell * n_rows >= LEAST_ODD
 
     @classmethod
     def of(cls, columns: tuple[str, str], counts: np.ndarray, n_rows: int) -> Pair:
@@ -108,6 +107,16 @@ def strongest_pairs(table: Counts, missing: Collection[str] = ()) -> list[Pair]:
         for a, b in combinations(range(len(names)), 2)
     ]
     return sorted(pairs, key=lambda pair: -pair.distance)
+
+
+def strengths_of(table: Counts, pairs: Iterable[Pair], missing: Collection[str]) -> Strengths:
+    """Return the associations of pairs of columns, with the shares of the rows in bins, for the plan of a release."""
+    names, n_rows, shares = table.layout.columns, max(1, table.total), dict[str, list[float]]()
+    for place, name in enumerate(names):
+        rows = table.marginal((place,))
+        shares[name] = [float(f"{share:.3g}") for share in rows[: len(rows) - (name in missing)] / n_rows]
+    strengths = {":".join(sorted(pair.columns, key=names.index)): round(pair.cramers_v, 3) for pair in pairs}
+    return Strengths(shares=shares, pairs=strengths)
 
 
 def tied_pairs(pairs: Iterable[Pair]) -> list[Pair]:
@@ -146,31 +155,6 @@ def valued(counts: np.ndarray, first: bool, second: bool) -> np.ndarray:
 def from_independence(counts: np.ndarray) -> np.ndarray:
     """(n_first, n_second) counts less those that the margins would have if the two columns were independent."""
     return counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(1, int(counts.sum()))
-
-
-def cramers_v(counts: np.ndarray) -> float:
-    """Cramer's V of a (n_first, n_second) table without the part that chance makes of it: 0 for independent columns, at most 1.
-
-    W. Bergsma, A bias-correction for Cramer's V and Tschuprow's T, Journal of the Korean Statistical Society 42 (2013). Bins
-    without a row do not count. 0 where a column has one value.
-    """
-    n = counts.sum()
-    fewest = min(int((counts.sum(axis=axis) > 0).sum()) for axis in (0, 1))
-    largest = fewest - (fewest - 1) ** 2 / (n - 1) - 1 if n > 1 else 0.0
-    return min(1.0, math.sqrt(mean_square_contingency(counts) / largest)) if largest > 0 else 0.0
-
-
-def mean_square_contingency(counts: np.ndarray) -> float:
-    """Return chi-squared over the number of rows of a table of two columns, without the part that chance makes of it.
-
-    Cells that are divided so that rows and columns stay in proportion leave it as it is.
-    """
-    table = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(float)
-    n, (rows, columns) = table.sum(), table.shape
-    if n < 2 or min(rows, columns) < 2:
-        return 0.0
-    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
-    return max(0.0, float(((table - expected) ** 2 / expected).sum() / n) - (rows - 1) * (columns - 1) / (n - 1))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,8 +19,9 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.persons import first_rows, marker
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Batch
-from synthrelease.errors import InputError, RejectedRound, percent
+from synthrelease.errors import InputError, RejectedRound, so_many
 from synthrelease.generators.adaptive import Adaptive, AdaptivePure
+from synthrelease.generators.associations import mean_square_contingency
 from synthrelease.generators.base import Background, Generator
 from synthrelease.generators.marginals import GaussianMarginals, Marginals
 from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
@@ -38,7 +39,6 @@ from synthrelease.studio.rehearsal.dependence import (
     Purse,
     TellingTables,
     distances,
-    mean_square_contingency,
     shares_of_pairs,
     strongest_pairs,
     telling_tables,
@@ -168,31 +168,18 @@ class Kept:
 
     @property
     def words(self) -> str:
-        """The figure in sentences: the same in `init`, the plan, the card and release.json."""
+        """The figure in a sentence: the same in `init`, the plan, the card and release.json."""
         if self.share is None:
-            return "On so few rows nobody can tell how much of the dependence between columns its fits keep."
-        associations = "strongest pairwise associations" if self.strongest_alone else "pairwise associations"
-        strong = "pair of columns that are associated" if self.strong == 1 else "pairs of associated columns"
-        lost = len(self.strong_lost)
-        faint = len(self.lost) - lost
-        beside = (
-            "all rows of the persons of the other half, also rows that a release leaves out"
-            if self.of_all_rows
-            else "the other half"
-        )
-        beside += ", measured in the narrower bins of the first draft" if self.in_first_bins else ""
-        rare = (
-            "One pair of rare values that come together is"
-            if faint == 1
-            else f"{faint} pairs of rare values that come together are"
-        )
+            return "The public file has too few rows to tell how much of the associations between columns the rows keep."
+        rows = "all rows of the persons of the other half" if self.of_all_rows else "the other half"
+        bins = ", in the narrower bins of the first draft" if self.in_first_bins else ""
+        n_lost = len(self.strong_lost)
+        lost = f"{n_lost or 'none'} of {so_many(self.strong, 'associated pair')}"
         return (
-            f"A fit to one half of the public file keeps {shown_share(self.share)} of the {associations} in "
-            f"{beside}, give or take {self.error:.0%} (100%: a sample of the same population; 0%: independent columns). "
-            f"Of a table of two columns {percent(self.off)} of the rows are in a wrong cell, on average; with independent "
-            f"columns {percent(self.independent)} would be, with a sample {percent(self.sample)}. "
-            f"Of {self.strong} {strong} {lost or 'none'} {'are' if lost > 1 else 'is'} lost."
-        ) + (f" {rare} not kept: the acceptance file says which." if faint else "")
+            f"In a trial, fits to half of the public file kept {shown_share(self.share)} of the "
+            f"{'strongest ' if self.strongest_alone else ''}associations in {rows}{bins}, give or take {self.error:.0%} "
+            f"(another sample: 100%, independent columns: 0%), and lost {lost}."
+        )
 
 
 def shown_share(share: float) -> str:
@@ -628,22 +615,20 @@ def _charge(purse: Purse, part: Fraction) -> Charge:
     return gaussian(GENERATION, purse.cost / part**2, "a fit to public rows")
 
 
-def plan_words(race: PlanRace, raced: Raced, kept: str, share: float | None, at_aimed: float | None = None) -> str:
-    """Return what the plan costs and keeps, in sentences: each a figure of this run.
+def plan_words(race: PlanRace, raced: Raced, kept: Kept, at_aimed: float | None = None) -> str:
+    """Return what the plan costs, and what would make it keep more, in sentences: each a figure of this run.
 
     Parameters
     ----------
-    kept, share : what it keeps, in words and as a number.
     at_aimed : what a draft at the epsilon that is aimed at keeps, where this one has a larger epsilon that nobody asked for.
     """
-    delta = "delta 0" if raced.pure else "delta 1e-9"
-    sentences = [f"The plan costs at most epsilon {float(raced.total):g}, {delta}.", kept]
+    sentences = [f"The plan costs at most epsilon {float(raced.total):g}, {'delta 0' if raced.pure else 'delta 1e-9'}."]
     if raced.total > AIMED and at_aimed is not None:
         sentences.append(
             f"QUESTION: is that worth an epsilon of {float(raced.total):g}? At epsilon {float(AIMED):g} fits keep "
             f"{shown_share(at_aimed)}. `--epsilon {float(AIMED):g}` drafts it."
         )
-    if share is not None and share < PROMISED:
+    if kept.share is not None and kept.share < PROMISED:
         names = ", ".join(f"{name} ({bins} bins)" for name, bins in race.widest(raced.told))
         sentences.append(f"Most cells that get noise are those of {names}. Coarser bins there get less noise.")
     return " ".join(sentences)

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import words
 from synthrelease.errors import OutputError, cut, percent
+from synthrelease.generators.associations import LEAST_STRENGTH
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.resources import templates
@@ -26,7 +27,6 @@ from synthrelease.studio.rehearsal import charts
 from synthrelease.studio.rehearsal.advice import MARGIN, BudgetPoint, CriterionAdvice, Offer, cheapest, offered
 from synthrelease.studio.rehearsal.attempts import ShareEstimate
 from synthrelease.studio.rehearsal.closer_look import CriterionLook, ProjectionEffect
-from synthrelease.studio.rehearsal.dependence import WEAKEST
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
 from synthrelease.studio.rehearsal.risk import GROUPS
 from synthrelease.studio.rehearsal.words import (
@@ -218,7 +218,8 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
     if problem:
         raise OutputError(problem)
     if rehearsal.shortlist:
-        leave(rehearsal.spec, "rehearsal", rehearsal.n_rows)
+        look = rehearsal.look
+        leave(rehearsal.spec, "rehearsal", rehearsal.n_rows, None if look is None else look.strengths)
 
 
 def write_new(path: Path, text: str) -> None:
@@ -397,7 +398,7 @@ class Report:
     rehearsal: Rehearsal
     noise_level: float
     margin: float = MARGIN
-    weakest: float = WEAKEST
+    weakest: float = LEAST_STRENGTH
     version: str = field(default_factory=lambda: version("synthrelease"))
 
     @property

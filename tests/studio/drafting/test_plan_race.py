@@ -157,7 +157,7 @@ def test_wider_bins_are_compared_in_the_narrower_ones(monkeypatch: pytest.Monkey
     kept = held_out.kept(narrow.generator(raced.told, raced.purse), ANY_CHARGE, background, print)
     assert kept is not None
     assert kept.in_first_bins
-    assert "measured in the narrower bins of the first draft" in kept.words
+    assert "in the narrower bins of the first draft" in kept.words
     assert kept.off == pytest.approx(np.mean(off), abs=1e-9)
     assert (kept.share or 1) < 0.9 < narrow.at(Fraction(2)).share  # narrow fits give back all of their rows here
 
@@ -280,10 +280,12 @@ def test_rows_of_persons_are_drawn_at_random_where_the_first_ones_are_others(tmp
 def test_more_than_two_is_asked_about() -> None:
     one = race(table(250))
     raced = one.at(Fraction(5))
-    words = plan_words(one, raced, "It keeps little.", 0.5, 0.314)
+    kept = raced.kept
+    assert kept is not None
+    words = plan_words(one, raced, kept, 0.314)
     assert "QUESTION: is that worth an epsilon of 5? At epsilon 2 fits keep 31%. `--epsilon 2` drafts it." in words
-    assert "QUESTION" not in plan_words(one, raced, "It keeps little.", 0.5)
-    assert "QUESTION" not in plan_words(one, one.at(Fraction(2)), "It keeps little.", 0.5, 0.314)
+    assert "QUESTION" not in plan_words(one, raced, kept)
+    assert "QUESTION" not in plan_words(one, one.at(Fraction(2)), kept, 0.314)
 
 
 def _digits(counts: Counts) -> list[np.ndarray]:
@@ -323,10 +325,10 @@ def test_the_words_say_what_is_kept_and_which_columns_take_most() -> None:
     assert kept is not None
     assert kept.share is not None
     assert kept.share < 0.8
-    words = plan_words(one, raced, kept.words, kept.share)
+    words = plan_words(one, raced, kept)
     assert "costs at most epsilon 1, delta 1e-9" in words
-    assert len(re.findall(r"keeps? \d+%", words)) == 1  # one figure, and nothing that was not measured
-    assert f"keeps {max(0, kept.share):.0%}" in words
+    assert "%" not in words  # what is kept is said once, elsewhere
+    assert f"kept {max(0, kept.share):.0%} of the associations in the other half, give or take" in kept.words
     tables = [(columns, wide.marginal(columns).size) for columns in raced.told.tables]
     most = sorted(range(6), key=lambda column: -sum(cells for columns, cells in tables if column in columns))[:3]
     assert ", ".join(f"c{column} ({wide.layout.sizes[column]} bins)" for column in most) in words
@@ -357,8 +359,9 @@ def test_a_draft_costs_what_it_says_and_gives_the_tables_all_that_is_left(
     assert spec.plan.total.parts[-2].epsilon == spec.joint_test.charge.epsilon  # type: ignore[union-attr]
     text = " ".join(configuration.read_text().replace("\n#", "").split())
     assert f"The plan costs at most epsilon {float(spec.budget.limit):g}, delta {'0' if promise.pure else '1e-9'}. " in text
-    assert "What it keeps stands in the acceptance file." in text  # and on the card, as `init` says it
-    assert re.search(r"keeps \d+% of the pairwise associations .* would be, with a sample .* lost\.", spec.not_promised.kept)
+    assert re.search(
+        r"kept \d+% of the associations .* independent columns: 0%\), and lost .* pairs?\.", spec.not_promised.kept
+    )
 
 
 @pytest.mark.slow

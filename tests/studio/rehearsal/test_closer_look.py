@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.generators.associations import cramers_v
 from synthrelease.generators.projections import MinimumCount
 from synthrelease.privacy.charges import Meter
 from synthrelease.spec.load import load_spec
@@ -32,7 +33,6 @@ from synthrelease.studio.rehearsal.closer_look import (
     replaced,
     verdicts,
 )
-from synthrelease.studio.rehearsal.dependence import cramers_v
 from tests.helpers.tiny import MEASURED as SHARED
 from tests.helpers.tiny import write_config, write_data
 

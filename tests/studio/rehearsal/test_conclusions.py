@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from synthrelease.data.counts import Counts
+from synthrelease.generators.associations import cramers_v
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.rehearsal.closer_look import SHOWN, PairMap, RowsBeside, conclusions
-from synthrelease.studio.rehearsal.dependence import cramers_v
 from synthrelease.studio.rehearsal.rehearse import open_store, standing
 from tests.helpers.tiny import write_config
 
