@@ -30,7 +30,7 @@ from synthrelease.criteria.records import (
     maximum,
     public_axes,
 )
-from synthrelease.data.schema import Binning
+from synthrelease.data.schema import Binning, Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
 from synthrelease.settings.base import Mistake
@@ -100,10 +100,10 @@ class LogisticRegression(Criterion):
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         from synthrelease.criteria.records_mechanism import largest_logistic_step, released_records
 
-        columns = self.regression_columns(setting)
-        steps = _Steps.of(released_records(candidate.counts, columns, candidate.transformation))
-        figure = partial(largest_logistic_step, columns=columns, transformation=candidate.transformation, step=steps)
-        possible = setting.possible(self.columns, self.binnings(setting))
+        columns = self.regression_columns(setting, candidate.transformation)
+        steps = _Steps.of(released_records(candidate.counts, columns))
+        figure = partial(largest_logistic_step, columns=columns, step=steps)
+        possible = setting.possible(self.columns, columns.wanted)
         return Query(sensitivity=steps.sensitivity(columns.limits, possible), figure=figure, void=steps.void)
 
     @property
@@ -138,11 +138,11 @@ class LogisticRegression(Criterion):
     def binnings(self, setting: Setting) -> tuple[Binning, ...]:
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
-    def regression_columns(self, setting: Setting) -> RegressionColumns:
+    def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
         """Return the columns of the regression, and what stands for the rows of either table in them."""
         binnings = self.binnings(setting)
         return RegressionColumns(
-            schema=setting.schema,
+            transformation=transformation,
             names=self.columns,
             wanted=binnings,
             ranges=self.ranges,
@@ -197,9 +197,9 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         """Return the coefficient with the largest change."""
         from synthrelease.criteria.records_mechanism import logistic_steps, original_records, released_records
 
-        columns = self.about.regression_columns(setting)
-        steps = _Steps.of(released_records(candidate.counts, columns, candidate.transformation))
-        changes = logistic_steps(original_records(public.counts, columns, candidate.transformation), steps)
+        columns = self.about.regression_columns(setting, candidate.transformation)
+        steps = _Steps.of(released_records(candidate.counts, columns))
+        changes = logistic_steps(original_records(public.counts, columns), steps)
         worst = max(range(len(changes)), key=lambda slope: abs(changes[slope]))
         released, step = float(steps.slopes[worst]), changes[worst]
         return Offender(

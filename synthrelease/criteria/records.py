@@ -14,7 +14,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from synthrelease.data.schema import Binning, PublishedColumn, Schema, value_limits
+from synthrelease.data.schema import Binning, PublishedColumn, Transformation, value_limits
 from synthrelease.errors import listing
 
 # What records of a cell of wide bins can be, as intervals: every operation is rounded as it is for single records.
@@ -197,6 +197,7 @@ class RegressionColumns:
 
     Attributes
     ----------
+    transformation : the bins on which either table comes.
     names : features, then the target.
     wanted : their public bins of the representation.
     ranges : what values and numbers are clipped to, by column; those that are not named are not clipped.
@@ -205,7 +206,7 @@ class RegressionColumns:
     outcome : (n_bins,) 0 or 1 for every bin of the target that holds values, where that is what is explained.
     """
 
-    schema: Schema
+    transformation: Transformation
     names: tuple[str, ...]
     wanted: tuple[Binning, ...]
     ranges: Ranges
@@ -227,14 +228,14 @@ class RegressionColumns:
     def _limits(self, name: str, binning: Binning, numbers: np.ndarray) -> Interval:
         if name not in self.own:
             return Interval.exactly(numbers)
-        column, numbers_of_bins = self.schema[name], binning.numbers[: binning.present]
+        column, numbers_of_bins = self.transformation.schema[name], binning.numbers[: binning.present]
         ends = value_limits(column.kind, numbers_of_bins, binning.lower, binning.upper, column.bounds)
         return own_limits(name, ends, self.ranges)
 
     def of_atoms(self, name: str, binning: Binning, numbers: np.ndarray) -> np.ndarray:
         """Return (n_atoms,) what a row of the original counts as; NaN for a missing value."""
         if name in self.own:
-            return self._clipped(name, self.schema[name].atoms.known_numbers)
+            return self._clipped(name, self.transformation.schema[name].atoms.known_numbers)
         return np.append(numbers, np.nan)[np.minimum(binning.of_atom, len(numbers))]
 
     def _clipped(self, name: str, numbers: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ from synthrelease.criteria.records import (
 from synthrelease.data.counts import Counts, codes_of
 from synthrelease.data.layout import Layout
 from synthrelease.data.member_counts import BinnedCounts, atoms_of
-from synthrelease.data.schema import Binning, Transformation
+from synthrelease.data.schema import Binning
 
 if TYPE_CHECKING:
     from synthrelease.privacy.noise import SystemEntropy
@@ -43,22 +43,20 @@ MOST_REPLACED = 2**12
 """Records that must be replaced are counted up to so many."""
 
 
-def released_records(table: Counts, columns: RegressionColumns, transformation: Transformation) -> Records:
-    """Return the rows of a table on the bins of a transformation, each with the numbers of its bins of the representation."""
-    present = [transformation.binning(name) for name in columns.names]
+def released_records(table: Counts, columns: RegressionColumns) -> Records:
+    """Return the rows of a table on released bins, each with the numbers of its bins of the representation."""
+    present = [columns.transformation.binning(name) for name in columns.names]
     return records_of_cells(sub_table(table, columns.names, present, columns.wanted), columns.numbers)
 
 
-def original_records(table: Counts, columns: RegressionColumns, transformation: Transformation) -> Records:
-    """Return the rows of the original, on the bins of a transformation.
-
-    Each record's values are its own, whatever others are.
-    """
+def original_records(table: Counts, columns: RegressionColumns) -> Records:
+    """Return the rows of the original, on released bins. Each record's values are its own, whatever others are."""
     if not columns.own:
-        return released_records(table, columns, transformation)
+        return released_records(table, columns)
 
     def projected() -> Counts:
-        return atoms_of(table, transformation).project([columns.schema.layout.index(name) for name in columns.names])
+        places = [columns.transformation.schema.layout.index(name) for name in columns.names]
+        return atoms_of(table, columns.transformation).project(places)
 
     rows = table.kept(("records", columns.names), projected) if isinstance(table, BinnedCounts) else projected()
     numbers = [columns.of_atoms(*column) for column in zip(columns.names, columns.wanted, columns.numbers, strict=True)]
@@ -90,15 +88,10 @@ def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning
 
 
 def noisy_moments(
-    counts: Counts,
-    columns: RegressionColumns,
-    transformation: Transformation,
-    design: MomentGrid,
-    epsilon: Fraction,
-    entropy: SystemEntropy,
+    counts: Counts, columns: RegressionColumns, design: MomentGrid, epsilon: Fraction, entropy: SystemEntropy
 ) -> np.ndarray:
     """Return the moment sums of the table with noise."""
-    return noisy_sums(original_records(counts, columns, transformation), design, epsilon, entropy)
+    return noisy_sums(original_records(counts, columns), design, epsilon, entropy)
 
 
 def noisy_sums(records: Records, design: MomentGrid, epsilon: Fraction, entropy: SystemEntropy) -> np.ndarray:
@@ -166,9 +159,9 @@ def all_moments(standard: np.ndarray, residual: np.ndarray, counted: bool) -> np
     return np.column_stack([*ones, standard, products, residual, standard * residual[:, None]])
 
 
-def distance_of_steps(counts: Counts, columns: RegressionColumns, transformation: Transformation, step: LinearStep) -> float:
+def distance_of_steps(counts: Counts, columns: RegressionColumns, step: LinearStep) -> float:
     """Return the sum over the slopes of how far one Newton step of the table's rows moves them."""
-    records = original_records(counts, columns, transformation)
+    records = original_records(counts, columns)
     shares = steps_of_records(records.values, step) * records.counts[:, None]
     return math.fsum(abs(math.fsum(each.tolist())) for each in shares.T) / step.rows
 
@@ -176,7 +169,6 @@ def distance_of_steps(counts: Counts, columns: RegressionColumns, transformation
 def slack_of_steps(
     counts: Counts,
     columns: RegressionColumns,
-    transformation: Transformation,
     step: LinearStep,
     threshold: float,
     sensitivity: float,
@@ -188,10 +180,10 @@ def slack_of_steps(
     (threshold - figure) / sensitivity where that is below 0; otherwise the records that must be replaced before it is above,
     less 1, where those are more (theory 3.4, one-step regression).
     """
-    plain = (threshold - distance_of_steps(counts, columns, transformation, step)) / sensitivity
+    plain = (threshold - distance_of_steps(counts, columns, step)) / sensitivity
     if plain < 0 or not farthest:
         return plain
-    records = original_records(counts, columns, transformation)
+    records = original_records(counts, columns)
     return max(plain, replaced_before(records, counts.total - records.rows, step, threshold, farthest) - 1)
 
 
@@ -267,11 +259,9 @@ def residuals_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
     return records[:, -1] - np.clip(prediction, *step.allowed)
 
 
-def largest_logistic_step(
-    counts: Counts, columns: RegressionColumns, transformation: Transformation, step: LogisticStep
-) -> float:
+def largest_logistic_step(counts: Counts, columns: RegressionColumns, step: LogisticStep) -> float:
     """Return how far one Newton step of the table's rows moves the slope that it moves most."""
-    return max(abs(change) for change in logistic_steps(original_records(counts, columns, transformation), step))
+    return max(abs(change) for change in logistic_steps(original_records(counts, columns), step))
 
 
 def logistic_steps(records: Records, step: LogisticStep) -> list[float]:
@@ -290,13 +280,12 @@ def logistic_steps_of_records(records: np.ndarray, step: LogisticStep) -> np.nda
 def difference_of_mean_errors(
     counts: Counts,
     columns: RegressionColumns,
-    transformation: Transformation,
     lines: tuple[LinearModel, LinearModel],
     allowed: tuple[float, float],
     rows: int,
 ) -> float:
     """|sum of what the absolute errors of the table's rows by two lines differ| over a public number of rows."""
-    records = original_records(counts, columns, transformation)
+    records = original_records(counts, columns)
     ours, theirs = (absolute_errors(records.values, line, *allowed) for line in lines)
     return abs(math.fsum((records.counts * (ours - theirs)).tolist())) / rows
 

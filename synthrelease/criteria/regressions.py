@@ -134,8 +134,8 @@ class RegressionCoefficients(Criterion):
         from synthrelease.criteria.records_mechanism import released_records
 
         regression = fitted.regression(self.name)
-        released = released_records(candidate.counts, self.regression_columns(setting), candidate.transformation)
-        synthetic, deviations = least_squares(released)
+        columns = self.regression_columns(setting, candidate.transformation)
+        synthetic, deviations = least_squares(released_records(candidate.counts, columns))
         lines = np.vstack([regression.fitted.coefficients, *regression.redraws])
         distances = np.abs((lines - synthetic.coefficients) * deviations).sum(axis=1)
         score = self._judged(float(distances[0]))
@@ -224,7 +224,7 @@ class RegressionCoefficients(Criterion):
                 wrong.append(Mistake(f"prior.{field}", expected, numbers))
         if not wrong and self.answered_by is not None:
             wrong += self._unanswered(setting)
-        columns = None if wrong else self.regression_columns(setting)
+        columns = None if wrong else self.regression_columns(setting, setting.atomic)
         if columns is not None and too_large(columns.numbers, columns.limits, self.public_prior()):
             wrong.append(
                 Mistake(
@@ -245,11 +245,10 @@ class RegressionCoefficients(Criterion):
     def binnings(self, setting: Setting) -> tuple[Binning, ...]:
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
-    def regression_columns(self, setting: Setting) -> RegressionColumns:
+    def regression_columns(self, setting: Setting, transformation: Transformation) -> RegressionColumns:
         """Return the columns of the regression, and what stands for the rows of either table in them."""
-        return RegressionColumns(
-            schema=setting.schema, names=self.columns, wanted=self.binnings(setting), ranges=self.ranges, own=self.own_values_of
-        )
+        wanted, own = self.binnings(setting), self.own_values_of
+        return RegressionColumns(transformation=transformation, names=self.columns, wanted=wanted, ranges=self.ranges, own=own)
 
     def public_prior(self) -> Prior | None:
         """Return the public guess, in the order of the features."""
@@ -270,8 +269,8 @@ class RegressionCoefficients(Criterion):
 
     def design(self, setting: Setting, possible: np.ndarray) -> Design:
         """Return the public domain of (features, target): every combination of bins that the raw rules allow."""
-        counted = any(binning.missing is not None for binning in self.binnings(setting))
-        columns = self.regression_columns(setting)
+        columns = self.regression_columns(setting, setting.atomic)
+        counted = any(binning.missing is not None for binning in columns.wanted)
         return design_of(columns.numbers, possible, self.public_prior(), limits=columns.limits, counted=counted)
 
     def prepare(self, private: PrivateCounts, setting: Setting, answers: MeasuredAnswers | None = None) -> Regression:
@@ -291,17 +290,11 @@ class RegressionCoefficients(Criterion):
         """w_eps(R), of a private table on the bins of a transformation."""
         from synthrelease.criteria.records_mechanism import noisy_moments
 
-        design, columns, charge = regression.design, self.regression_columns(setting), self.fit_charge or self.charge
-        sums = partial(
-            noisy_moments,
-            columns=columns,
-            transformation=transformation,
-            design=design,
-            epsilon=charge.epsilon,
-            entropy=private.entropy,
-        )
+        design, charge = regression.design, self.fit_charge or self.charge
+        columns, entropy = self.regression_columns(setting, transformation), private.entropy
+        sums = partial(noisy_moments, columns=columns, design=design, epsilon=charge.epsilon, entropy=entropy)
         noisy = NoisyMoments.of(design, private.spend(charge, sums), charge.epsilon)
-        redraws = noisy.redrawn(private.n, _REDRAWS, private.entropy.generator())
+        redraws = noisy.redrawn(private.n, _REDRAWS, entropy.generator())
         return replace(regression, model=noisy.solve(private.n), redraws=redraws)
 
     def refit(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Fitted:
@@ -331,9 +324,9 @@ class RegressionCoefficientsExplained(Explanation[Line]):
         """Return the slope that is furthest from that of the public rows, both by least squares."""
         from synthrelease.criteria.records_mechanism import original_records, released_records
 
-        columns, transformation = self.about.regression_columns(setting), candidate.transformation
-        ours, deviations = least_squares(released_records(candidate.counts, columns, transformation))
-        theirs, _ = least_squares(original_records(public.counts, columns, transformation))
+        columns = self.about.regression_columns(setting, candidate.transformation)
+        ours, deviations = least_squares(released_records(candidate.counts, columns))
+        theirs, _ = least_squares(original_records(public.counts, columns))
         worst = int((np.abs(ours.coefficients - theirs.coefficients) * deviations).argmax())
         released, original = (figure(float(line.coefficients[worst]), 3) for line in (ours, theirs))
         where = f"slope of {words(self.about.target)} on {words(self.about.features[worst])}"
@@ -410,20 +403,12 @@ class RegressionOneStep(RegressionCoefficients):
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:  # type: ignore[override]
         from synthrelease.criteria.records_mechanism import distance_of_steps, released_records, slack_of_steps
 
-        possible, columns = fitted.regression(self.name).possible, self.regression_columns(setting)
-        step = _Step.of(released_records(candidate.counts, columns, candidate.transformation), self.range)
-
-        sensitivity = step.sensitivity(columns.limits, possible)
-        figure = partial(distance_of_steps, columns=columns, transformation=candidate.transformation, step=step)
-        slack = partial(
-            slack_of_steps,
-            columns=columns,
-            transformation=candidate.transformation,
-            step=step,
-            threshold=self.threshold,
-            sensitivity=sensitivity,
-            farthest=step.farthest(columns.limits, possible),
-        )
+        possible, columns = fitted.regression(self.name).possible, self.regression_columns(setting, candidate.transformation)
+        step = _Step.of(released_records(candidate.counts, columns), self.range)
+        sensitivity, farthest = step.sensitivity(columns.limits, possible), step.farthest(columns.limits, possible)
+        figure = partial(distance_of_steps, columns=columns, step=step)
+        spare = partial(slack_of_steps, threshold=self.threshold, sensitivity=sensitivity, farthest=farthest)
+        slack = partial(spare, columns=columns, step=step)
         return Query(sensitivity=sensitivity, figure=figure, slack=slack, void=step.void)
 
     @model_validator(mode="after")
@@ -602,19 +587,11 @@ class RegressionPrediction(Criterion):
 
         partner = _coefficients(setting.criteria, self.coefficients)
         lowest, highest = self.range
-        columns, transformation = partner.regression_columns(setting), candidate.transformation
+        columns = partner.regression_columns(setting, candidate.transformation)
         regression = fitted.regression(self.coefficients)
-        released = released_records(candidate.counts, columns, transformation)
+        released = released_records(candidate.counts, columns)
         lines, rows = (regression.fitted, least_squares(released)[0]), released.rows
-
-        figure = partial(
-            difference_of_mean_errors,
-            columns=columns,
-            transformation=transformation,
-            lines=lines,
-            allowed=self.range,
-            rows=max(1, rows),
-        )
+        figure = partial(difference_of_mean_errors, columns=columns, lines=lines, allowed=self.range, rows=max(1, rows))
         widest = 2 * (highest - lowest)
         if self.bound == "lines":
             gaps = _gaps(columns.limits, lines, self.range)
@@ -645,7 +622,7 @@ class RegressionPrediction(Criterion):
             )
             return
         partner = _coefficients(others, self.coefficients)
-        numbers = partner.regression_columns(setting).numbers[-1]
+        numbers = partner.regression_columns(setting, setting.atomic).numbers[-1]
         if not self.range[0] <= numbers.min() <= numbers.max() <= self.range[1]:
             yield Mistake(
                 "range",

@@ -201,11 +201,11 @@ def test_no_own_value_moves_a_figure_by_more_than_its_sensitivity(name: str) -> 
 def test_moments_of_own_values_move_by_no_more_than_their_sensitivity() -> None:
     criterion = asked("regression_coefficients", **LINE)
     setting = setting_of(criterion)
-    design, columns = criterion.design(setting, np.ones(6, dtype=bool)), criterion.regression_columns(setting)  # type: ignore[attr-defined]
+    design, columns = criterion.design(setting, np.ones(6, dtype=bool)), criterion.regression_columns(setting, BINS)  # type: ignore[attr-defined]
     sums = []
     for cell in product(range(4), range(10)):
         entropy = Recording()
-        private_least_squares(design, original_records(original([cell]), columns, BINS), Fraction(1), entropy)
+        private_least_squares(design, original_records(original([cell]), columns), Fraction(1), entropy)
         sums.append(entropy.values[0])
     largest = max(int(np.abs(one - other).sum()) for one in sums for other in sums)
     assert 0.4 * design.sensitivity < largest <= design.sensitivity

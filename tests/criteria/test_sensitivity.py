@@ -264,10 +264,10 @@ def test_moments_of_records_that_may_lack_a_column() -> None:
     world = World({"a": 1, "b": 2}, missing=("a", "b"))
     judged = criterion("regression_coefficients", target="b", features=["a"], representation={"a": "single", "b": "single"})
     design = judged.design(world.setting(judged), np.ones(6, dtype=bool))
-    columns = judged.regression_columns(world.setting(judged))
+    columns = judged.regression_columns(world.setting(judged), world.transformation)
     sums = {}
     for table in world.all_tables(2):
-        cells = original_records(world.counts(table), columns, world.transformation)
+        cells = original_records(world.counts(table), columns)
         moments = private_least_squares(design, cells, Fraction(1), NoNoise())
         sums[table] = np.rint(moments.sums * design.scales).astype(int)
         assert moments.sums[0] == pytest.approx(cells.rows)
@@ -275,7 +275,7 @@ def test_moments_of_records_that_may_lack_a_column() -> None:
     assert max(distances.values()) <= design.sensitivity
     assert max(distances.values()) > 0.5 * design.sensitivity
     table = [0, 1, 4, 4, 5, 6, 3, 7, 11, 11, 2]  # codes of a and b, of 3 and 4 bins; two records or more lack each column
-    cells = original_records(world.counts(table), columns, world.transformation)
+    cells = original_records(world.counts(table), columns)
     line = private_least_squares(design, cells, Fraction(1), NoNoise()).solve(len(table))
     plain, _ = least_squares(cells)
     assert line.intercept == pytest.approx(plain.intercept, abs=1e-3)
