@@ -405,7 +405,8 @@ class RegressionOneStep(RegressionCoefficients):
 
         possible, columns = fitted.regression(self.name).possible, self.regression_columns(setting, candidate.transformation)
         step = _Step.of(released_records(candidate.counts, columns), self.range)
-        sensitivity, farthest = step.sensitivity(columns.limits, possible), step.farthest(columns.limits, possible)
+        sensitivity = step.sensitivity(columns.limits, possible)
+        farthest = step.farthest(columns.limits, possible)
         figure = partial(distance_of_steps, columns=columns, step=step)
         spare = partial(slack_of_steps, threshold=self.threshold, sensitivity=sensitivity, farthest=farthest)
         slack = partial(spare, columns=columns, step=step)

@@ -24,7 +24,7 @@ from synthrelease.data.marginals import added_up, spread_out
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.synthetic_table import rare_first
 from synthrelease.errors import RejectedRound
-from synthrelease.generators.junction_tree import Factor, elimination_order, marginal
+from synthrelease.generators.junction_tree import JunctionTree, spread
 
 _DYKSTRA_STEPS = 30
 _ROWS_OF_SHARES, _CELLS_OF_SHARES = 100_000, 2**17
@@ -335,23 +335,34 @@ def _conditional(table: np.ndarray, column_totals: np.ndarray, allowed: np.ndarr
 
 
 def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], drawn: Frontier) -> np.ndarray:
-    """Pr[parents] under the network built so far, axes in the order of `parents`.
+    """Return Pr[parents] under the network built so far, axes in the order of `parents`.
 
-    Only the parents and their ancestors matter; all other columns sum to 1. It is exact as long as the tables on the way have
-    at most DENSE_LIMIT cells, as they have up to some twenty columns. Beyond that it is the shares among the rows of `drawn`.
+    Only the parents and their ancestors matter; all other columns sum to 1. It is exact as long as the junction tree of these
+    has cliques of at most DENSE_LIMIT cells, as it has up to some twenty columns. Beyond that it is the shares among the rows
+    of `drawn`.
     """
     if not parents:
         return np.ones(())
-    needed, factors = set(parents), []
+    needed, ancestors = set(parents), list[Family]()
     for family in reversed(families):  # children before their parents
         if family.column in needed:
             needed.update(family.parents)
-            factors.append(Factor(columns=(*family.parents, family.column), values=family.conditional))
-    order, largest = elimination_order([frozenset(factor.columns) for factor in factors], frozenset(parents), drawn.sizes)
-    if largest <= DENSE_LIMIT:
-        return marginal(factors, parents, order)
-    drawn.extend(families[len(drawn.digits) :])
-    return drawn.shares(parents)
+            ancestors.append(family)
+    sizes = [size if column in needed else 1 for column, size in drawn.sizes.items()]
+    scopes = [tuple(sorted((*family.parents, family.column))) for family in ancestors]
+    tree = JunctionTree.of(sizes, [*scopes, tuple(sorted(parents))])
+    if tree.largest > DENSE_LIMIT:
+        drawn.extend(families[len(drawn.digits) :])
+        return drawn.shares(parents)
+    tables = [np.ones([sizes[column] for column in clique]) for clique in tree.cliques]
+    for family, scope in zip(ancestors, scopes, strict=True):
+        home, conditional = tree.home(scope), added_up(family.conditional, (*family.parents, family.column), scope)
+        tables[home] = tables[home] * spread(conditional, scope, tree.cliques[home])
+    home = tree.home(parents)
+    for edge in reversed(list(tree.edges_from(home))):  # what is far from the parents is summed out first
+        message = added_up(tables[edge.stop], tree.cliques[edge.stop], edge.separator)
+        tables[edge.start] = tables[edge.start] * spread(message, edge.separator, tree.cliques[edge.start])
+    return added_up(tables[home], tree.cliques[home], parents)
 
 
 # Bins of single rows, each by a draw of its own from public shares. All of it is post-processing.

@@ -7,7 +7,7 @@ nothing underflows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -16,77 +16,14 @@ import numpy as np
 
 from synthrelease.data.layout import Columns
 
-# Products of tables with all but some columns summed out, in an order that keeps what is held small (variable elimination).
-#
-# Zhang & Poole, "A simple approach to Bayesian network computations" (1994); the next column is the one that leads to the
-# smallest table. Columns are numbered as they like: numpy.einsum can tell 52 axes apart, and sees those of two tables at a
-# time.
-
 
 @dataclass(frozen=True, kw_only=True)
-class Factor:
-    """A table of non-negative numbers with one axis per column, in the order of `columns`."""
+class Edge:
+    """A step along a tree, from a clique to its neighbour, with the columns that both have."""
 
-    columns: tuple[int, ...]
-    values: np.ndarray
-
-
-def elimination_order(
-    scopes: Sequence[frozenset[int]], outside: frozenset[int], sizes: Mapping[int, int]
-) -> tuple[list[int], int]:
-    """Return columns outside `kept` in the order in which to sum them out, and the cells of the largest table on the way.
-
-    Found from the columns of the factors alone, before anything is multiplied.
-    """
-    left = [scope for scope in scopes if scope]
-    order: list[int] = []
-    largest = max((_cells(scope, sizes) for scope in left), default=1)
-
-    def joined(column: int) -> frozenset[int]:
-        return frozenset[int]().union(*(scope for scope in left if column in scope))
-
-    while open_columns := frozenset[int]().union(*left) - outside:
-        column = min(open_columns, key=lambda candidate: (_cells(joined(candidate), sizes), candidate))
-        union = joined(column)
-        largest = max(largest, _cells(union, sizes))
-        left = [scope for scope in left if column not in scope] + [union - {column}]
-        order.append(column)
-    return order, max(largest, _cells(frozenset[int]().union(*left), sizes))
-
-
-def marginal(factors: Sequence[Factor], onto: Sequence[int], order: Sequence[int]) -> np.ndarray:
-    """Return the product of the factors, summed over the columns of `order`; axes in the order of `kept`.
-
-    Parameters
-    ----------
-    order : all columns of the factors outside `kept`, as `elimination_order` gives them.
-    """
-    left = list(factors)
-    for column in order:
-        product = _product([factor for factor in left if column in factor.columns])
-        left = [factor for factor in left if column not in factor.columns]
-        left.append(_einsum([product], [other for other in product.columns if other != column]))
-    return _einsum([_product(left)], onto).values
-
-
-def _product(factors: Sequence[Factor]) -> Factor:
-    """Return all factors multiplied, small ones first."""
-    first, *others = sorted(factors, key=lambda factor: factor.values.size)
-    for factor in others:
-        first = _einsum([first, factor], sorted({*first.columns, *factor.columns}))
-    return first
-
-
-def _einsum(factors: Sequence[Factor], onto: Sequence[int]) -> Factor:
-    labels = {column: label for label, column in enumerate(sorted(set().union(*(factor.columns for factor in factors))))}
-    operands: list[np.ndarray | list[int]] = []
-    for factor in factors:
-        operands += [factor.values, [labels[column] for column in factor.columns]]
-    return Factor(columns=tuple(onto), values=np.einsum(*operands, [labels[column] for column in onto]))
-
-
-def _cells(columns: frozenset[int], sizes: Mapping[int, int]) -> int:
-    return math.prod(sizes[column] for column in columns)
+    start: int
+    stop: int
+    separator: Columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +74,25 @@ class JunctionTree:
     def separator(self, index: int) -> Columns:
         """Return columns that a clique shares with its parent; none for the root."""
         return self._separators[index]
+
+    def edges_from(self, start: int) -> Iterator[Edge]:
+        """Yield every edge once, led away from a clique, those nearer to it first."""
+        left, met = [start], {start}
+        for clique in left:  # it grows while it is gone through
+            for edge in self._beside[clique]:
+                if edge.stop not in met:
+                    met.add(edge.stop)
+                    left.append(edge.stop)
+                    yield edge
+
+    @cached_property
+    def _beside(self) -> list[list[Edge]]:
+        """The edges away from each clique."""
+        edges: list[list[Edge]] = [[] for _ in self.cliques]
+        for child, parent in enumerate(self.parents):
+            for start, stop in ((parent, child), (child, parent)) if parent >= 0 else ():
+                edges[start].append(Edge(start=start, stop=stop, separator=self.separator(child)))
+        return edges
 
     @cached_property
     def _sets(self) -> tuple[frozenset[int], ...]:

@@ -1,4 +1,4 @@
-"""Variable elimination against the whole product, and networks that are wider than any array."""
+"""The law of the parents in a network against the whole product, and networks that are wider than any array."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from synthrelease.generators.bayesian_network import (
     round_within_rows,
     systematic_rounding,
 )
-from synthrelease.generators.junction_tree import Factor, elimination_order, marginal
 from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.privacy.charges import exact
 from tests.helpers.small import World, layout_of
@@ -37,52 +36,44 @@ def random_network(sizes: list[int], degree: int, seed: int) -> list[Family]:
     return families
 
 
+def parents_law(families: list[Family], parents: tuple[int, ...], sizes: list[int]) -> np.ndarray:
+    drawn = bayesian_network.Frontier(sizes=sizes, n=10, cells=1, generator=np.random.default_rng(0))
+    return bayesian_network._parent_marginal(families, parents, drawn)
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=6), st.integers(0, 3), st.integers(0, 10**6), st.integers(1, 63))
-def test_sums_of_products_equal_those_of_the_whole_product(sizes: list[int], degree: int, seed: int, chosen: int) -> None:
+def test_the_law_of_parents_is_that_of_the_whole_product(sizes: list[int], degree: int, seed: int, chosen: int) -> None:
     families = random_network(sizes, degree, seed)
-    factors = [Factor(columns=(100 + f.column,) if not f.parents else (*(100 + p for p in f.parents), 100 + f.column),
-                      values=f.conditional) for f in families]  # fmt: skip
     whole = np.ones(sizes)
     for family in families:
         axes = [*family.parents, family.column]
         table = family.conditional.transpose(np.argsort(axes))
         whole = whole * table.reshape([size if column in axes else 1 for column, size in enumerate(sizes)])
-    kept = [column for column in range(len(sizes)) if chosen >> column & 1][::-1]
-    order, largest = elimination_order(
-        [frozenset(f.columns) for f in factors], frozenset(100 + c for c in kept), {100 + c: s for c, s in enumerate(sizes)}
-    )
-    assert sorted([*order, *(100 + c for c in kept)]) == [100 + c for c in range(len(sizes))]
-    assert largest <= np.prod(sizes)
+    kept = tuple(column for column in range(len(sizes)) if chosen >> column & 1)[::-1]
     expected = whole.sum(axis=tuple(c for c in range(len(sizes)) if c not in kept)).transpose(np.argsort(np.argsort(kept)))
-    assert marginal(factors, [100 + c for c in kept], order) == pytest.approx(expected)
+    assert parents_law(families, kept, sizes) == pytest.approx(expected)
 
 
 def test_a_chain_of_two_hundred_columns_needs_small_tables() -> None:
-    """Marginals of both ends, by multiplying the transition matrices."""
+    """The law of both ends, by multiplying the transition matrices."""
     generator = np.random.default_rng(0)
     steps = [generator.dirichlet(np.ones(3), 3) for _ in range(199)]
-    factors = [Factor(columns=(0,), values=np.array([0.2, 0.3, 0.5]))]
-    factors += [Factor(columns=(i, i + 1), values=step) for i, step in enumerate(steps)]
-    order, largest = elimination_order(
-        [frozenset(f.columns) for f in factors], frozenset({0, 199}), dict.fromkeys(range(200), 3)
-    )
-    assert largest <= 27
-    product = np.diag([0.2, 0.3, 0.5])
-    for step in steps:
+    first, product = np.array([0.2, 0.3, 0.5]), np.eye(3)
+    families = [Family(column=0, parents=(), conditional=first)]
+    for i, step in enumerate(steps):
+        families.append(Family(column=i + 1, parents=(i,), conditional=step))
         product = product @ step
-    assert marginal(factors, [0, 199], order) == pytest.approx(product)
+    assert parents_law(families, (0, 199), [3] * 200) == pytest.approx(first[:, None] * product)
 
 
 def test_a_star_of_forty_columns_is_summed_from_its_ends() -> None:
     """Starting with the column in the middle would join all others in one table of 2^40 cells."""
     generator = np.random.default_rng(1)
-    rays = [generator.dirichlet(np.ones(2), 2) for _ in range(40)]
-    factors = [Factor(columns=(40,), values=np.array([0.3, 0.7]))]
-    factors += [Factor(columns=(40, i), values=ray) for i, ray in enumerate(rays)]
-    order, largest = elimination_order([frozenset(f.columns) for f in factors], frozenset({5, 9}), dict.fromkeys(range(41), 2))
-    assert largest <= 8
-    assert marginal(factors, [9, 5], order) == pytest.approx(rays[9].T @ np.diag([0.3, 0.7]) @ rays[5])
+    middle, rays = np.array([0.3, 0.7]), [generator.dirichlet(np.ones(2), 2) for _ in range(40)]
+    families = [Family(column=40, parents=(), conditional=middle)]
+    families += [Family(column=i, parents=(40,), conditional=ray) for i, ray in enumerate(rays)]
+    assert parents_law(families, (9, 5), [2] * 41) == pytest.approx(rays[9].T @ np.diag(middle) @ rays[5])
 
 
 def test_parents_that_are_too_many_for_an_exact_law_are_estimated(monkeypatch: pytest.MonkeyPatch) -> None:

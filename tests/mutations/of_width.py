@@ -62,20 +62,12 @@ OF_WIDTH = (
     ),
     # --- Sums
     Mutation(
-        name="elimination: a factor is forgotten",
+        name="law of parents: the ancestors of parents are forgotten",
         breaks="the law of the parents is another",
-        place="generators.junction_tree:marginal",
-        old="_product([factor for factor in left if column in factor.columns])",
-        new="_product([factor for factor in left if column in factor.columns][:1])",
+        place="generators.bayesian_network:_parent_marginal",
+        old="needed.update(family.parents)",
+        new="needed.update(())",
         tests=(WIDE,),
-    ),
-    Mutation(
-        name="elimination: the largest table first",
-        breaks="a table that does not fit into memory",
-        place="generators.junction_tree:elimination_order",
-        old="min(open_columns, key=lambda candidate: (_cells(joined(candidate), sizes), candidate))",
-        new="max(open_columns, key=lambda candidate: (_cells(joined(candidate), sizes), candidate))",
-        tests=(f"{WIDE}::test_a_star_of_forty_columns_is_summed_from_its_ends",),
     ),
     Mutation(
         name="frontier: the parents' bins are those of other columns",
