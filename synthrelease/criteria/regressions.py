@@ -408,8 +408,9 @@ class RegressionOneStep(RegressionCoefficients):
         sensitivity = step.sensitivity(columns.limits, possible)
         farthest = step.farthest(columns.limits, possible)
         figure = partial(distance_of_steps, columns=columns, step=step)
-        spare = partial(slack_of_steps, threshold=self.threshold, sensitivity=sensitivity, farthest=farthest)
-        slack = partial(spare, columns=columns, step=step)
+        slack = partial(
+            slack_of_steps, columns=columns, step=step, threshold=self.threshold, sensitivity=sensitivity, farthest=farthest
+        )
         return Query(sensitivity=sensitivity, figure=figure, slack=slack, void=step.void)
 
     @model_validator(mode="after")
