@@ -254,70 +254,30 @@ def _fits(spec: Any, out: Path) -> str:
 
 def _print_rehearsal(rehearsal: Any, out: Path) -> None:
     from synthrelease.studio.rehearsal.report import describe
-    from synthrelease.studio.rehearsal.words import attack_words, outlook_words
+    from synthrelease.studio.rehearsal.words import lines, outlook_words, sections
 
-    estimates = [
-        (rehearsal.spec.space[configuration], rehearsal.race.estimates[configuration]) for configuration in rehearsal.shortlist
-    ]
     rows = [
-        (describe(configuration), f"{share.share:.0%}", f"{share.low:.0%} to {share.high:.0%}", str(share.trials))
-        for configuration, share in estimates
+        (describe(rehearsal.spec.space[index]), f"{share.share:.0%}", f"{share.low:.0%} to {share.high:.0%}", str(share.trials))
+        for index, share in ((index, rehearsal.race.estimates[index]) for index in rehearsal.shortlist)
     ]
     if rows:
         screen.table(("configuration", "accepted", "95% interval", "attempts"), rows, title="Shortlist")
     else:
-        screen.print("No configuration was accepted often enough; the report shows which criterion binds.")
+        screen.print("No configuration was accepted often enough. The report shows which criterion rejects.")
     for text in outlook_words(rehearsal):
         screen.print(text)
-    _print_proposal(rehearsal)
-    _print_look(rehearsal)
-    if attacks := attack_words(rehearsal):
-        screen.print("\nAttacks, tried on the public file:")
-    screen.bullets(attacks)
+    for heading, sentences in sections(rehearsal).items():
+        if told := [text for text in sentences if text]:
+            screen.print(f"\n{heading}")
+            screen.bullets(told)
+        if heading.startswith("Budget") and rehearsal.proposal is not None and rehearsal.proposal.chosen is not None:
+            adopts = " (the same command with --adopt writes them)" if rehearsal.proposal.confirmed else ""
+            screen.print(f"\nLines of this plan for the configuration{adopts}:\n")
+            screen.print(lines(rehearsal.proposal.chosen))
     if not rehearsal.complete:
         screen.print("Not complete: the time was used up or the run was stopped. Run the same command again to continue.")
-    further = "; further ones compared budgets and judged the proposal" if rehearsal.proposal is not None else ""
-    screen.print(f"{rehearsal.n_attempts} attempts chose the shortlist{further}. The report is {out / 'report.html'}.")
-
-
-def _print_proposal(rehearsal: Any) -> None:
-    """Which number of rounds and generation budget cost least, and the lines that say so in the specification."""
-    from synthrelease.studio.rehearsal.advice import offered
-    from synthrelease.studio.rehearsal.words import lines, proposal_words
-
-    if sentences := [*proposal_words(rehearsal), *offered(rehearsal.spec)]:
-        screen.print("\nBudget and rounds:")
-    screen.bullets(sentences)
-    if rehearsal.proposal is not None and rehearsal.proposal.chosen is not None:
-        screen.print("\nIn the configuration (the same command with --adopt writes it):\n")
-        screen.print(lines(rehearsal.proposal.chosen))
-
-
-def _print_look(rehearsal: Any) -> None:
-    """Where errors are, which thresholds say nothing, which pairs nothing looks at, and what a costly projection does."""
-    from synthrelease.studio.rehearsal.words import (
-        binding,
-        conclusion_words,
-        projection_advice,
-        telling_pairs,
-        verdict_words,
-        warnings,
-    )
-
-    for title, lines in (
-        ("Where the errors are:", [text for text in [binding(rehearsal)] if text]),
-        ("Thresholds to think about before anything is spent:", warnings(rehearsal)),
-        (
-            "Pairs of columns that no criterion and no fixed table looks at (LOST: the candidates keep less than half of it):",
-            telling_pairs(rehearsal),
-        ),
-        ("Associations of columns:", verdict_words(rehearsal)),
-        ("Intended questions, from released rows alone:", conclusion_words(rehearsal)),
-        ("Minimum count:", [text for text in [projection_advice(rehearsal)] if text]),
-    ):
-        if lines:
-            screen.print(f"\n{title}")
-        screen.bullets(lines)
+    further = " Further attempts compared budgets and tried the plan." if rehearsal.proposal is not None else ""
+    screen.print(f"\n{rehearsal.n_attempts} attempts chose the shortlist.{further} The report is {out / 'report.html'}.")
 
 
 def _above_zero(text: str) -> Fraction | None:

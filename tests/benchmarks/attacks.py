@@ -23,6 +23,7 @@ from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal import attacks
 from tests.helpers.tiny import MEASURED, write_config, write_data
+from tests.studio.rehearsal.test_attacks import attack
 
 CLAIM = {"generation = 10": "generation = 4"}
 FAMILIES = {
@@ -55,7 +56,7 @@ class HalfTheNoise(SeededEntropy):
 
 def trials(spec: ReleaseSpec, public: Counts, fits: int, number: int) -> tuple[int, float]:
     """How many trials contradict the claim, and the mean share of right guesses."""
-    got = [attacks.attack(spec, public, {}, seed, 0, (spec.schema.names[0],), fits, 1) for seed in range(number)]
+    got = [attack(spec, public, seed, fits, 1) for seed in range(number)]
     return sum(one.contradicts for one in got), float(np.mean([one.membership[0].right.share for one in got]))
 
 

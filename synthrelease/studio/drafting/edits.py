@@ -24,7 +24,7 @@ from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.columns import ALL_COLUMNS
 from synthrelease.criteria.drafts import ASKED_FOR
 from synthrelease.data.schema import Binning, Column, IntervalBin, parse_bins
-from synthrelease.errors import InputError, OutputError, SpecError, Unexpected, closest, listing
+from synthrelease.errors import InputError, OutputError, SpecError, Unexpected, closest, listing, percent
 from synthrelease.generators.measurements import FormulaTerm, folded, formula_of, read_terms
 from synthrelease.privacy.charges import Charge, decimal_text
 from synthrelease.privacy.selection import FiniteLaw
@@ -93,6 +93,11 @@ def why_not(found: Rehearsal) -> str:
         return "the specification costs no more than what the rehearsal found"
     if proposal.judgement is None:
         return "what it proposes was not confirmed by fresh attempts. The same command goes on"
+    if not proposal.confirmed:
+        return (
+            f"in fresh attempts its plan finds no table in {percent(proposal.judgement.nothing)} of the releases, more than "
+            f"the {percent(proposal.wanted)} of --nothing. The same command with a smaller --nothing looks for another"
+        )
     return ""
 
 

@@ -21,7 +21,7 @@ from synthrelease.criteria.facts import OneNoise
 from synthrelease.errors import BudgetError
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.law_prices import MOST_ROUNDS
-from synthrelease.privacy.selection import FiniteLaw, SelectionRule, StopCoin, StoppingLaw
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule, StoppingLaw
 from synthrelease.privacy.subsets import PIECES, PartitionRule, of_piece
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import AttemptResult, Looks, ShareEstimate, bounded_mean, clopper_pearson, passing
@@ -393,25 +393,6 @@ def _price_of(epsilon: float, nothing: float, chances: Sequence[float], rounds: 
     return float(brentq(log_ratio, epsilon, 2 * epsilon, xtol=epsilon / _FINE))
 
 
-def stop_probability(nothing: float, chances: Sequence[float]) -> Fraction | None:
-    """The largest stop probability, rounded down to two digits, of a coin that ends with "nothing" with at most this
-    probability in the mean over private fits; None where none does."""
-
-    def ends(logarithm: float) -> bool:
-        return mean_nothing(StopCoin(stop_probability=Fraction(math.exp(logarithm))), chances) <= nothing
-
-    low, high = math.log(1e-9), 0.0
-    if mean_nothing(ONCE, chances) <= nothing:
-        return Fraction(1)
-    if not ends(low):
-        return None
-    while high - low > 1e-3:
-        middle = (low + high) / 2
-        low, high = (middle, high) if ends(middle) else (low, middle)
-    step = Fraction(10) ** (math.floor(low / math.log(10)) - 1)
-    return math.floor(Fraction(math.exp(low)) / step) * step
-
-
 def rounded(shares: Mapping[int, float]) -> FiniteLaw:
     """A law with few digits; its probabilities sum to 1 exactly."""
     total = math.fsum(shares.values())
@@ -460,10 +441,10 @@ def offered(spec: ReleaseSpec) -> list[str]:
     if then > _PAYS * present:
         return []
     return [
-        f"With [partition] fit = 0.5, score = 0.5 this specification would cost epsilon = {_up(then)} in place of "
-        f"{_up(present)}, and with any other shares as much: the generator is fitted to one random piece of the rows and the "
-        "criteria ask the other. The released table has as many rows as the latter, and the figures are about it. "
-        "Thresholds must bear how it differs from the whole: rehearse with these lines first."
+        f"With [partition] fit = 0.5, score = 0.5 this specification would cost epsilon = {_up(then)} instead of "
+        f"{_up(present)}. The generator is then fitted to one random half of the rows, the criteria compare with the other "
+        "half, and the released table has as many rows as that half. Thresholds must allow for the difference between a half "
+        "and the whole file: rehearse with these lines first."
     ]
 
 
@@ -527,7 +508,7 @@ class FrontierPoint:
     """A law at a generation budget: the total epsilon of the release with it, and how often it finds no table."""
 
     generation: Fraction
-    law: StoppingLaw
+    law: FiniteLaw
     total: Fraction
     nothing: float
 
@@ -542,9 +523,8 @@ class Proposal:
     offers : one for every generation budget that was tried, the smallest first.
     chosen : the cheapest of them; None where no law ends so seldom with nothing.
     judgement : of the chosen one; None without, or when the time was used up before.
-    frontier, coins : laws of the chosen generation budget at rising prices; and stop coins, at rising stop probabilities.
-    coin : the stop coin that ends as seldom with nothing, at the chosen budget; None where none does.
-    doubled : total of the search that never gives up, at the chosen budget: 2 epsilon of a round.
+    frontier : laws of the chosen generation budget at rising prices.
+    without_limit : total of the search without a limit on its rounds, at the chosen budget: 2 epsilon of a round.
     """
 
     wanted: float
@@ -552,9 +532,12 @@ class Proposal:
     chosen: Offer | None = None
     judgement: Judgement | None = None
     frontier: tuple[FrontierPoint, ...] = ()
-    coins: tuple[FrontierPoint, ...] = ()
-    coin: FrontierPoint | None = None
-    doubled: Fraction | None = None
+    without_limit: Fraction | None = None
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether fresh attempts, too, find no table as seldom as was wanted."""
+        return self.judgement is not None and self.judgement.nothing <= self.wanted
 
 
 def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
@@ -710,16 +693,13 @@ def propose(
     ordered = tuple(offers[generation] for generation in sorted(offers))
     if chosen is None or chosen.law is None:
         return Proposal(wanted=wish.nothing, offers=ordered)
-    gamma = stop_probability(wish.nothing, chosen.chances)
     return Proposal(
         wanted=wish.nothing,
         offers=ordered,
         chosen=chosen,
         judgement=judgement(chosen.law, judged, looks, shared) if judged else None,
         frontier=proposed_frontier(spec, chosen, wish.most),
-        coins=coins(spec, chosen),
-        coin=None if gamma is None else _coin_point(spec, chosen, gamma),
-        doubled=_known_threshold(spec, chosen.generation, Fraction(0)),
+        without_limit=_without_limit(spec, chosen.generation),
     )
 
 
@@ -781,21 +761,10 @@ def proposed_frontier(spec: ReleaseSpec, chosen: Offer, largest: int) -> tuple[F
     return tuple(point for point in points if point is not None)
 
 
-def coins(spec: ReleaseSpec, chosen: Offer) -> tuple[FrontierPoint, ...]:
-    """Stop coins at the generation budget of an offer; the last, with stop probability 1, is one round."""
-    grid = [Fraction(step, 1000) for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)]
-    return tuple(_coin_point(spec, chosen, gamma) for gamma in grid)
-
-
 def _point(spec: ReleaseSpec, chosen: Offer, law: FiniteLaw) -> FrontierPoint | None:
     total = _total(spec, chosen.generation, law)
     if total is None:
         return None
-    return FrontierPoint(generation=chosen.generation, law=law, total=total, nothing=mean_nothing(law, chosen.chances))
-
-
-def _coin_point(spec: ReleaseSpec, chosen: Offer, gamma: Fraction) -> FrontierPoint:
-    law, total = StopCoin(stop_probability=gamma), _known_threshold(spec, chosen.generation, gamma)
     return FrontierPoint(generation=chosen.generation, law=law, total=total, nothing=mean_nothing(law, chosen.chances))
 
 
@@ -804,9 +773,10 @@ def _chances(results: Sequence[AttemptResult], shared: bool, least_per_fit: int 
     return tuple(chances_by_fit(results, least_per_fit if shared else sys.maxsize).tolist())
 
 
-def _known_threshold(spec: ReleaseSpec, generation: Fraction, gamma: Fraction) -> Fraction:
-    coin = replace(spec.with_budget(generation=generation), selection_rule=SelectionRule(stop_probability=gamma))
-    return coin.plan.total.epsilon
+def _without_limit(spec: ReleaseSpec, generation: Fraction) -> Fraction:
+    """What a search costs that goes on until a round is accepted."""
+    endless = replace(spec.with_budget(generation=generation), selection_rule=SelectionRule(stop_probability=Fraction(0)))
+    return endless.plan.total.epsilon
 
 
 def _total(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> Fraction | None:

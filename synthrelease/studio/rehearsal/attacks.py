@@ -8,7 +8,7 @@ gets more than it may contradicts the claim. One that gets less shows nothing bu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
@@ -28,11 +28,14 @@ from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.releasing.selection import one_thread
 from synthrelease.settings.tables import AttacksTable, MembershipTable, PersonTable
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.rehearsal.attempts import PublicTable, ShareEstimate, clopper_pearson
+from synthrelease.studio.rehearsal.attempts import PublicTable, ShareEstimate, clopper_pearson, made_candidate
 from synthrelease.studio.rehearsal.risk import risk_report, rows_with
 
 SURE = 1e-3
 """Probability that an attack on a release whose claim is true is said to get more than it may."""
+
+HALVES = 3
+"""Random halves of the file that persons are looked for in."""
 
 _IMAGINED = 100
 """Outputs of a fit that are made up from the claimed noise, to see how often it lets an intruder be right."""
@@ -102,14 +105,14 @@ class FitEvidence:
     twin : which one was, 0 or 1.
     log_ratio : of the noisy tables under the first twin over that under the second, by the claimed noise; NaN without tables.
     allowed : how often such a ratio is right by the claimed noise, from 0.5 to 1; NaN without tables.
-    rows : (n_sets,) how many more made-up rows agree with the row of the first twin than with that of the second, for each
-        set of columns; empty where no rows were made.
+    rows : for each set of columns how many more made-up rows agree with the row of the first twin than with that of the
+        second; empty where no rows were made.
     """
 
     twin: int
     log_ratio: float
     allowed: float
-    rows: np.ndarray
+    rows: Sequence[float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,48 +240,39 @@ def most_right(epsilon: Fraction | float, delta: Fraction | float = 0) -> float:
     return float(1 - least_wrong(Fraction(epsilon), Fraction(delta)))
 
 
-@one_thread
-def attack(
+def known_columns(counts: Counts, quasi_identifiers: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that the intruder knows of every person: of all columns the one with most bins is left to guess."""
+    sizes = dict(zip(counts.layout.columns, counts.layout.sizes, strict=True))
+    known = [name for name in sizes if name in quasi_identifiers]
+    if len(known) == len(sizes):
+        known.remove(max(sizes, key=sizes.__getitem__))
+    return tuple(known)
+
+
+def attack_results(
     spec: ReleaseSpec,
-    counts: Counts,
-    priors: Mapping[str, Counts],
-    seed: int,
     index: int,
-    quasi_identifiers: Sequence[str],
-    fits: int,
-    splits: int = 3,
+    known: Sequence[str],
+    fits: Sequence[FitEvidence],
+    guesses: Sequence[Mapping[str, Sequence[int]]],
 ) -> Attacks:
-    """Attack one configuration with all three attacks, on public rows.
+    """Judge what the attacks on one configuration saw.
 
     Parameters
     ----------
-    counts : the public rows, over atomic cells.
-    index : of the configuration.
-    quasi_identifiers : columns that the intruder knows of every person; of all columns the one with most bins is guessed.
-    fits : to twins, in turn, at least 4: half of them choose how to guess by made-up rows, the others judge it.
-    splits : random halves of the file that persons are looked for in.
-
-    Privacy
-    -------
-    None: all is computed from public rows.
+    index : of the configuration. known : columns that the intruder knows.
+    fits : of `fit_to_twins`, in order; at least four, since half of them choose how to guess by made-up rows.
+    guesses : of `guess_persons`, one for each random half of the file.
     """
-    if fits < 4:
-        raise ValueError("expected at least four fits")
-    names = spec.schema.names
-    known = [name for name in names if name in quasi_identifiers]
-    if len(known) == len(names):  # one has to be guessed: that with most bins
-        known.remove(max(names, key=lambda name: counts.layout.sizes[names.index(name)]))
     loss = spec.plan.total
-    twins = Twins.of(counts)
-    evidence = list(_fitted(spec, twins, priors, seed, index, fits))
     return Attacks(
         configuration=index,
-        fits=fits,
+        fits=len(fits),
         epsilon=float(loss.epsilon),
         delta=float(loss.delta),
         known=tuple(known),
-        membership=membership(evidence, most_right(loss.epsilon, loss.delta)),
-        persons=_persons(spec, counts, priors, seed, index, known, splits),
+        membership=membership(fits, most_right(loss.epsilon, loss.delta)),
+        persons=_person_attacks(guesses),
     )
 
 
@@ -287,27 +281,38 @@ def attack(
 # Smith, Steinke, Ullman and Vadhan 2015, Robust Traceability from Trace Amounts).
 
 
-def _fitted(
-    spec: ReleaseSpec, twins: Twins, priors: Mapping[str, Counts], seed: int, index: int, fits: int
-) -> Iterator[FitEvidence]:
-    """What is seen of each fit, to the first and the second twin in turn; fits without a candidate are left out."""
-    imagined = SeededEntropy(seed, 4, index).generator()
-    configuration, tables = spec.space[index], [PrivateCounts(table, Meter(())) for table in twins.tables]
+@one_thread
+def fit_to_twins(
+    spec: ReleaseSpec, twins: Twins, priors: Mapping[str, Counts], seed: int, index: int, number: int
+) -> list[FitEvidence]:
+    """Fit one configuration to the first and to the second twin, and return what is seen of each; nothing where a fit fails.
+
+    Parameters
+    ----------
+    index : of the configuration. number : of this pair of fits, which has noise of its own.
+
+    Privacy
+    -------
+    None: all is computed from public rows.
+    """
+    imagined = SeededEntropy(seed, 4, index, number).generator()
+    configuration, evidence = spec.space[index], []
     on = spec.space.common if spec.shared_measurements else configuration.transformation
     known, seen = twins.on(on), twins.on(configuration.transformation)
-    for number in range(fits):
-        twin = number % 2
-        table = tables[twin].with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 3, index, number))
+    for twin, twin_table in enumerate(twins.tables):
+        entropy = SeededEntropy(seed, 3, index, 2 * number + twin)
+        table = PrivateCounts(twin_table, Meter(())).with_plan(spec.plan.once).rehearsed(entropy)
         try:
             prepared = prepare(spec, table, priors)
             # Rows are made from shared tables alone: whoever sees the tables has no use for them.
             candidate = None if spec.shared_measurements else generate(spec, configuration, table, prepared)[1]
         except RejectedRound:
-            continue
+            return []  # both or none, so that the twins stay equally likely
         measured = prepared.measured if candidate is None else candidate.measured
         ratio, allowed = (math.nan, math.nan) if measured is None else log_ratio(measured, known, imagined)
-        rows = np.zeros(0) if candidate is None else _agreement(candidate.counts, *seen.rows)
-        yield FitEvidence(twin=twin, log_ratio=ratio, allowed=allowed, rows=rows)
+        rows = () if candidate is None else _agreement(candidate.counts, *seen.rows).tolist()
+        evidence.append(FitEvidence(twin=twin, log_ratio=ratio, allowed=allowed, rows=rows))
+    return evidence
 
 
 def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Generator) -> tuple[float, float]:
@@ -388,7 +393,7 @@ def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[Memb
     half = len(evidence) // 2
     if half >= 2 and len(evidence[0].rows):
         guess = _discriminant(evidence[:half])
-        right = sum(guess(one.rows) == one.twin for one in evidence[half:])
+        right = sum(guess(np.array(one.rows)) == one.twin for one in evidence[half:])
         judged = clopper_pearson(int(right), len(evidence) - half)
         attacks.append(MembershipAttack(name="the rows", right=judged, by_epsilon=by_epsilon))
     return tuple(attacks)
@@ -410,49 +415,63 @@ def _discriminant(evidence: Sequence[FitEvidence]) -> Callable[[np.ndarray], int
 # of everybody asks about both halves.
 
 
-def _persons(
+@one_thread
+def guess_persons(
     spec: ReleaseSpec,
     counts: Counts,
     priors: Mapping[str, Counts],
     seed: int,
     index: int,
-    quasi_identifiers: Sequence[str],
-    splits: int,
-) -> tuple[PersonAttack, ...]:
-    """Both attacks on persons, over several random halves."""
+    known: Sequence[str],
+    number: int,
+) -> dict[str, list[int]]:
+    """Release one random half of the file, and guess values and rows of both halves.
+
+    Returns
+    -------
+    By hidden column, and by "" for whole rows: right guesses and rows inside, right guesses and rows outside, and right guesses
+    outside by the most frequent value alone. Empty where the half gave no candidate.
+
+    Privacy
+    -------
+    None: all is computed from public rows.
+    """
     names = spec.schema.names
-    hidden = [name for name in names if name not in quasi_identifiers]
-    total = {name: np.zeros(5) for name in (*hidden, "")}  # right and rows inside, right and rows outside, baseline
-    for number in range(splits):
-        entropy = SeededEntropy(seed, 5, index, number)
-        inside, outside = random_pieces(counts, (counts.total // 2, counts.total - counts.total // 2), entropy)
-        table = PrivateCounts(inside, Meter(())).with_plan(spec.plan.once).rehearsed(entropy)
-        try:
-            _, candidate = generate(spec, spec.space[index], table, prepare(spec, table, priors))
-        except RejectedRound:
+    entropy = SeededEntropy(seed, 5, index, number)
+    inside, outside = random_pieces(counts, (counts.total // 2, counts.total - counts.total // 2), entropy)
+    try:
+        candidate = made_candidate(spec, PrivateCounts(inside, Meter(())), priors, index, entropy)
+    except RejectedRound:
+        return {}
+    on = candidate.transformation
+    halves = [half.merge(on.layout, on.maps) for half in (inside, outside)]
+    columns = [names.index(name) for name in known]
+    guesses: dict[str, list[int]] = {}
+    for target, name in enumerate(names):
+        if name in known:
             continue
-        on = candidate.transformation
-        halves = [half.merge(on.layout, on.maps) for half in (inside, outside)]
-        known = [names.index(name) for name in quasi_identifiers]
-        for name in hidden:
-            target = names.index(name)
-            for place, half in enumerate(halves):
-                right, baseline = _guessed(candidate.counts, half, known, target)
-                total[name][2 * place : 2 * place + 2] += right, half.total
-            total[name][4] += baseline
-        for place, half in enumerate(halves):
-            public = PublicTable(counts=half, transformation=on, public_because="it was given to be attacked")
-            report = risk_report(public, [candidate.counts], quasi_identifiers=quasi_identifiers)
-            total[""][2 * place : 2 * place + 2] += round(report.true_match_rate * half.total), half.total
+        (right, _), (right_outside, by_frequency) = (_guessed(candidate.counts, half, columns, target) for half in halves)
+        guesses[name] = [right, halves[0].total, right_outside, halves[1].total, by_frequency]
+    guesses[""] = []
+    for half in halves:
+        public = PublicTable(counts=half, transformation=on, public_because="it was given to be attacked")
+        share = risk_report(public, [candidate.counts], quasi_identifiers=known).true_match_rate
+        guesses[""] += [round(share * half.total), half.total]
+    return guesses
+
+
+def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[PersonAttack, ...]:
+    """Add the guesses about all halves, by what was guessed."""
+    made = [each for each in guesses if each]
+    sums = {name: np.sum([each[name] for each in made], axis=0).tolist() for name in (made[0] if made else ())}
     return tuple(
         PersonAttack(
             column=name,
-            inside=clopper_pearson(int(sums[0]), int(sums[1])),
-            outside=clopper_pearson(int(sums[2]), int(sums[3])),
-            baseline=float(sums[4] / sums[3]) if name else math.nan,
+            inside=clopper_pearson(right, rows),
+            outside=clopper_pearson(right_outside, rows_outside),
+            baseline=by_frequency[0] / rows_outside if by_frequency else math.nan,
         )
-        for name, sums in total.items()
-        if sums[1]
+        for name, (right, rows, right_outside, rows_outside, *by_frequency) in sums.items()
     )
 
 

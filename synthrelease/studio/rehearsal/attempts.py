@@ -122,6 +122,14 @@ def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number:
     )
 
 
+def made_candidate(
+    spec: ReleaseSpec, public: PrivateCounts, priors: Mapping[str, Counts], index: int, entropy: SeededEntropy
+) -> Candidate:
+    """Make one candidate of a configuration at the planned budget. Raises RejectedRound where the attempt gives none."""
+    table = public.with_plan(spec.plan.once).rehearsed(entropy)
+    return generate(spec, spec.space[index], table, prepare(spec, table, priors))[1]
+
+
 def exact_scores(
     spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared
 ) -> tuple[list[Score], list[float]]:

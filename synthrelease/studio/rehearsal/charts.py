@@ -70,9 +70,9 @@ class _Plot:
         for x, y in points:
             self.picture.dot(self.x(x), self.y(y), radius, colour)
 
-    def path(self, points: Sequence[tuple[float, float]], colour: str, *, dashed: bool = False) -> None:
+    def path(self, points: Sequence[tuple[float, float]], colour: str) -> None:
         for (x1, y1), (x2, y2) in zip(points, points[1:], strict=False):
-            self.picture.line(self.x(x1), self.y(y1), self.x(x2), self.y(y2), colour, width=1.5, dashed=dashed)
+            self.picture.line(self.x(x1), self.y(y1), self.x(x2), self.y(y2), colour, width=1.5)
 
     def limit_across(self, y: float, text: str) -> None:
         self.picture.line(self.left, self.y(y), self.right, self.y(y), RED, dashed=True)
@@ -123,32 +123,34 @@ def budget_frontier(points: Sequence[BudgetPoint], target: float) -> Markup:
 
 
 def nothing_frontier(proposal: Proposal) -> Markup:
-    """Total epsilon against the probability that nothing is released: best laws, stop coins, and other generation budgets."""
-    best, coins = ([(float(p.total), p.nothing) for p in points] for points in (proposal.frontier, proposal.coins))
-    other_offers = [(float(offer.total), offer.nothing or 0.0) for offer in proposal.offers
-              if offer.total is not None and offer is not proposal.chosen]  # fmt: skip
-    doubled = [] if proposal.doubled is None else [(float(proposal.doubled), 0.0)]
+    """Total epsilon against the probability that no table is found: hidden numbers of rounds, and other generation budgets."""
     chosen = proposal.chosen
+    laws = [(float(point.total), point.nothing) for point in proposal.frontier]
+    other = [
+        (float(offer.total), offer.nothing or 0.0)
+        for offer in proposal.offers
+        if offer.total is not None and offer is not chosen
+    ]
+    endless = [] if proposal.without_limit is None else [(float(proposal.without_limit), 0.0)]
     proposed = [] if chosen is None or chosen.total is None else [(float(chosen.total), chosen.nothing or 0.0)]
-    top = 1.05 * max(proposal.wanted, *(nothing for _, nothing in (*best, *coins)))
-    everywhere = [total for total, _ in (*best, *coins, *other_offers, *doubled, *proposed)]
-    plot = _Plot("Total epsilon against the probability that nothing is released", 380, _around(everywhere), (0, top))
+    top = 1.05 * max(proposal.wanted, *(nothing for _, nothing in laws))
+    everywhere = [total for total, _ in (*laws, *other, *endless, *proposed)]
+    plot = _Plot("Total epsilon against the probability of no table", 380, _around(everywhere), (0, top))
     plot.x_axis("total epsilon of the release", _ticks(*plot.x_range))
-    plot.y_axis([(value, f"{value:.0%}") for value, _ in _ticks(0, top)], "probability of nothing")
-    plot.path(coins, _GREY, dashed=True)
-    plot.path(best, BLUE)
-    plot.dots(best, radius=2.5)
-    plot.dots([point for point in other_offers if point[1] <= top], radius=4)
-    plot.dots([point for point in other_offers if point[1] <= top], "#ffffff", radius=2.5)
-    plot.dots(doubled, RED, radius=5)
+    plot.y_axis([(value, f"{value:.0%}") for value, _ in _ticks(0, top)], "probability of no table")
+    plot.path(laws, BLUE)
+    plot.dots(laws, radius=2.5)
+    inside = [point for point in other if point[1] <= top]
+    plot.dots(inside, radius=4)
+    plot.dots(inside, "#ffffff", radius=2.5)
+    plot.dots(endless, RED, radius=5)
     plot.dots(proposed, radius=6)
-    plot.limit_across(proposal.wanted, "wanted")
+    plot.limit_across(proposal.wanted, "--nothing")
     legend = [
-        ("best law of a hidden number of rounds", BLUE),
-        ("stop coin (dashed)", _GREY),
-        ("hollow: other generation budgets, best law for each", BLUE),
-        *([("never giving up", RED)] if doubled else []),
         *([("large: proposed", BLUE)] if proposed else []),
+        ("line: other numbers of rounds", BLUE),
+        ("hollow: other generation budgets", BLUE),
+        *([("search without a limit on rounds", RED)] if endless else []),
     ]
     for line, (text, colour) in enumerate(legend):
         plot.picture.dot(plot.right - 316, TOP + 14 + 16 * line, 4, colour)

@@ -37,12 +37,12 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import ComparisonRequest
 from synthrelease.studio.baselines import BASELINES
 from synthrelease.studio.baselines.base import NO_GUARANTEE, AskedNumber, ComparedFile, DoesNotFit, MadeTables
-from synthrelease.studio.rehearsal.attempts import PublicTable, run_attempts
+from synthrelease.studio.rehearsal.attempts import PublicTable, made_candidate, run_attempts
 from synthrelease.studio.rehearsal.closer_look import PublicJudge, merged
 from synthrelease.studio.rehearsal.rehearse import running
 from synthrelease.studio.rehearsal.report import describe, write_new
 from synthrelease.studio.rehearsal.risk import risk_groups
-from synthrelease.studio.rehearsal.utility import CopyComparison, check_known, compared, made_copy
+from synthrelease.studio.rehearsal.utility import CopyComparison, check_known, compared
 from synthrelease.studio.rehearsal.words import finite, short
 
 # How far two tables of roots with members are from each other: pairs of columns of roots, of members, and of two members.
@@ -473,7 +473,7 @@ def own_figures(
     start, copies = process_time(), list[Counts]()
     for copy in range(max(1, comparison.copies)):
         with suppress(RejectedRound):
-            copies.append(made_copy(spec, public, priors, request.seed, index, copy))
+            copies.append(made_candidate(spec, public, priors, index, SeededEntropy(request.seed, 2, index, copy)).counts)
     taken = process_time() - start
     if not copies:
         return not_made(RELEASE, "every attempt ended without a candidate")

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -41,7 +41,16 @@ from synthrelease.studio.rehearsal.advice import (
     shares_luck,
     typical_sensitivities,
 )
-from synthrelease.studio.rehearsal.attacks import Attacks, attack
+from synthrelease.studio.rehearsal.attacks import (
+    HALVES,
+    Attacks,
+    FitEvidence,
+    Twins,
+    attack_results,
+    fit_to_twins,
+    guess_persons,
+    known_columns,
+)
 from synthrelease.studio.rehearsal.attempts import AttemptResult, Race, RaceGoal, run_attempts
 from synthrelease.studio.rehearsal.closer_look import CloserLook, closer_look, typical_configuration
 from synthrelease.studio.rehearsal.utility import CopyComparison, CopyFigures, copy_figures
@@ -90,6 +99,9 @@ CREATE TABLE IF NOT EXISTS attempts (
     PRIMARY KEY (generation, configuration, number)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS course (phase TEXT NOT NULL, done INTEGER NOT NULL, total INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS outcomes (
+    task TEXT NOT NULL, number INTEGER NOT NULL, outcome TEXT NOT NULL, PRIMARY KEY (task, number)
+) STRICT;
 """
 
 
@@ -122,6 +134,17 @@ class RehearsalStore:
         with self._connection:
             self._connection.execute("DELETE FROM course")
             self._connection.execute("INSERT INTO course VALUES (?, ?, ?)", (phase, done, total))
+
+    def keep(self, task: str, number: int, outcome: object) -> None:
+        """Keep what one of the numbered runs of a task gave, as JSON. The task names all that it depends on beside `about`."""
+        with self._connection:
+            row = (task, number, json.dumps(outcome))
+            self._connection.execute("INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?)", row)
+
+    def outcomes(self, task: str) -> dict[int, Any]:
+        """Return what the runs of a task gave, by number."""
+        rows = self._connection.execute("SELECT number, outcome FROM outcomes WHERE task = ?", (task,))
+        return {number: json.loads(outcome) for number, outcome in rows}
 
     def results(self, generation: Fraction) -> Iterator[AttemptResult]:
         """All attempts with this generation budget, by configuration and number, in whatever order they came."""
@@ -378,7 +401,7 @@ class _Course:
         copies = self._copies(shortlist)
 
         # attacks: what an intruder gets, beside what the guarantee allows
-        attacks = self._attacked(shortlist, request.attacks)
+        attacks = self._attacks(shortlist, request.attacks)
 
         chosen = set(shortlist)
         shortlisted = [result for c in shortlist for result in results[c].values()]
@@ -407,28 +430,15 @@ class _Course:
         return [criterion.threshold for criterion in self.spec.criteria]
 
     def _look(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> CloserLook | None:
-        """A closer look at the best configuration, or at the least bad one."""
-        if self._late(self.deadline) or self.spec.options.partition is not None:  # it compares with all rows
+        """Look closer at the best configuration, or at the least bad one."""
+        if self.spec.options.partition is not None:  # a look compares with all rows
             return None
-        phase, attempts = "closer look", [list(result.values()) for result in results]
+        attempts = [list(result.values()) for result in results]
         index = typical_configuration(shortlist, race.estimates, attempts, self.thresholds)
         seen = typical_sensitivities(attempts[index], len(self.spec.criteria))
-        look: CloserLook | None = self._alone(
-            phase, closer_look, (self.spec, self.public, self.counts, self.priors, self.seed, index, seen)
-        )
-        return look
-
-    def _alone(self, phase: str, action: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-        """What one task of a phase returns; None where the user stops it."""
-        self.progress(phase, 0, 1)
-        try:
-            with closing(self.run(action, [arguments])) as results:
-                result = next(iter(results))
-        except KeyboardInterrupt:
-            self.stopped = True
-            return None
-        self.progress(phase, 1, 1)
-        return result
+        arguments = (self.spec, self.public, self.counts, self.priors, self.seed, index, seen)
+        looks: list[CloserLook] = self._run_all("closer look", closer_look, [arguments], self.deadline)
+        return looks[0] if looks else None
 
     def _budget(self, shortlist: Sequence[int], generation: Fraction) -> list[AttemptResult]:
         attempts = [(c, number) for number in range(BUDGET_ATTEMPTS) for c in shortlist]
@@ -440,7 +450,6 @@ class _Course:
         missing = [attempt for attempt in attempts if attempt not in results]
         for result in self._attempts(missing, generation, phase, self.deadline):
             results[result.configuration, result.number] = result
-        self.lacking |= any(attempt not in results for attempt in attempts)
         return [results[attempt] for attempt in attempts if attempt in results]
 
     def _propose(self, shortlist: Sequence[int], by_budget: dict[Fraction, list[AttemptResult]], wish: Wish) -> Proposal | None:
@@ -457,63 +466,87 @@ class _Course:
         return propose(self.spec, shortlist, offers, wish, self._tried)
 
     def _copies(self, shortlist: Sequence[int]) -> tuple[CopyFigures, ...]:
-        """Utility and risk figures of the shortlist, in its order."""
-        by_configuration: dict[int, CopyFigures] = {}
-        if not shortlist or self.comparison.copies < 2 or self._late(self.deadline) or self.spec.options.partition is not None:
+        """Compare copies of each configuration of the shortlist with the public table, in its order."""
+        comparison = self.comparison
+        if not shortlist or comparison.copies < 2 or self.spec.options.partition is not None:
             return ()
-        phase = "utility and risk"
-        self.progress(phase, 0, len(shortlist))
-        arguments = [(self.spec, self.public, self.counts, self.priors, self.seed, c, self.comparison) for c in shortlist]
-        try:
-            with closing(self.run(copy_figures, arguments)) as figures:
-                for figure in figures:
-                    by_configuration[figure.configuration] = figure
-                    self.progress(phase, len(by_configuration), len(shortlist))
-        except KeyboardInterrupt:
-            self.stopped = True
-        return tuple(by_configuration[c] for c in shortlist if c in by_configuration)
+        task = f"{comparison.copies} copies, known {', '.join(comparison.quasi_identifiers)}"
+        arguments = {c: (self.spec, self.public, self.counts, self.priors, self.seed, c, comparison) for c in shortlist}
+        figures = self._kept("utility and risk", task, copy_figures, arguments)
+        return tuple(CopyFigures(**figures[c]) for c in shortlist if c in figures)
 
-    def _attacked(self, shortlist: Sequence[int], fits: int) -> Attacks | None:
-        """Attacks on the best configuration."""
-        if (
-            not shortlist
-            or fits < 4
-            or self._late(self.deadline)
-            or self.spec.options.partition is not None
-            or len(self.counts) < 2
-        ):
+    def _attacks(self, shortlist: Sequence[int], fits: int) -> Attacks | None:
+        """Attack the best configuration: fits to twins, then random halves of the file."""
+        if not shortlist or fits < 4 or self.spec.options.partition is not None or len(self.counts) < 2:
             return None
-        known = self.comparison.quasi_identifiers
-        arguments = (self.spec, self.counts, self.priors, self.seed, shortlist[0], known, fits)
-        attacks: Attacks | None = self._alone("attacks", attack, arguments)
-        return attacks
+        best, twins = shortlist[0], Twins.of(self.counts)
+        known = known_columns(self.counts, self.comparison.quasi_identifiers)
+        common = (self.priors, self.seed, best)
+        pairs = {pair: (self.spec, twins, *common, pair) for pair in range(fits // 2)}
+        halves = {half: (self.spec, self.counts, *common, known, half) for half in range(HALVES)}
+        seen = self._kept("attacks: fits to twins", f"fits of {best} to twins", fit_to_twins, pairs)
+        guesses = self._kept("attacks: halves", f"halves for {best}, known {', '.join(known)}", guess_persons, halves)
+        evidence = [FitEvidence(**fit) for pair in sorted(seen) for fit in seen[pair]]
+        return attack_results(self.spec, best, known, evidence, list(guesses.values())) if len(evidence) >= 4 else None
+
+    def _kept(
+        self, phase: str, task: str, action: Callable[..., Any], arguments: Mapping[int, tuple[Any, ...]]
+    ) -> dict[int, Any]:
+        """Return what the numbered runs of a task gave: stored ones from the store, others run as long as there is time."""
+        outcomes = self.store.outcomes(task)
+        missing = {number: given for number, given in arguments.items() if number not in outcomes}
+
+        def keep(result: tuple[int, Any]) -> None:
+            self.store.keep(task, *result)
+
+        numbered = ((action, number, given) for number, given in missing.items())
+        outcomes |= dict(self._run_all(phase, _numbered, numbered, self.deadline, total=len(missing), keep=keep))
+        return {number: outcome for number, outcome in sorted(outcomes.items()) if number in arguments}
 
     def _attempts(
+        self, missing: Sequence[tuple[int, int]], generation: Fraction, phase: str, deadline: float | None
+    ) -> list[AttemptResult]:
+        """Run attempts, and store each as it comes."""
+        arguments = ((self.spec, self.public, self.priors, self.seed, chunk, generation) for chunk in chunks(missing))
+        total, keep = len(missing), self.store.add
+        batches = self._run_all(phase, run_attempts, arguments, deadline, total=total, keep=keep, size=len)
+        return [result for batch in batches for result in batch]
+
+    def _run_all(
         self,
-        missing: Sequence[tuple[int, int]],
-        generation: Fraction,
         phase: str,
+        action: Callable[..., Any],
+        arguments: Iterable[tuple[Any, ...]],
         deadline: float | None,
-    ) -> Iterator[AttemptResult]:
-        """Run attempts and store each as it comes; ends early when the time is used or the user stops it."""
-        if not missing or self._late(deadline):
-            return
+        *,
+        total: int = 1,
+        keep: Callable[[Any], None] = lambda result: None,
+        size: Callable[[Any], int] = lambda result: 1,
+    ) -> list[Any]:
+        """Run the tasks of a phase; begin none when the time is used up or the user stops it, and keep those that end.
+
+        Parameters
+        ----------
+        total : of the sizes of all results.
+        keep : stores a result as it comes.
+        """
+        results: list[Any] = []
         done = 0
-        self.progress(phase, done, len(missing))
-        arguments = (
-            (self.spec, self.public, self.priors, self.seed, chunk, generation)
-            for chunk in chunks(missing)
-            if not self._late(deadline)
-        )  # drawn as workers become free: when the time is used no more are handed out, and those in flight are kept
-        try:
-            with closing(self.run(run_attempts, arguments)) as batches:
-                for batch in batches:
-                    self.store.add(batch)
-                    yield from batch
-                    done += len(batch)
-                    self.progress(phase, done, len(missing))
-        except KeyboardInterrupt:
-            self.stopped = True
+        if total and not self._late(deadline):
+            self.progress(phase, done, total)
+            # drawn as workers become free: when the time is used no more are handed out, and those in flight are kept
+            handed_out = (given for given in arguments if not self._late(deadline))
+            try:
+                with closing(self.run(action, handed_out)) as finished:
+                    for result in finished:
+                        keep(result)
+                        results.append(result)
+                        done += size(result)
+                        self.progress(phase, done, total)
+            except KeyboardInterrupt:
+                self.stopped = True
+        self.lacking |= done < total
+        return results
 
     def _least_per_fit(self, shortlist: Sequence[int]) -> int:
         """Attempts that tell something about a private fit: half of the shortlist; none do where nothing is fitted once."""
@@ -521,6 +554,12 @@ class _Course:
 
     def _late(self, deadline: float | None) -> bool:
         return self.stopped or (deadline is not None and time.monotonic() >= deadline)
+
+
+def _numbered(action: Callable[..., Any], number: int, arguments: tuple[Any, ...]) -> tuple[int, Any]:
+    """Run one of the numbered runs of a task, and return its outcome as JSON has it."""
+    outcome = action(*arguments)
+    return number, json.loads(json.dumps(outcome, default=vars))
 
 
 def chunks(attempts: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:

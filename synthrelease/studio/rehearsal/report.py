@@ -20,34 +20,28 @@ from synthrelease.errors import OutputError, cut, percent
 from synthrelease.generators.associations import LEAST_STRENGTH
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.resources import templates
 from synthrelease.spec.shortlist import VerdictTable, judged_digest, shortlist_text
 from synthrelease.spec.tried import leave
 from synthrelease.studio.rehearsal import charts
-from synthrelease.studio.rehearsal.advice import MARGIN, BudgetPoint, CriterionAdvice, Offer, cheapest, offered
+from synthrelease.studio.rehearsal.advice import MARGIN, BudgetPoint, CriterionAdvice, Offer, Proposal, cheapest, offered
 from synthrelease.studio.rehearsal.attempts import ShareEstimate
 from synthrelease.studio.rehearsal.closer_look import CriterionLook, ProjectionEffect
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
 from synthrelease.studio.rehearsal.risk import GROUPS
 from synthrelease.studio.rehearsal.words import (
-    attack_words,
+    Sentences,
     below_zero,
-    binding,
-    conclusion_words,
     finite,
     lines,
-    outlook_words,
     projection_advice,
-    proposal_document,
-    proposal_words,
     proposed_plan,
     rehearsed_plan,
     rounds_text,
     short,
     shown,
     units,
-    verdict_words,
-    warnings,
 )
 
 # Utility and risk of synthetic copies, as a part of rehearsal.json and as texts of the report.
@@ -104,6 +98,40 @@ def figure_texts(utility: Mapping[str, float], risk: Mapping[str, float]) -> dic
         **groups,
         **shares,
     }
+
+
+def proposal_document(proposal: Proposal | None) -> dict[str, Any] | None:
+    """The advice as a part of rehearsal.json."""
+    if proposal is None:
+        return None
+    return {
+        "nothing_at_most": proposal.wanted,
+        "proposed": _offer_document(proposal.chosen),
+        "judged": None if proposal.judgement is None else vars(proposal.judgement),
+        "never_giving_up": None if proposal.without_limit is None else float(proposal.without_limit),
+        "budgets": [_offer_document(offer) for offer in proposal.offers],
+        "frontier": [
+            {"total": float(point.total), "nothing": point.nothing, "rounds": _rounds_document(point.law)}
+            for point in proposal.frontier
+        ],
+    }
+
+
+def _offer_document(offer: Offer | None) -> dict[str, Any] | None:
+    if offer is None:
+        return None
+    return {
+        "generation": float(offer.generation),
+        "looked_at_anew": offer.anew,
+        "acceptance": offer.acceptance if offer.chances else None,
+        "rounds": None if offer.law is None else _rounds_document(offer.law),
+        "total": None if offer.total is None else float(offer.total),
+        "nothing": offer.nothing,
+    }
+
+
+def _rounds_document(law: FiniteLaw) -> dict[str, float]:
+    return {str(number): float(share) for number, share in law.atoms}
 
 
 # The closer look of a rehearsal as a part of rehearsal.json.
@@ -314,32 +342,6 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
 # The page.
 
 _PICTURED = 30
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sentences:
-    """What a rehearsal says in words, in rehearsal.json and on the page."""
-
-    outlook: list[str]
-    binding: str
-    warnings: list[str]
-    verdict: list[str]
-    proposal: list[str]
-    conclusions: list[str]
-    attacks: list[str]
-
-    @classmethod
-    def of(cls, rehearsal: Rehearsal) -> Sentences:
-        """Return the sentences about a rehearsal."""
-        return cls(
-            outlook=outlook_words(rehearsal),
-            binding=binding(rehearsal),
-            warnings=warnings(rehearsal),
-            verdict=verdict_words(rehearsal),
-            proposal=proposal_words(rehearsal),
-            conclusions=conclusion_words(rehearsal),
-            attacks=attack_words(rehearsal),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,9 +21,8 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError, RejectedRound, closest, listing
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.public_entropy import SeededEntropy
-from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.rehearsal.attempts import PublicTable
+from synthrelease.studio.rehearsal.attempts import PublicTable, made_candidate
 from synthrelease.studio.rehearsal.logit import Design, fit_logit, most_likely
 from synthrelease.studio.rehearsal.risk import risk_report
 
@@ -811,19 +810,14 @@ def copy_figures(
     public, counts : the same public rows, as generators take them and as the figures do.
     """
     try:
-        copies = [made_copy(spec, public, priors, seed, index, number) for number in range(comparison.copies)]
+        copies = [
+            made_candidate(spec, public, priors, index, SeededEntropy(seed, 2, index, number)).counts
+            for number in range(comparison.copies)
+        ]
     except RejectedRound:
         return CopyFigures(configuration=index, utility={}, risk={})
     utility, risk = compared(counts, spec.space[index], copies, comparison)
     return CopyFigures(configuration=index, utility=utility, risk=risk)
-
-
-def made_copy(
-    spec: ReleaseSpec, public: PrivateCounts, priors: Mapping[str, Counts], seed: int, index: int, number: int
-) -> Counts:
-    """One copy of a configuration at the planned budget. Raises RejectedRound where the attempt gives no candidate."""
-    table = public.with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 2, index, number))
-    return generate(spec, spec.space[index], table, prepare(spec, table, priors))[1].counts
 
 
 def compared(

@@ -3,99 +3,98 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from synthrelease.bundle.card.sections import attack_sentences
 from synthrelease.criteria import explain, explanation_of
 from synthrelease.criteria.facts import figure, words
-from synthrelease.errors import listing, percent
+from synthrelease.errors import listing, percent, so_many
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import loss_text
-from synthrelease.privacy.selection import FiniteLaw, StopCoin, StoppingLaw
+from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import PlanTable, judged_digest, rounds_words
-from synthrelease.studio.rehearsal.advice import CriterionAdvice, Judgement, Offer, Outlook, Proposal, with_law
+from synthrelease.studio.rehearsal.advice import CriterionAdvice, Judgement, Offer, Outlook, offered, with_law
 from synthrelease.studio.rehearsal.closer_look import COSTLY, Conclusion, CriterionLook, ProjectionEffect, UnguardedPair
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
 
-# The advice on the number of rounds in sentences, as lines for the specification, and as a part of rehearsal.json.
+# The proposal: a generation budget and a number of rounds.
 
 
 def proposal_words(rehearsal: Rehearsal) -> list[str]:
-    """What is proposed, what else costs, and what to expect of it; nothing where nothing is offered."""
+    """Say what is proposed, what it costs, and how often it finds no table; nothing where no plan can be offered."""
     proposal, spec = rehearsal.proposal, rehearsal.spec
     if proposal is None:
         return []
-    bound = percent(proposal.wanted)
-    chosen = proposal.chosen
+    chosen, wanted = proposal.chosen, f"{100 * proposal.wanted:g}%"
     if chosen is None or chosen.law is None or chosen.total is None:
         return [
-            f"At no generation budget that was tried does a hidden number of rounds find no table with a probability of at "
-            f"most {bound} and rounds pass at the target rate: some private fits, or all configurations, pass too seldom. "
-            "More budget for what is fitted once, wider thresholds, or a larger --nothing help; more rounds do not."
+            "No plan can be proposed. At every generation budget that was tried, too few rounds are accepted, or the search "
+            f"finds no table in more than {wanted} of the releases (--nothing). A larger generation budget, wider thresholds "
+            "or a larger --nothing help. More rounds do not help."
         ]
     present = spec.plan.total.epsilon
-    price = (
-        f"epsilon = {shown(chosen.total)} in all, where this specification costs {shown(present)}"
-        if chosen.total < present
-        else f"epsilon = {shown(chosen.total)} in all; this specification costs no more, {shown(present)}"
-    )
+    cheaper = "it costs" if chosen.total < present else "it costs no more:"
     sentences = [
-        f"The cheapest plan found that finds no table in at most {bound} of the releases: a generation "
-        f"{spec.generation_unit} of {decimal_text(chosen.generation)}, and {law_text(chosen.law)}. That is {price}."
+        f"Proposed plan: a generation {spec.generation_unit} of {decimal_text(chosen.generation)} and {law_text(chosen.law)}. "
+        f"The release then costs epsilon = {shown(chosen.total)}. As specified, {cheaper} {shown(present)}."
     ]
-    coin = "" if proposal.coin is None else _coin_words(proposal)
-    never = "" if proposal.doubled is None else f"a search that never gives up costs {shown(proposal.doubled)}"
-    if coin or never:
-        compared = "; ".join(text for text in (coin, never) if text)
-        sentences.append(f"For comparison, at the same generation budget: {compared}.")
-    return [*sentences, _expected(proposal)]
+    if proposal.judgement is None:
+        sentences.append(
+            "The plan is not confirmed: no time was left to try it with fresh attempts. Expect fewer accepted rounds than in "
+            "the attempts that chose it. Run the same command again to continue."
+        )
+    else:
+        sentences += _expected(proposal.judgement, proposal.wanted)
+    if proposal.without_limit is not None:
+        sentences.append(
+            "For comparison: with this generation budget and no limit on the rounds, the release costs epsilon = "
+            f"{shown(proposal.without_limit)} and always ends with a table."
+        )
+    return sentences
+
+
+def _expected(judgement: Judgement, wanted: float) -> list[str]:
+    """Say what attempts that chose nothing tell about a plan."""
+    fits = f", with {judgement.fits} private fits" if judgement.fits else ""
+    limit, interval = f"{100 * wanted:g}%", f"{percent(judgement.acceptance_low)} to {percent(judgement.acceptance_high)}"
+    sentences = [
+        f"How often this plan finds no table: in {percent(judgement.nothing)} of the releases, "
+        f"{_at_most(judgement.nothing_high)} (95% interval). This rests on {judgement.attempts} fresh attempts on the public "
+        f"file{fits}, which chose neither the budget nor the rounds. {percent(judgement.acceptance)} of them were accepted "
+        f"(95% interval {interval}). On average {judgement.rounds:.1f} rounds are run."
+    ]
+    if judgement.nothing > wanted:
+        sentences.append(
+            f"That is more than the {limit} of --nothing: the attempts that chose the plan were luckier. `--adopt` "
+            "does not write it. Use a smaller --nothing to get a plan with more budget or more rounds."
+        )
+    elif judgement.nothing_high > wanted:
+        sentences.append(
+            f"The estimate is within the {limit} of --nothing, and its interval is not. Use a smaller --nothing to be safer."
+        )
+    return sentences
 
 
 def nothing_words(rehearsal: Rehearsal) -> list[str]:
-    """How often the proposed plan finds no table, and the one that was rehearsed."""
+    """Say how often the proposed plan finds no table, and the one that was rehearsed."""
     proposed, rehearsed = proposed_plan(rehearsal), rehearsed_plan(rehearsal)
     if proposed is None or proposed.nothing_high is None:
         return []
-    earlier = "" if rehearsed is None else f", before {percent(rehearsed.nothing)}"
+    earlier = "" if rehearsed is None else f", before in {percent(rehearsed.nothing)}"
     return [
-        f"nothing is released with probability {percent(proposed.nothing)} (at most {percent(proposed.nothing_high)}, by a 95% "
+        f"The search finds no table in {percent(proposed.nothing)} of the releases ({_at_most(proposed.nothing_high)} by a 95% "
         f"interval){earlier}"
     ]
 
 
-def _coin_words(proposal: Proposal) -> str:
-    coin = proposal.coin
-    if coin is None or not isinstance(coin.law, StopCoin):
-        return ""
-    gamma = decimal_text(coin.law.stop_probability)
-    return f"the stop coin that finds no table as seldom (stop_probability = {gamma}) costs {shown(coin.total)}"
-
-
-def _expected(proposal: Proposal) -> str:
-    judgement = proposal.judgement
-    if judgement is None:
-        return (
-            "Not confirmed: the time was used up before it could be tried with fresh attempts. The best of several estimates "
-            "is flattered: expect fewer accepted rounds. The same command goes on."
-        )
-    once = f", with {judgement.fits} private fits" if judgement.fits else ""
-    warning = ""
-    if judgement.nothing_high > proposal.wanted:
-        warning = (
-            f" That it is at most {percent(proposal.wanted)} is the best guess, not certain: a smaller --nothing is the way to "
-            "be surer."
-        )
-    return (
-        f"In {judgement.attempts} fresh attempts{once}, by which neither the budget nor the law was chosen, a round is "
-        f"accepted with a probability of {percent(judgement.acceptance)} (95% interval {percent(judgement.acceptance_low)} to "
-        f"{percent(judgement.acceptance_high)}). So nothing is released with a probability of {percent(judgement.nothing)}, "
-        f"and of {percent(judgement.nothing_high)} at the unlucky end of its interval; {judgement.rounds:.1f} rounds are run "
-        f"in the mean. All this is about the public file.{warning}"
-    )
+def _at_most(share: float) -> str:
+    """The upper end of an interval of a share."""
+    text = percent(share)
+    return text if text.startswith("under") else f"at most {text}"
 
 
 def shown(value: Fraction) -> str:
@@ -103,15 +102,12 @@ def shown(value: Fraction) -> str:
     return decimal_text(Fraction(-(-value * 1000 // 1), 1000))
 
 
-def law_text(law: StoppingLaw) -> str:
-    """A law in words: with a list of rounds and probabilities."""
-    if isinstance(law, StopCoin):
-        return f"a stop coin of {decimal_text(law.stop_probability)}"
-    atoms = law.atoms if isinstance(law, FiniteLaw) else ()
-    if len(atoms) == 1:
-        number = atoms[0][0]
-        return "one round and no more" if number == 1 else f"at most {number} rounds"
-    shares = ", ".join(f"{number} ({decimal_text(share)})" for number, share in atoms)
+def law_text(law: FiniteLaw) -> str:
+    """A number of rounds in words."""
+    if len(law.atoms) == 1:
+        number = law.atoms[0][0]
+        return "one round" if number == 1 else f"at most {number} rounds"
+    shares = ", ".join(f"{number} (probability {decimal_text(share)})" for number, share in law.atoms)
     return f"at most a hidden number of rounds, drawn from {shares}"
 
 
@@ -126,7 +122,7 @@ def lines(chosen: Offer | None) -> str:
         return ""
     return (
         f"[budget]\ngeneration = {decimal_text(chosen.generation)}\n\n"
-        f'[selection]                  # in place of rounds, or of stop_probability and shape\nmode = "hidden_number"\n'
+        f'[selection]  # instead of rounds, stop_probability and shape\nmode = "hidden_number"\n'
         f"rounds = {rounds_text(chosen.law)}\n"
     )
 
@@ -138,9 +134,9 @@ def rehearsed_plan(rehearsal: Rehearsal) -> PlanTable | None:
 
 
 def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
-    """The same of what is proposed; None where it costs no less, or was not confirmed by fresh attempts."""
+    """The same of what is proposed; None where it costs no less, or fresh attempts did not confirm it."""
     spec, proposal = rehearsal.spec, rehearsal.proposal
-    chosen, judgement = (proposal.chosen, proposal.judgement) if proposal else (None, None)
+    chosen, judgement = (proposal.chosen, proposal.judgement) if proposal and proposal.confirmed else (None, None)
     if chosen is None or chosen.law is None or chosen.total is None or judgement is None:
         return None
     if chosen.total >= spec.plan.total.epsilon:
@@ -167,43 +163,6 @@ def _plan(spec: ReleaseSpec, expected: Outlook | Judgement, lines: str = "") -> 
 def _short(share: float) -> float:
     """Four digits, as of an estimate."""
     return float(f"{share:.4g}")
-
-
-def proposal_document(proposal: Proposal | None) -> dict[str, Any] | None:
-    """The advice as a part of rehearsal.json."""
-    if proposal is None:
-        return None
-    return {
-        "nothing_at_most": proposal.wanted,
-        "proposed": _offer_document(proposal.chosen),
-        "judged": None if proposal.judgement is None else vars(proposal.judgement),
-        "stop_coin": None
-        if proposal.coin is None or not isinstance(proposal.coin.law, StopCoin)
-        else {"stop_probability": float(proposal.coin.law.stop_probability), "total": float(proposal.coin.total)},
-        "never_giving_up": None if proposal.doubled is None else float(proposal.doubled),
-        "budgets": [_offer_document(offer) for offer in proposal.offers],
-        "frontier": [
-            {"total": float(point.total), "nothing": point.nothing, "rounds": _rounds_document(point.law)}
-            for point in proposal.frontier
-        ],
-    }
-
-
-def _offer_document(offer: Offer | None) -> dict[str, Any] | None:
-    if offer is None:
-        return None
-    return {
-        "generation": float(offer.generation),
-        "looked_at_anew": offer.anew,
-        "acceptance": offer.acceptance if offer.chances else None,
-        "rounds": None if offer.law is None else _rounds_document(offer.law),
-        "total": None if offer.total is None else float(offer.total),
-        "nothing": offer.nothing,
-    }
-
-
-def _rounds_document(law: StoppingLaw) -> dict[str, float]:
-    return {str(number): float(share) for number, share in law.atoms} if isinstance(law, FiniteLaw) else {}
 
 
 def finite(value: float) -> float | None:
@@ -236,46 +195,43 @@ def short(value: float | None) -> str:
 
 
 def outlook_words(rehearsal: Rehearsal) -> list[str]:
-    """Price and chance of nothing, what the numbers of rounds mean, and what to do about them; nothing without an outlook."""
-    outlook = rehearsal.outlook
+    """Say what a release costs, how often it finds no table, how many rounds it needs, and what to do where these are many."""
+    outlook, spec = rehearsal.outlook, rehearsal.spec
     if outlook is None or not rehearsal.shortlist:
         return []
-    typical, mean = map(_rounds, (outlook.typical_rounds, outlook.expected_rounds))
-    price = loss_text(rehearsal.spec.plan.total)
-    law, high = rehearsal.spec.selection_rule.law, ""
-    if outlook.nothing_high > outlook.nothing:
-        high = f" (at most {percent(outlook.nothing_high)}, by a 95% interval of these attempts on the public file)"
-    chance = f"{percent(outlook.nothing)}{high}"
-    sentences = [f"A release from this shortlist costs {price}, and spends it on nothing with probability {chance}."]
+    law = spec.selection_rule.law
+    at_most = f" ({_at_most(outlook.nothing_high)} by a 95% interval)" if outlook.nothing_high > outlook.nothing else ""
+    sentences = [
+        f"A release from this shortlist, as specified, costs {loss_text(spec.plan.total)}. The search finds no acceptable "
+        f"table in {percent(outlook.nothing)} of the releases{at_most}; the budget is spent then, too."
+    ]
     if law is not None and law.mean == 1:
-        return [*sentences, "It has one round."]
+        return [*sentences, "The search has one round."]
     if outlook.expected_rounds < 1.5:
-        return [*sentences, "As a rule the first or second round is accepted."]
+        return [*sentences, "Usually the first or second round is accepted."]
+    typical, mean = map(_rounds, (outlook.typical_rounds, outlook.expected_rounds))
     sentences.append(f"Half of all releases need about {typical} rounds or fewer; the mean is {mean}.")
     if not outlook.unlucky:
         return sentences
-    spec = rehearsal.spec
-    shared = ["the measurements that all rounds share"] if spec.shared_measurements else []
-    fitted = [f"the private line of {criterion.name!r}" for criterion in spec.criteria if criterion.once()]
-    shared_fits = " and ".join([*shared, *fitted]) or "the number of rows"
-    longest = "" if law is None else f" (after about {law.mean:,.0f} rounds)"
+    shared = ["the shared measurements"] if spec.shared_measurements else []
+    fitted = [f"the private regression of {criterion.name!r}" for criterion in spec.criteria if criterion.once()]
+    made_once = " and ".join([*shared, *fitted]) or "the number of rows"
+    until = "" if law is None else f", after about {law.mean:,.0f} rounds"
     sentences.append(
-        f"Why the mean is so large: before the rounds, {shared_fits} is fitted or measured once, with noise, and all rounds "
-        f"of a release share its luck. "
-        f"{outlook.unlucky} of the {outlook.fits} such fits of this rehearsal were unlucky: with them "
-        f"hardly any round passes, and the search goes on until it is stopped{longest}; with the others a release comes soon. "
-        "The mean is made by the unlucky ones and describes no release."
+        f"The mean is large because of unlucky fits. All rounds of a release share {made_once}, which is drawn once, with "
+        f"noise. With {outlook.unlucky} of the {outlook.fits} such fits of this rehearsal hardly any round is accepted, and "
+        f"the search goes on until it is stopped{until}. With the others a release comes soon."
     )
     advice = [
         "give the generation more budget" if shared else "",
-        "give it more epsilon (it is paid for once, not in every round)" if fitted else "",
-        "widen the threshold that it fails by",
-        "take the criterion in its one-step form, which needs no private line" if fitted else "",
-        "give up sooner, by a larger stop_probability or fewer `rounds` (that saves time and epsilon)" if longest else "",
+        "give the regression more epsilon (it is paid once, not in every round)" if fitted else "",
+        "widen the threshold that fails",
+        "use the one-step form of the criterion, which needs no private regression" if fitted else "",
+        "give up sooner, with fewer `rounds` or a larger stop_probability (this saves time and epsilon)" if until else "",
     ]
     sentences.append(
-        "What to do about it: an unlucky search costs time and, when it finds no table, the budget of the release. If the "
-        f"probability above is too large for you: {'; or '.join(step for step in advice if step)}. Otherwise let it run."
+        "An unlucky search costs time, and the budget when it finds no table. If that is too likely: "
+        f"{'; or '.join(step for step in advice if step)}."
     )
     return sentences
 
@@ -288,8 +244,9 @@ def _rounds(value: float) -> str:
 
 
 _OPEN = (
-    "How many rows one person can have is not answered yet ([unit] in the configuration). Here each row counted as another; "
-    "`plan`, `check` and `release` refuse until it is said. With a key fewer rows are released: rehearse again then."
+    "The configuration does not say how many rows one person can have ([unit]). This rehearsal took each row for another "
+    "person. `plan`, `check` and `release` refuse until [unit] has an answer. With a key fewer rows are released: rehearse "
+    "again then."
 )
 
 
@@ -307,7 +264,7 @@ def warnings(rehearsal: Rehearsal) -> list[str]:
 
 
 def binding(rehearsal: Rehearsal) -> str:
-    """Which criterion refuses most often, and where its error is; empty without a closer look."""
+    """Say which criterion rejects most often, and where its error is; empty without a closer look."""
     if rehearsal.look is None or not rehearsal.criteria:
         return ""
 
@@ -318,14 +275,14 @@ def binding(rehearsal: Rehearsal) -> str:
 
     advice, look = max(zip(rehearsal.criteria, rehearsal.look.criteria, strict=True), key=near)
     if advice.fails:
-        sentence = f"{advice.name} refuses most often: {percent(advice.fails)} of the attempts."
+        sentence = f"{advice.name} rejects most often: {percent(advice.fails)} of the attempts."
     else:
-        sentence = f"No criterion refused an attempt; {advice.name} is nearest to its threshold."
+        sentence = f"No criterion rejected an attempt; {advice.name} is nearest to its threshold."
     if look.places:
-        listed = ", ".join(f"{cell} ({times})" for cell, times in look.places[:4])
-        sentence += f" Where its largest error was, in {rehearsal.look.candidates} candidates (times): {listed}."
+        listed = ", ".join(f"{cell} ({so_many(times, 'time')})" for cell, times in look.places[:4])
+        sentence += f" In {rehearsal.look.candidates} candidates its largest error was at {listed}."
     if look.offender is not None:
-        sentence += f" In a typical one: {look.offender}."
+        sentence += f" In a typical candidate: {look.offender}."
     elif why := explanation_of(_kind(rehearsal, advice.name)).no_offender:
         sentence += f" It has no worst place: {why[0].lower()}{why[1:]}"
     return sentence
@@ -363,15 +320,15 @@ def verdict_words(rehearsal: Rehearsal) -> list[str]:
     sentences = []
     if verdict.pairs_off is not None:
         sentences.append(
-            f"In a typical candidate {percent(verdict.pairs_off)} of the rows are in a wrong cell of a table of two columns "
-            f"that are associated, on average; independent columns have {percent(verdict.pairs_off_if_independent)}."
+            f"Tables of two associated columns: in a typical candidate {percent(verdict.pairs_off)} of the rows are in a wrong "
+            f"cell, on average. With independent columns it would be {percent(verdict.pairs_off_if_independent)}."
         )
     chosen = None if rehearsal.proposal is None else rehearsal.proposal.chosen
     if chosen is not None and chosen.generation < rehearsal.spec.generation_budget:
         sentences.append(
-            f"These are candidates at the configuration's generation {rehearsal.spec.generation_unit} of "
-            f"{decimal_text(rehearsal.spec.generation_budget)}. At {decimal_text(chosen.generation)}, which is proposed, more "
-            "noise hides more of the associations, as far as criteria allow it: rehearse what you adopt."
+            f"These candidates have the generation {rehearsal.spec.generation_unit} of the configuration, "
+            f"{decimal_text(rehearsal.spec.generation_budget)}. The proposed {decimal_text(chosen.generation)} has more noise "
+            "and preserves less of the associations: rehearse the plan that you adopt."
         )
     refused = verdict.mistakes(rehearsal.spec.not_promised, "the acceptance file")
     return sentences + [f"`release` refuses this shortlist: expected {expected}; found {fault}." for expected, fault in refused]
@@ -423,10 +380,10 @@ def projection_advice(rehearsal: Rehearsal) -> str:
     ]
     offers = "; ".join(f"{effect.words} ({percent(effect.changed or 0.0)})" for effect in milder)
     return (
-        f"The projection ({drafted.words}) replaces {percent(drafted.changed)} of the rows by copies of "
-        f"others; {percent(drafted.repeated)} of the rows then stand there just that often.{hurt} Such copies are no further "
-        "persons, and estimates from them look more certain than they are. "
-        + (f"Milder ones, with the share they replace: {offers}. " if milder else "")
+        f"The projection ({drafted.words}) replaces {percent(drafted.changed)} of the rows by copies of other rows. "
+        f"{percent(drafted.repeated)} of the rows then occur exactly as often as the projection asks.{hurt} Copies add no "
+        "information: estimates from them look more precise than they are. "
+        + (f"Milder projections, with the share of rows that they replace: {offers}. " if milder else "")
         + "Fewer columns or coarser bins help, too. To remove rare combinations of a few columns, use the projection "
         "'frequent_combinations' and the criterion 'face_privacy' with the same `columns`."
     )
@@ -448,15 +405,61 @@ def _most_hurt(rehearsal: Rehearsal, effect: ProjectionEffect) -> str:
 
 
 def attack_words(rehearsal: Rehearsal) -> list[str]:
-    """What each attack got; nothing where there was none."""
+    """Say how often each attack was right; nothing where none was tried."""
     attacks = rehearsal.attacks
     if attacks is None:
         return []
-    said = [*attack_sentences(attacks.table(), all_columns=True)]
+    sentences = [*attack_sentences(attacks.table(), all_columns=True)]
     if attacks.contradicts:
-        said.append(
-            "THE CLAIM DOES NOT HOLD: the guesses are right more often than it allows, and chance explains that with a "
-            "probability of at most 0.1%. Do not release; keep the report, and say what happened "
-            "(docs/audit.md, When it contradicts a claim)."
+        sentences.append(
+            "THE CLAIM DOES NOT HOLD: the guesses are right more often than it allows. Chance explains that with a probability "
+            "of at most 0.1%. Do not release. Keep the report, and say what happened (docs/audit.md, When it contradicts a "
+            "claim)."
         )
-    return said
+    return sentences
+
+
+# All sentences, as the terminal, the page and rehearsal.json have them.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sentences:
+    """What a rehearsal says in words, in rehearsal.json and on the page."""
+
+    outlook: list[str]
+    binding: str
+    warnings: list[str]
+    verdict: list[str]
+    proposal: list[str]
+    conclusions: list[str]
+    attacks: list[str]
+
+    @classmethod
+    def of(cls, rehearsal: Rehearsal) -> Sentences:
+        """Return the sentences about a rehearsal."""
+        return cls(
+            outlook=outlook_words(rehearsal),
+            binding=binding(rehearsal),
+            warnings=warnings(rehearsal),
+            verdict=verdict_words(rehearsal),
+            proposal=proposal_words(rehearsal),
+            conclusions=conclusion_words(rehearsal),
+            attacks=attack_words(rehearsal),
+        )
+
+
+def sections(rehearsal: Rehearsal) -> dict[str, list[str]]:
+    """Return what the terminal says of a rehearsal, by heading, in the order in which a steward decides."""
+    say = Sentences.of(rehearsal)
+    return {
+        "Budget and rounds:": [*say.proposal, *offered(rehearsal.spec)],
+        "Where the errors are:": [say.binding],
+        "Thresholds to reconsider before anything is spent:": say.warnings,
+        "Pairs of columns without a criterion or a measured table (LOST: candidates preserve less than half):": telling_pairs(
+            rehearsal
+        ),
+        "Associations of columns:": say.verdict,
+        "Intended questions, answered from released rows alone:": say.conclusions,
+        "Minimum count:": [projection_advice(rehearsal)],
+        "Attacks, tried on the public file:": say.attacks,
+    }

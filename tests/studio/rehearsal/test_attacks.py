@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,8 +20,19 @@ from synthrelease.generators.measurements import NoisyBin, NoisyMarginal, NoisyM
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.rehearsal import attacks
-from synthrelease.studio.rehearsal.attacks import Attacks, Twins, attack, log_ratio, most_right
+from synthrelease.spec.requests import RehearsalRequest
+from synthrelease.studio.rehearsal import attacks, attempts
+from synthrelease.studio.rehearsal import rehearse as course
+from synthrelease.studio.rehearsal.attacks import (
+    Attacks,
+    Twins,
+    attack_results,
+    fit_to_twins,
+    guess_persons,
+    log_ratio,
+    most_right,
+)
+from synthrelease.studio.rehearsal.rehearse import Rehearsal, rehearse
 from tests.helpers.tiny import MEASURED, write_config, write_data
 
 CLAIM_OF_4 = {"generation = 10": "generation = 4"}
@@ -103,9 +116,18 @@ class HalfTheNoise(SeededEntropy):
         return super().add_cube(values, rate * 2)
 
 
+def attack(spec: ReleaseSpec, public: Counts, seed: int, fits: int, halves: int) -> Attacks:
+    """All attacks on the first configuration by an intruder who knows one column."""
+    twins = Twins.of(public)
+    seen = [fit for pair in range(fits // 2) for fit in fit_to_twins(spec, twins, {}, seed, 0, pair)]
+    return attack_results(
+        spec, 0, ("face",), seen, [guess_persons(spec, public, {}, seed, 0, ("face",), half) for half in range(halves)]
+    )
+
+
 def tried(folder: Path, seed: int, fits: int) -> Attacks:
     spec, public = measured_spec(folder)
-    return attack(spec, public, {}, seed, 0, ("face",), fits, 1)
+    return attack(spec, public, seed, fits, 1)
 
 
 @pytest.mark.slow
@@ -132,8 +154,9 @@ def test_rows_that_are_the_file_give_the_row_away(tmp_path: Path, monkeypatch: p
 
     made = attacks.generate
     monkeypatch.setattr(attacks, "generate", copied)
+    monkeypatch.setattr(attempts, "generate", copied)
     monkeypatch.setattr(attacks, "most_right", lambda epsilon, delta: most_right(0.5))
-    got = attack(spec, public, {}, 1, 0, ("face",), 60, 2)
+    got = attack(spec, public, 1, 60, 2)
     rows = next(one for one in got.membership if one.name == "the rows")
     assert rows.right.successes == rows.right.trials == 30
     assert rows.contradicts
@@ -150,3 +173,50 @@ def test_a_person_is_guessed_from_the_rows_that_agree() -> None:
     asked = Counts.of(layout, [np.array([0, 1, 1]), np.array([1, 0, 1])], np.array([3, 2, 4]))
     right, most_frequent = attacks._guessed(rows, asked, [0], 1)
     assert (right, most_frequent) == (3 + 2, 3 + 4)
+
+
+def rehearsed(folder: Path, out: str, minutes: float | None = None, progress: Any = None) -> Rehearsal:
+    request = RehearsalRequest(
+        config=write_config(folder, {"generation = 10": "generation = 1"}),
+        data=str(write_data(folder)),
+        out=folder / out,
+        keep=1,
+        width=0.6,
+        copies=2,
+        seed=4,
+        attacks=16,
+        minutes=minutes,
+    )
+    return rehearse(load_spec(request.config), request, **({"progress": progress} if progress else {}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phase", ["utility and risk", "attacks"])
+def test_the_minutes_hold_for_attacks_too_and_what_was_done_is_kept(
+    phase: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock that jumps past the minutes once two tasks of a phase are done: no more are begun, the rehearsal says that it is
+    not complete, and the same command does the others, to the same end as one that nobody stopped."""
+    late, seen = [False], list[tuple[str, int, int]]()
+    monkeypatch.setattr(course, "time", SimpleNamespace(monotonic=lambda: 1e9 * late[0]))
+
+    def progress(name: str, done: int, total: int) -> None:
+        seen.append((name, done, total))
+        late[0] |= name.startswith(phase) and done >= min(2, total)
+
+    stopped = rehearsed(tmp_path, "stopped", 10, progress)
+    assert not stopped.complete
+    last = [(done, total) for name, done, total in seen if name.startswith("attacks: fits")]
+    assert last == ([] if phase != "attacks" else [(0, 8), (1, 8), (2, 8)])
+    late[0] = False
+    seen.clear()
+    whole = rehearsed(tmp_path, "whole")
+    again = rehearsed(tmp_path, "stopped", None, progress)
+    assert [total for name, done, total in seen if name.startswith("attacks: fits") and not done] == [
+        8 if phase != "attacks" else 6
+    ]
+    assert again.complete
+    assert again.copies == whole.copies
+    assert again.attacks == whole.attacks
+    assert whole.attacks is not None
+    assert whole.attacks.fits == 16

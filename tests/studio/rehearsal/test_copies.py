@@ -14,7 +14,7 @@ from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.charges import Meter
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.rehearsal import utility as copies
+from synthrelease.studio.rehearsal import attempts
 from synthrelease.studio.rehearsal.utility import CopyComparison, CopyFigures, copy_figures
 from tests.helpers.labour_force import write_survey
 
@@ -40,7 +40,7 @@ def test_a_copy_that_is_the_original_is_perfect_and_as_risky(
 ) -> None:
     transformation = spec.space[0].transformation
     same = Candidate(configuration=spec.space[0], counts=survey.merge(transformation.layout, transformation.maps))
-    monkeypatch.setattr(copies, "generate", lambda *given: (given[2], same))
+    monkeypatch.setattr(attempts, "generate", lambda *given: (given[2], same))
     found = figures(spec, survey)
     assert found.utility["pmse"] == pytest.approx(0, abs=1e-12)
     assert found.utility["mean_standardised_difference"] == pytest.approx(0, abs=1e-9)
@@ -62,7 +62,7 @@ def test_a_configuration_without_a_candidate_has_no_figures(
     def nothing(*_: object) -> Candidate:
         raise RejectedRound("the projection kept no row")
 
-    monkeypatch.setattr(copies, "generate", nothing)
+    monkeypatch.setattr(attempts, "generate", nothing)
     assert figures(spec, survey) == CopyFigures(configuration=0, utility={}, risk={})
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from synthrelease.privacy.selection import FiniteLaw, SelectionRule, StopCoin
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.advice import (
@@ -115,10 +115,9 @@ def test_the_advice_minimises_the_total_over_budgets_and_laws(coins: ReleaseSpec
     assert found.chosen.law is not None
     assert with_law(coins, best, found.chosen.law).plan.total.epsilon == found.chosen.total
     assert found.chosen.anew
-    assert found.doubled == 2 * (best + Fraction(1, 2))
-    assert found.coin is not None
-    assert found.chosen.total < found.coin.total < found.doubled
-    assert isinstance(found.coin.law, StopCoin)
+    assert found.without_limit == 2 * (best + Fraction(1, 2))
+    assert found.chosen.total < found.without_limit
+    assert found.confirmed
     assert [point.total for point in found.frontier] == sorted(point.total for point in found.frontier)
     assert [point.nothing for point in found.frontier] == sorted((point.nothing for point in found.frontier), reverse=True)
     assert found.frontier[0].law == ONCE
@@ -146,6 +145,7 @@ def test_a_flattered_budget_is_left_and_what_is_stated_rests_on_attempts_that_no
     assert found.judgement.acceptance == pytest.approx(0.5)
     assert found.judgement.nothing == pytest.approx(float(found.chosen.law.nothing(0.5)))
     assert found.judgement.nothing > 0.05
+    assert not found.confirmed
     judging = [asked for asked in runs.asked if asked[2] >= JUDGING]
     assert {generation for generation, _, _ in judging} == {Fraction(3)}
     assert found.judgement.attempts == len(judging) == 12  # half of 6 / 0.5^2: the chances do not differ

@@ -22,12 +22,13 @@ from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.requests import RehearsalRequest
 from synthrelease.spec.shortlist import narrowed
+from synthrelease.studio.drafting.edits import why_not
 from synthrelease.studio.rehearsal.advice import Outlook, total_epsilon
 from synthrelease.studio.rehearsal.attempts import Standing
 from synthrelease.studio.rehearsal.rehearse import BUDGET_ATTEMPTS, Rehearsal, chunks, rehearse
 from synthrelease.studio.rehearsal.report import describe, document, figure_texts, page, write_report
 from synthrelease.studio.rehearsal.utility import CopyComparison
-from synthrelease.studio.rehearsal.words import outlook_words, proposal_words, shown
+from synthrelease.studio.rehearsal.words import outlook_words, proposal_words, proposed_plan, shown
 from tests.helpers.tiny import NOT_PROMISED, write_config, write_data
 
 TITLE = "<b>Coins</b> & \"more\" 'of' them"
@@ -47,7 +48,7 @@ IMPOSSIBLE = {
 }
 BINDS, CAN_BE, MINIMUM = "Which criterion binds", "What a figure can be", "What a minimum count does"
 BUDGET = "Budget and rounds"
-NOISE, PAIRS = "Noise against thresholds", "Pairs of columns that nothing looks at"
+NOISE, PAIRS = "Noise against thresholds", "Pairs of columns without a criterion"
 GOAL = {"keep": 2, "width": 0.6}
 NOISE_LEVEL = 0.05
 
@@ -456,16 +457,44 @@ def test_the_words_say_why_a_mean_number_of_rounds_is_large(coins: tuple[Rehears
     )
     text = " ".join(outlook_words(replace(coins[0], outlook=unlucky)))
     assert "Half of all releases need about 1.7 rounds or fewer; the mean is 252" in text
-    assert "3 of the 12 such fits of this rehearsal were unlucky" in text
-    assert "What to do about it" in text
+    assert "With 3 of the 12 such fits of this rehearsal hardly any round is accepted" in text
+    assert "If that is too likely: " in text
     lucky = replace(unlucky, expected_rounds=1.2, unlucky=0)
     price, rounds = outlook_words(replace(coins[0], outlook=lucky))
-    assert rounds == "As a rule the first or second round is accepted."
+    assert rounds == "Usually the first or second round is accepted."
     total = decimal_text(coins[0].spec.plan.total.epsilon)
-    assert price == f"A release from this shortlist costs epsilon = {total}, and spends it on nothing with probability 20%."
+    assert price == (
+        f"A release from this shortlist, as specified, costs epsilon = {total}. The search finds no acceptable table in 20% of "
+        "the releases; the budget is spent then, too."
+    )
     few, _ = outlook_words(replace(coins[0], outlook=replace(lucky, nothing=1e-12, nothing_high=0.1425)))
-    assert "with probability under 0.1% (at most 14%, by a 95% interval of these attempts on the public file)." in few
+    assert "no acceptable table in under 0.1% of the releases (at most 14% by a 95% interval);" in few
     one_round = replace(
         coins[0], spec=replace(coins[0].spec, selection_rule=SelectionRule(rounds=FiniteLaw.of({1: Fraction(1)})))
     )
-    assert outlook_words(replace(one_round, outlook=lucky))[1:] == ["It has one round."]
+    assert outlook_words(replace(one_round, outlook=lucky))[1:] == ["The search has one round."]
+
+
+def judged_as(found: Rehearsal, nothing: float, nothing_high: float) -> Rehearsal:
+    """The same rehearsal with another outcome of the fresh attempts."""
+    assert found.proposal is not None
+    assert found.proposal.judgement is not None
+    judgement = replace(found.proposal.judgement, nothing=nothing, nothing_high=nothing_high)
+    return replace(found, proposal=replace(found.proposal, judgement=judgement))
+
+
+def test_a_plan_that_fresh_attempts_contradict_is_neither_called_rare_to_fail_nor_adopted(
+    coins: tuple[Rehearsal, Path],
+) -> None:
+    """The attempts that chose the plan say 5% at most; those that judge it say 14%."""
+    found = coins[0]
+    text = " ".join(proposal_words(judged_as(found, 0.14, 0.3)))
+    assert "How often this plan finds no table: in 14% of the releases, at most 30% (95% interval)." in text
+    assert "That is more than the 5% of --nothing" in text
+    assert text.count("5%") - text.count("95%") == 1  # as what was asked for alone
+    assert "finds no table in 14% of the releases, more than the 5.0% of --nothing" in why_not(judged_as(found, 0.14, 0.3))
+    assert proposed_plan(judged_as(found, 0.14, 0.3)) is None
+    doubtful = judged_as(found, 0.04, 0.3)
+    assert "within the 5% of --nothing, and its interval is not" in " ".join(proposal_words(doubtful))
+    assert why_not(doubtful) == ""
+    assert proposed_plan(doubtful) is not None
