@@ -415,7 +415,7 @@ def test_results_of_another_specification_are_not_mixed_in(coins: tuple[Rehearsa
 def test_unknown_quasi_identifiers_are_refused_with_the_column_that_is_meant(coins: tuple[Rehearsal, Path]) -> None:
     with pytest.raises(InputError) as caught:
         CopyComparison.of(coins[0].spec, 2, ["face", "yaer"])
-    assert str(caught.value) == ("--quasi-identifiers: expected one of 'face', 'year', found 'yaer'. Did you mean 'year'?")
+    assert str(caught.value) == ("--quasi-identifiers: expected names among 'face', 'year', found 'yaer'. Did you mean 'year'?")
 
 
 def test_attempts_are_handed_out_in_groups_that_share_their_private_fit() -> None:
