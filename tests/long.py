@@ -10,6 +10,9 @@ _WORKS = "test_contracts.py::test_a_generator_works_on_one_column_and_on_columns
 _LEARNS = "test_contracts.py::test_a_generator_learns_from_the_table_at_a_large_budget"
 
 LONG = {
+    "studio/test_reproduction.py::test_an_experiment_of_the_page_is_what_the_command_writes[families]": (
+        "the other experiments in the same file; each family in tests/generators"
+    ),
     **{f"{_WORKS}[{sizes}-{name}-0]": _OF_LIBRARIES for sizes in ("(5,)", "(1, 1)", "(3, 1, 2)") for name in ("mst", "aim")},
     **{f"{_LEARNS}[{name}]": _OF_LIBRARIES for name in ("mst-0", "aim-0", "aim-1", "patectgan-1")},
     "generators/test_adaptive.py::test_at_many_budgets_a_fit_ends_with_parts_of_a_fixed_share": (

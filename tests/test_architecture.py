@@ -448,7 +448,7 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
     readers = [node for node in TREES["enclave/ingest.py"].body if "SeededEntropy(" in ast.unparse(node)]
     assert [node.name for node in readers if isinstance(node, ast.FunctionDef)] == ["read_public"]
     assert len(readers) == 1
-    assert {folder(path) for path in seeded} <= {"studio/baselines", "studio/rehearsal"}
+    assert {folder(path) for path in seeded} <= {"studio/baselines", "studio/rehearsal", "studio/reproduction"}
     assert {folder(path) for path in callers("Recording")} == {"studio/audit"}
     # exact counts under a name: made where all rows are public
     exact = callers("PublicTable") | callers("PublicCounts") | callers("offender")
@@ -473,8 +473,8 @@ def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
     assert of_releases == {"releasing/attempt.py", "releasing/dry_run.py", "enclave/resizing.py"}
     assert callers("Meter") == {
         "enclave/door.py", "releasing/dry_run.py", "studio/rehearsal/rehearse.py", "studio/rehearsal/closer_look.py",
-        "studio/drafting/criteria.py", "studio/audit/cases.py", "studio/rehearsal/allocation.py", "studio/rehearsal/compare.py",
-        "studio/rehearsal/plan_race.py", "studio/rehearsal/attacks.py",
+        "studio/rehearsal/attempts.py", "studio/audit/cases.py", "studio/rehearsal/allocation.py",
+        "studio/rehearsal/compare.py", "studio/rehearsal/plan_race.py", "studio/rehearsal/attacks.py",
     }  # fmt: skip
     planned = {
         ast.unparse(node.args[0])
@@ -523,18 +523,19 @@ def test_private_counts_are_made_by_ingest_alone() -> None:
         "studio/rehearsal/compare.py",
         "studio/rehearsal/allocation.py",
     }
-    public |= {"studio/drafting/criteria.py", "studio/rehearsal/plan_race.py", "studio/rehearsal/attacks.py"}
+    public |= {"studio/rehearsal/attempts.py", "studio/rehearsal/plan_race.py", "studio/rehearsal/attacks.py"}
     assert callers("PrivateCounts") == {"enclave/door.py", "studio/audit/cases.py", *public}
     assert callers("read_public") == {
         "studio/rehearsal/rehearse.py",
         "studio/rehearsal/compare.py",
         "studio/rehearsal/allocation.py",
         "studio/drafting/draft.py",
+        "studio/reproduction/experiments.py",
         "releasing/attempt.py",
     }  # releasing/attempt.py: public priors
 
 
-DEMONSTRATIONS = ("cli/releasing.py",)
+DEMONSTRATIONS = ("cli/releasing.py", *(path for path in TREES if path.startswith("studio/reproduction/")))
 
 
 def test_generic_code_knows_no_dataset() -> None:

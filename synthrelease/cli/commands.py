@@ -48,6 +48,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "card": "reading:card",
     "keygen": "reading:keygen",
     "audit": "reading:audit",
+    "reproduce": "reading:reproduce",
     "desk": "drafting:desk",
     "ledger": {
         "open": "releasing:open_new",

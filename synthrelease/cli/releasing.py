@@ -410,6 +410,7 @@ class Shipped(StrEnum):
     """A release that comes with the program."""
 
     births = "births"
+    paper = "paper"
     published = "published"
     labour = "labour"
     visits = "visits"
@@ -419,6 +420,7 @@ class Shipped(StrEnum):
 
 BIRTHS = {
     Shipped.births: ("configs/births-frontier.toml", "gestation_week < 37"),
+    Shipped.paper: ("configs/births-paper.toml", "gestation_week < 37"),
     Shipped.published: ("configs/births-measured.toml", "mean birth_weight by birth_sex"),
 }
 """Of each release of births its configuration, which needs no extra library, and an example of a question."""
@@ -430,11 +432,12 @@ def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, 
     Parameters
     ----------
     out : Write the released files to this new folder.
-    release : Choose the data. births: 160,000 births, 6 columns, some seconds. published: the same births with noisy tables,
-        for estimate. labour: a survey with codes, gaps and weights. visits: patients with hospital stays. years: five years of
-        births. country: people in municipalities and regions. These four show every command and take minutes; visits, labour
-        and country write the release to DIR/release.
-    charges : Print each charge of the privacy budget (births and published; off by default).
+    release : Choose the data. births: 160,000 births, 6 columns, some seconds. paper: the same births as Hod & Canetti (2024)
+        released theirs, beside Table 2 of the paper. published: the same births with noisy tables, for estimate. labour: a
+        survey with codes, gaps and weights. visits: patients with hospital stays. years: five years of births. country:
+        people in municipalities and regions. The last four show every command and take minutes; visits, labour and country
+        write the release to DIR/release.
+    charges : Print each charge of the privacy budget (births and published; off by default, always on for paper).
     """
     from synthrelease.bundle.write import check_free
     from synthrelease.resources import resource
@@ -454,8 +457,33 @@ def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, 
     (config, question), simulated = BIRTHS[release], resource("public_data/births_surrogate.csv.gz")
     request = ReleaseRequest(config=resource(config), data=str(simulated), out=out, jobs=jobs, nobodys=True)
     screen.print("A demonstration: the births are simulated.")
+    charges = charges or release is Shipped.paper
     _until_released(lambda: run(request, steps=False, charges=charges, question=question))
+    if release is Shipped.paper:
+        print_table_2(out)
     screen.print("  For your own data start with docs/tutorial.md.")
+
+
+def print_table_2(folder: Path) -> None:
+    """Print Table 2 of Hod & Canetti (2024), and below each line of it the same of a release of the shipped births."""
+    from synthrelease.bundle.card.sections import criteria_table
+    from synthrelease.published.document import read_leniently
+    from synthrelease.studio.reproduction.tables import printed
+
+    ours = {row["criterion"]: row for row in criteria_table(read_leniently((folder / "release.json").read_bytes()))}
+    columns = ("threshold", "released figure", "epsilon", "mechanism", "range", "sensitivity", "noise sd")
+
+    def line(*cells: str) -> str:
+        return "".join(f"{cell:<{width}}" for cell, width in zip(cells, (7, 11, 10, 8, 11, 15, 10, 8), strict=True)).rstrip()
+
+    screen.print("\nTable 2 of Hod & Canetti (2024), and this release", style="bold")
+    screen.print(line("", "threshold", "result", "epsilon", "mechanism", "range", "sens.", "noise sd"), style="dim")
+    for kind, name, *values in printed()["births"]["criteria"]:
+        row = ours[name] | {"mechanism": ours[name]["mechanism"].partition(" ")[0]}
+        screen.print(f"{name} ({kind})" if kind != name else name, style="bold")
+        screen.print(line("paper", *values))
+        screen.print(line("here", *(row[column].partition(" (")[0] for column in columns)))
+    screen.print("Results differ because the births do. `synthrelease reproduce` has all tables of the sources.")
 
 
 def _until_released(command: Callable[[], None]) -> None:

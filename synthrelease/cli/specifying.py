@@ -198,6 +198,7 @@ def plan(
         _print_options(specs[0], rows)
         _print_unmeasured(specs[0])
         print_associations(specs[0], rows)
+        _print_passed_by_noise(specs[0])
         _print_warnings(specs[0], rows)
         if not _published(configs[0]):  # which has no card
             warn_of_gaps(specs[0])
@@ -286,6 +287,25 @@ def _print_unmeasured(spec: ReleaseSpec) -> None:
             f"Nothing is measured of {listing(layout.columns[column] for column in sorted(columns))}: the released rows draw "
             "its bins with equal probability. Name the column in `tables`, or leave it out.",
         )
+
+
+SMALLEST_BIN, PASSED_BY_NOISE = 50, 0.05
+"""Rows of the smallest bin, and probability of a false pass, as Hod & Canetti (2024) take them."""
+
+
+def _print_passed_by_noise(spec: ReleaseSpec) -> None:
+    """Print how often a ratio at its clip passes by its noise; under a joint test the noise of figures decides nothing."""
+    from synthrelease.criteria.marginals import RelativeMarginalError
+
+    for criterion in spec.criteria if spec.joint_test is None else ():
+        if isinstance(criterion, RelativeMarginalError) and criterion.answered_by is None:
+            threshold = criterion.threshold_passed_by_noise(PASSED_BY_NOISE, SMALLEST_BIN)
+            screen.print(
+                f"{criterion.name}: a ratio at the clip of {criterion.clip:g} passes the threshold of {criterion.threshold:g} "
+                f"by its noise with probability p = {criterion.passed_by_noise(SMALLEST_BIN):.1%}, if the smallest bin has "
+                f"{SMALLEST_BIN} rows. The threshold for p = {PASSED_BY_NOISE:.0%} is T' = {threshold:.3f} (Hod & Canetti "
+                "2024, Proposition 6)."
+            )
 
 
 def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:

@@ -162,6 +162,21 @@ class RelativeMarginalError(Criterion):
     def worst_figure(self) -> float:
         return self.clip
 
+    def passed_by_noise(self, smallest: int) -> float:
+        """Return the probability that a figure at the clip passes by its noise, for tables whose smallest bin has so many rows.
+
+        Paper 4.5.2, Proposition 6: p = exp((threshold - clip) / eta) / 2 with eta = sensitivity / epsilon.
+        """
+        return math.exp((self.threshold - self.clip) / self._scale(smallest)) / 2
+
+    def threshold_passed_by_noise(self, probability: float, smallest: int) -> float:
+        """Return the threshold T' = clip + eta ln(2p) that a figure at the clip passes with this probability, at most 1/2."""
+        return self.clip + self._scale(smallest) * math.log(2 * probability)
+
+    def _scale(self, smallest: int) -> float:
+        """The scale of the Laplace noise of the figure: the sensitivity falls with the size of the smallest bin."""
+        return ratio_sensitivity(np.array([smallest]), self.clip) / float(self.epsilon)
+
     @model_validator(mode="after")
     def _threshold_below_clip(self) -> RelativeMarginalError:
         if not self.threshold < self.clip:

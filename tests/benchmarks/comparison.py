@@ -40,8 +40,9 @@ from synthrelease.generators.base import Background
 from synthrelease.generators.candidate import sample_plausible
 from synthrelease.privacy.charges import Meter
 from synthrelease.releasing.selection import one_thread
+from synthrelease.studio.reproduction.experiments import DELTA, generation_budget
 from tests.benchmarks.comparison_pages import write
-from tests.benchmarks.generators import DELTA, budget, charge_of
+from tests.benchmarks.generators import charge_of
 from tests.benchmarks.public_tables import TABLES, PublicTable
 
 NAMES = ("adaptive", "adaptive, pure", "AIM (smartnoise-synth)", "AIM (dpmm)", "MST (smartnoise-synth)", "PrivBayes, theta 20")
@@ -99,7 +100,7 @@ def ours(name: str, table: PublicTable, epsilon: Fraction, fields: dict[str, Any
 
 def dpmm(table: PublicTable, epsilon: Fraction, python: str, fields: dict[str, Any]) -> tuple[Counts, dict[str, float]]:
     """One fit of dpmm's AIM, with its own defaults and a quarter of the rho."""
-    rho = budget(GENERATORS["adaptive"].model_validate({}), epsilon) / 4
+    rho = generation_budget(GENERATORS["adaptive"].model_validate({}), epsilon) / 4
     with tempfile.TemporaryDirectory() as folder:
         given, made = Path(folder, "given.npz"), Path(folder, "made.npz")
         np.savez(given, rows=table.counts.expand(), sizes=np.array(table.counts.layout.sizes))

@@ -35,13 +35,12 @@ from synthrelease.generators.base import Background, Generator
 from synthrelease.generators.candidate import make_candidate
 from synthrelease.generators.projections import MinimumCount
 from synthrelease.privacy.charges import GENERATION, Charge, Meter, gaussian
-from synthrelease.privacy.curves import rho_within, zcdp
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.releasing.attempt import prepare
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.reproduction.experiments import generation_budget
 
 ROOT = Path(__file__).resolve().parents[2]
-DELTA = Fraction(1, 10**9)
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "PrivBayes, theta 20": ("privbayes", {"flavour": "theta", "theta": 20, "epsilon_split": "0.1"}),
     "PrivBayes, degree 2": ("privbayes", {"flavour": "degree", "degree": 2, "epsilon_split": "0.1"}),
@@ -64,22 +63,10 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def budget(generator: Generator, epsilon: Fraction) -> Fraction:
-    """The epsilon itself, or the largest rho, to 1e-6, that yields it at `DELTA`."""
-    if generator.guarantee == "pure":
-        return epsilon
-    low, high = Fraction(0), epsilon
-    while high - low > Fraction(1, 10**6):
-        middle = (low + high) / 2
-        low, high = (middle, high) if zcdp(middle).epsilon(DELTA) <= epsilon else (low, middle)
-    return low
-
-
 def charge_of(generator: Generator, epsilon: Fraction) -> Charge:
-    """What a fit of a family is charged: its `budget`, or, where it is Gaussian, the largest rho by the exact curve."""
-    if generator.gaussian:
-        return gaussian(GENERATION, rho_within(epsilon, DELTA), "")
-    return generator.charge(budget(generator, epsilon))
+    """What a fit of a family is charged: its budget at this epsilon."""
+    budget = generation_budget(generator, epsilon)
+    return gaussian(GENERATION, budget, "") if generator.gaussian else generator.charge(budget)
 
 
 def measure(name: str, epsilon: Fraction, fits: int, data: Path) -> dict[str, Any]:

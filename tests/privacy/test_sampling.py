@@ -10,8 +10,7 @@ from itertools import combinations
 import pytest
 
 from synthrelease.privacy.plan import Loss, of_the_population
-from tests.benchmarks.amplification import largest_share, printed_bound, table, tight_bound
-from tests.conftest import ROOT
+from synthrelease.studio.reproduction.tables import largest_share, printed_bound, tight_bound
 from tests.privacy.test_pieces import clamped
 
 TINY = Fraction(1, 10**8)
@@ -94,7 +93,3 @@ def test_the_printed_table_and_its_tight_values(epsilon: str, printed: float, ti
     share = Fraction(largest_share(Fraction(epsilon)))  # up to which the printed bound is below epsilon
     assert printed_bound(Fraction(epsilon), share) == pytest.approx(float(epsilon))
     assert float(tight_bound(Fraction(epsilon), Fraction(1, 10))) == pytest.approx(tight, abs=0.00005)
-
-
-def test_the_documents_have_the_table_of_the_script() -> None:
-    assert table() in (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")

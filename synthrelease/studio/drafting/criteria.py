@@ -31,13 +31,11 @@ from synthrelease.data.members import MemberRows
 from synthrelease.data.plausibility import MAX_MASK_CELLS
 from synthrelease.data.rules import Domain, RuleError, parse_rule
 from synthrelease.data.schema import Binning, Column, Schema, Transformation, value_grid
-from synthrelease.enclave.door import PrivateCounts
 from synthrelease.generators.junction_tree import JunctionTree
-from synthrelease.privacy.charges import Meter
 from synthrelease.settings.columns import MOST_OF_RULE
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.drafting.column_draft import ColumnDraft
-from synthrelease.studio.rehearsal.attempts import AttemptResult, run_attempts
+from synthrelease.studio.rehearsal.attempts import AttemptResult, attempts_on_public
 from synthrelease.studio.rehearsal.closer_look import Yardstick, once_only, yardsticks
 from synthrelease.studio.rehearsal.dependence import Pair, strongest_pairs, tied_pairs, valued
 from synthrelease.studio.rehearsal.plan_race import Kept
@@ -287,7 +285,7 @@ def _fits(spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str]
     fits: list[AttemptResult] = []
     while len(fits) < ATTEMPTS:
         progress(f"fit {len(fits) + 1} of {ATTEMPTS}")
-        fits += run_attempts(spec, PrivateCounts(public, Meter(())), {}, seed, [(0, len(fits))], spec.generation_budget)
+        fits += attempts_on_public(spec, public, seed, [(0, len(fits))])
     return fits
 
 

@@ -24,6 +24,7 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound, closest, listing
 from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.space import Configuration
+from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import laplace_figure
 from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
 from synthrelease.releasing.attempt import Prepared, PrivateTable, divided, generate, prepare
@@ -84,6 +85,13 @@ def run_attempts(
         table, fitted = prepared[number]
         results.append(_run(spec, table, seed, configuration, number, fitted))
     return results
+
+
+def attempts_on_public(
+    spec: ReleaseSpec, public: Counts, seed: int, attempts: Sequence[tuple[int, int]]
+) -> list[AttemptResult]:
+    """Return attempts at the planned budget on a public table, whose rows need no protection."""
+    return run_attempts(spec, PrivateCounts(public, Meter(())), {}, seed, attempts, spec.generation_budget)
 
 
 def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number: int, prepared: Prepared) -> AttemptResult:

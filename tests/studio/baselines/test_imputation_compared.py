@@ -1,4 +1,4 @@
-"""Gaps ignored, imputed, or a bin of their own, on made-up incomes: four of the 150 runs of tests/benchmarks/imputation.py."""
+"""Gaps ignored, imputed, or a bin of their own, on made-up incomes: four of the runs of `synthrelease reproduce`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ import math
 import numpy as np
 import pytest
 
+from synthrelease.studio.reproduction.experiments import (
+    CELLS,
+    LARGEST,
+    SCHEME,
+    ignoring,
+    imputed,
+    imputed_exactly,
+    incomes,
+    missing_as_a_bin,
+)
 from tests.helpers.donors import Record, largest_change_slowly, table_of
-from tests.helpers.incomes import LARGEST, PLACES, SCHEME, ignoring, imputed, imputed_exactly, incomes, missing_as_a_bin
 
 EPSILON = 6 * math.log(2)
 
@@ -47,7 +56,7 @@ def test_the_largest_change_is_exact_on_the_cells_of_the_comparison() -> None:
     generator = np.random.default_rng(8)
     records = [
         Record(int(cell), float(label), None if generator.random() < 0.8 else 100.0)
-        for label, cell in enumerate(generator.choice(len(PLACES), 9))
+        for label, cell in enumerate(generator.choice(len(CELLS), 9))
     ]
     assert SCHEME.largest_change(table_of(records)) == largest_change_slowly(frozenset(records), SCHEME.order, 1) > 2
     assert SCHEME.default == LARGEST / 2

@@ -1,0 +1,116 @@
+"""The sources, reproduced: the page is what the command writes, and ours is what is printed but for the known errors."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from synthrelease.cli.reading import reproduce
+from synthrelease.cli.specifying import plan
+from synthrelease.criteria.marginals import RelativeMarginalError
+from synthrelease.errors import InputError, OutputError
+from synthrelease.privacy.noise import laplace_figure
+from synthrelease.privacy.public_entropy import SeededEntropy
+from synthrelease.studio.reproduction.experiments import EXPERIMENTS
+from synthrelease.studio.reproduction.page import TABLES, page
+from synthrelease.studio.reproduction.tables import FORMULAS, budget, printed, sampling, strata, swapping
+from tests.conftest import ROOT
+
+PAGE = ROOT / "docs" / "sources.md"
+
+
+def section(name: str) -> str:
+    return page([name]).strip()
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_a_table_of_the_page_is_what_the_command_writes(name: str) -> None:
+    assert section(name) in PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_of_the_page_is_what_the_command_writes(name: str) -> None:
+    """The families take most of the time: a test of the nightly run (tests/long.py)."""
+    assert section(name) in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_page_has_every_table_and_every_error() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert [f"--only {name}`" in text for name in TABLES] == [True] * len(TABLES)
+    for error in printed()["errors"]:
+        assert f"| {error['source']} | {error['where']} | {error['error']} | {error['here']} |" in text
+
+
+def test_an_error_names_statements_and_pages_that_are_there() -> None:
+    theory = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+    statements = set(re.findall(r"^### \w+ ([\d.]+\w?) ", theory, re.MULTILINE))
+    for error in printed()["errors"]:
+        assert set(re.findall(r"theory ([\d.]+\d)", error["here"])) <= statements
+        assert all((ROOT / path).is_file() for path in re.findall(r"(?:docs|configs)/[\w/.-]+\.(?:md|toml)", error["here"]))
+
+
+def test_the_census_of_2020_and_of_1940_by_swapping_are_printed_to_the_last_digit() -> None:
+    rows = swapping().rows
+    assert len(rows) == 7
+    for row in rows:
+        assert (row[3], row[5]) == (row[4], row[6])
+    for rate, text in printed()["swapping"]["rates"]:
+        assert f"at {rate} {text}, ours {text}" in swapping().finding
+
+
+def test_9_98_is_reproduced_line_by_line() -> None:
+    table = budget()
+    assert [printed_text for _, printed_text, _ in table.rows] == [ours for _, _, ours in table.rows]
+    assert table.rows[-1][1:] == ["9.98", "9.98"]
+
+
+def test_one_value_of_the_running_example_is_an_error_of_the_source() -> None:
+    cells = [cell.split(" / ") for row in strata().rows for cell in row[1:] if cell]
+    assert [pair for pair in cells if pair[0] != pair[1]] == [["1000", "1423"]]
+
+
+def test_the_bound_of_a_sample_is_printed_up_to_its_rounding() -> None:
+    """0.49999 is printed as 0.499."""
+    for _, share, ours, bound, our_bound, _ in sampling().rows:
+        assert abs(float(share) - float(ours)) <= 0.001
+        assert bound == our_bound or (bound, our_bound[:4]) == ("N/A", "none")
+
+
+def test_a_ratio_at_the_clip_passes_by_its_noise_as_often_as_is_said() -> None:
+    """Against draws of the noise that a figure gets: p of Proposition 6, and T' for a p."""
+    criterion = RelativeMarginalError(
+        kind="relative_marginal_error", name="ratio", threshold=1.4, epsilon="0.3", clip=2
+    )  # fmt: skip
+    sensitivity = 2 - 51 / 27  # of 50 rows and 1: from 26 to 27 a ratio of 51/26 falls to 51/27; below 26 it is clipped at 2
+    assert criterion.threshold_passed_by_noise(criterion.passed_by_noise(50), 50) == pytest.approx(1.4)
+    scale = max(51 / 26 - 51 / 27, 2 - 51 / 26, sensitivity - (2 - 51 / 26)) / 0.3
+    assert criterion.passed_by_noise(50) == pytest.approx(math.exp(-0.6 / scale) / 2)
+    entropy = SeededEntropy(5, 1)
+    draws = [
+        laplace_figure(2.0, sensitivity=0.3 * scale, epsilon=criterion.epsilon, entropy=entropy).value for _ in range(4000)
+    ]
+    share = sum(value <= 1.4 for value in draws) / len(draws)
+    assert share == pytest.approx(criterion.passed_by_noise(50), abs=5 * math.sqrt(0.04 / len(draws)))
+
+
+def test_the_command_writes_one_table_and_refuses_a_name_that_is_none(tmp_path: Path) -> None:
+    reproduce(only=["swapping"], out=tmp_path / "page.md")
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == page(["swapping"])
+    with pytest.raises(InputError, match="--only: expected names among .*'swapping'.*, found 'swaping'"):
+        reproduce(only=["swapping", "swaping"])
+    with pytest.raises(OutputError, match="expected a file that can be written"):
+        reproduce(only=["swapping"], out=tmp_path / "no" / "page.md")
+
+
+def test_a_plan_says_how_often_a_ratio_at_the_clip_passes_by_noise(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each figure decides by itself in the paper's release; under a joint test the noise of a figure decides nothing."""
+    plan([ROOT / "configs" / "births-paper.toml"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "passes the threshold of 1.4 by its noise with probability p = 4.2%, if the smallest bin has 50 rows" in said
+    assert "The threshold for p = 5% is T' = 1.442" in said
+    plan([ROOT / "configs" / "births-frontier.toml"])
+    assert "T' =" not in capsys.readouterr().out
