@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from synthrelease.data.texts import is_executable
 from synthrelease.errors import Unexpected, closest, listing
@@ -32,13 +32,18 @@ FRACTION_PATTERN = r"[0-9]{1,100}(\.[0-9]{1,100}|/0{0,99}[1-9][0-9]{0,99})?"
 _FRACTION = re.compile(FRACTION_PATTERN)
 
 
-def _one_line(text: str) -> str:
-    if not text.isprintable():
-        raise Unexpected("one line of printable characters")
-    return text
+def checked(holds: Callable[[Any], object], expected: str) -> AfterValidator:
+    """Return a check for the type of a field: a value for which it does not hold is shown beside what was expected."""
+
+    def check(value: Any) -> Any:
+        if not holds(value):
+            raise Unexpected(expected)
+        return value
+
+    return AfterValidator(check)
 
 
-Line = Annotated[str, AfterValidator(_one_line)]
+Line = Annotated[str, checked(str.isprintable, "one line of printable characters")]
 """A text that the terminal shows: a second line could be taken for the program's own words."""
 Reason = Annotated[Line, Field(max_length=500)]
 """Why something costs what it costs, in the steward's words."""
@@ -59,6 +64,16 @@ class SpecTable(BaseModel):
         if isinstance(value, str) and Fraction in kinds and not _FRACTION.fullmatch(value):
             raise Unexpected("a number")  # '1e999999999' would be computed to its last digit
         return value
+
+    def contradictions(self) -> Iterator[str | Unexpected]:
+        """Yield what in the table does not fit together: a sentence, or what was expected. The first one is said."""
+        yield from ()
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        for contradiction in self.contradictions():
+            raise ValueError(contradiction) if isinstance(contradiction, str) else contradiction
+        return self
 
 
 class AgreedTable(SpecTable):

@@ -10,29 +10,29 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    field_validator,
-    model_serializer,
-    model_validator,
-)
+from pydantic import AfterValidator, ConfigDict, Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
 from synthrelease.errors import Unexpected
-from synthrelease.settings.base import Line
+from synthrelease.settings.base import Line, SpecTable, checked
 
 # The table [card.catalogue]: what catalogues of data ask for and nothing else in a release says.
 
 WEB_ADDRESS = re.compile(r"https?://[^\s<>\"'{}|\\^`]+")
 _Line = Annotated[str, Field(max_length=2000)]
+_Plain = Annotated[Line, Field(max_length=2000)]
+_Terms = Annotated[
+    tuple[_Line, ...],
+    checked(
+        lambda terms: all(map(WEB_ADDRESS.fullmatch, terms)),
+        "addresses of terms, each of which starts with http:// or https://",
+    ),
+]
 
 
-class Stripped(BaseModel):
-    """Base of the tables of [card]: unknown keys are mistakes, and spaces around a text mean nothing."""
+class Stripped(SpecTable):
+    """Base of the tables of [card]: spaces around a text mean nothing."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True, defer_build=True)
+    model_config = ConfigDict(str_strip_whitespace=True)
 
 
 class CatalogueTable(Stripped):
@@ -62,48 +62,32 @@ class CatalogueTable(Stripped):
         Example: `access_body = "Health data access body"`, `access_body_contact = "https://example.org/access"`.
     """
 
-    keywords: tuple[_Line, ...] = ()
-    themes: tuple[_Line, ...] = ()
+    keywords: tuple[_Plain, ...] = ()
+    themes: _Terms = ()
     access: Literal["public", "restricted"] = "public"
-    places: tuple[_Line, ...] = ()
+    places: _Terms = ()
     start: datetime.date | None = None
     end: datetime.date | None = None
-    population: _Line = ""
+    population: _Plain = ""
     individuals: Annotated[int, Field(ge=0)] | None = None
     minimum_age: Annotated[int, Field(ge=0, le=150)] | None = None
     maximum_age: Annotated[int, Field(ge=0, le=150)] | None = None
-    health_categories: tuple[_Line, ...] = ()
-    health_themes: tuple[_Line, ...] = ()
-    coding_systems: tuple[_Line, ...] = ()
-    legislation: tuple[_Line, ...] = ()
-    access_body: _Line = ""
+    health_categories: _Terms = ()
+    health_themes: _Terms = ()
+    coding_systems: _Terms = ()
+    legislation: _Terms = ()
+    access_body: _Plain = ""
     access_body_contact: _Line = ""
 
-    @field_validator("themes", "places", "health_categories", "health_themes", "coding_systems", "legislation")
-    @classmethod
-    def _terms(cls, values: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(WEB_ADDRESS.fullmatch(value) for value in values):
-            raise Unexpected("addresses of terms, each of which starts with http:// or https://")
-        return values
-
-    @field_validator("keywords", "population", "access_body")
-    @classmethod
-    def _plain(cls, value: tuple[str, ...] | str) -> tuple[str, ...] | str:
-        if any(not text.isprintable() for text in ((value,) if isinstance(value, str) else value)):
-            raise Unexpected("one line of printable characters")
-        return value
-
-    @model_validator(mode="after")
-    def _fits(self) -> CatalogueTable:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if self.start is not None and self.end is not None and self.end < self.start:
-            raise ValueError("end must not be before start")
+            yield "end must not be before start"
         if self.minimum_age is not None and self.maximum_age is not None and self.maximum_age < self.minimum_age:
-            raise ValueError("maximum_age must not be below minimum_age")
+            yield "maximum_age must not be below minimum_age"
         if bool(self.access_body) != bool(self.access_body_contact):
-            raise ValueError("access_body and access_body_contact need each other")
+            yield "access_body and access_body_contact need each other"
         if self.access_body_contact and not WEB_ADDRESS.fullmatch(self.access_body_contact):
-            raise ValueError("access_body_contact must be an address that starts with http:// or https://")
-        return self
+            yield "access_body_contact must be an address that starts with http:// or https://"
 
 
 LANGUAGES = ("en", "he")
@@ -114,7 +98,21 @@ Text = Annotated[str, Field(max_length=10_000)]
 Language = Literal["en", "he"]
 _EMAIL = re.compile(r"[^@\s<>\"']+@[^@\s<>\"']+\.[^@\s<>\"']+")
 _URL = re.compile(r"https?://[^\s<>\"']+")
+_Address = Annotated[
+    str, checked(lambda address: not address or _URL.fullmatch(address), "an address that starts with https:// or http://")
+]
+_Contact = Annotated[
+    Text,
+    checked(
+        lambda contact: not contact or is_email(contact) or _URL.fullmatch(contact),
+        "an e-mail address, or an address that starts with https:// or http://",
+    ),
+]
 _NO_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+
+
+def _is_secure(address: str) -> bool:
+    return address.startswith("https://") and WEB_ADDRESS.fullmatch(address) is not None
 
 
 def _paragraphs(text: Any) -> Any:
@@ -136,22 +134,12 @@ class ProgramTable(Stripped):
         Example: `sha256 = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`.
     """
 
-    address: Annotated[str, Field(max_length=2000)]
-    sha256: str
-
-    @field_validator("address")
-    @classmethod
-    def _on_the_web(cls, value: str) -> str:
-        if not (value.startswith("https://") and WEB_ADDRESS.fullmatch(value)):
-            raise Unexpected("an address that starts with https://")
-        return value
-
-    @field_validator("sha256")
-    @classmethod
-    def _digits(cls, value: str) -> str:
-        if not re.fullmatch(r"[0-9a-fA-F]{64}", value, re.ASCII):
-            raise Unexpected("64 hexadecimal digits, as sha256sum prints them")
-        return value.lower()
+    address: Annotated[_Line, checked(_is_secure, "an address that starts with https://")]
+    sha256: Annotated[
+        str,
+        checked(re.compile("[0-9a-fA-F]{64}", re.ASCII).fullmatch, "64 hexadecimal digits, as sha256sum prints them"),
+        AfterValidator(str.lower),
+    ]
 
 
 class CardTexts(Stripped):
@@ -233,14 +221,14 @@ class CardTable(CardTexts):
 
     language: Language = "en"
     organisation_type: Literal["Government", "Industry", "Nonprofit"] = "Government"
-    contact: Text = ""
+    contact: _Contact = ""
     licence: Annotated[str, Field(max_length=200)] = ""
-    licence_url: str = ""
+    licence_url: _Address = ""
     version: Annotated[str, Field(max_length=50)] = "1.0"
     published: datetime.date = Field(default_factory=lambda: datetime.datetime.now(datetime.UTC).date())
     region: Text = ""
     sector: Literal["Technology", "Healthcare", "Education", "Government", "Energy", "Finance"] = "Government"
-    url: str = ""
+    url: _Address = ""
     justification: Text = ""
     tuning: Text = ""
     access: Text = ""
@@ -251,25 +239,9 @@ class CardTable(CardTexts):
     en: CardTexts | None = None
     he: CardTexts | None = None
 
-    @field_validator("contact")
-    @classmethod
-    def _reachable(cls, value: str) -> str:
-        if value and not (_EMAIL.fullmatch(value) or _URL.fullmatch(value)):
-            raise Unexpected("an e-mail address, or an address that starts with https:// or http://")
-        return value
-
-    @field_validator("url", "licence_url")
-    @classmethod
-    def _address(cls, value: str) -> str:
-        if value and not _URL.fullmatch(value):
-            raise Unexpected("an address that starts with https:// or http://")
-        return value
-
-    @model_validator(mode="after")
-    def _no_translation_into_itself(self) -> CardTable:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if self.texts(self.language) is not self:
-            raise ValueError(f"[card.{self.language}] must not be there: [card] itself is in that language")
-        return self
+            yield f"[card.{self.language}] must not be there: [card] itself is in that language"
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

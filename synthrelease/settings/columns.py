@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 
 from synthrelease.errors import Unexpected, listing
 from synthrelease.settings.base import Line, SpecTable
@@ -140,16 +140,14 @@ class FixedWidthTable(SpecTable):
     record_type: tuple[int, int] | None = None
     records: dict[str, dict[str, Position]] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _one_way(self) -> FixedWidthTable:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if (self.record_type is None) == bool(self.records) or bool(self.columns) == bool(self.records):
-            raise Unexpected("columns alone, or record_type and records")
+            yield Unexpected("columns alone, or record_type and records")
         tables = [self.columns, *self.records.values()]
         positions = [*(place for table in tables for place in table.values()), self.record_type or (1, 1)]
         for first, last, *decimals in positions:
             if not (1 <= first <= last <= MOST_CHARACTERS and all(0 <= digits <= last - first + 1 for digits in decimals)):
-                raise Unexpected(f"[first, last] or [first, last, decimals] with 1 <= first <= last <= {MOST_CHARACTERS}")
-        return self
+                yield Unexpected(f"[first, last] or [first, last, decimals] with 1 <= first <= last <= {MOST_CHARACTERS}")
 
     def table_of(self, needed: Sequence[str], record: str | None) -> tuple[str, dict[str, Position]]:
         """Return the record type whose lines are read, "" where there are none, and where its columns stand.

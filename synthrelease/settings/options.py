@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from synthrelease.data.linked import Linked, slot_name
 from synthrelease.errors import Unexpected
 from synthrelease.privacy.plan import MOST_YEARS, Horizon
-from synthrelease.settings.base import Line, Reason, SpecTable
+from synthrelease.settings.base import Line, Reason, SpecTable, checked
 from synthrelease.settings.columns import ColumnTable, RuleTable
 from synthrelease.settings.questions import QuestionTable
 
@@ -40,11 +40,9 @@ class PartitionTable(SpecTable):
     fit: Fraction = Field(gt=0, lt=1)
     score: Fraction = Field(gt=0, lt=1)
 
-    @model_validator(mode="after")
-    def _whole(self) -> PartitionTable:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if self.fit + self.score != 1:
-            raise ValueError(f"fit and score must add up to 1, found {float(self.fit + self.score):g}")
-        return self
+            yield f"fit and score must add up to 1, found {float(self.fit + self.score):g}"
 
 
 class SplitTable(SpecTable):
@@ -64,11 +62,9 @@ class SplitTable(SpecTable):
     piece: int = Field(ge=1)
     of: int = Field(ge=2, le=1000)
 
-    @model_validator(mode="after")
-    def _there_is_one(self) -> SplitTable:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if self.piece > self.of:
-            raise ValueError(f"piece must be 1 to {self.of}, found {self.piece}")
-        return self
+            yield f"piece must be 1 to {self.of}, found {self.piece}"
 
 
 class MembersTable(SpecTable):
@@ -107,16 +103,9 @@ class MembersTable(SpecTable):
     more: Literal["first", "drop"] = "first"
     order: list[str] = Field(default=[], max_length=20)
     reference: dict[str, str] = Field(default_factory=dict, max_length=1)
-    size: str = "members"
+    size: Annotated[str, checked(str.isidentifier, "a column name made of letters, digits and underscores")] = "members"
     columns: dict[str, ColumnTable] = Field(min_length=1, max_length=100)
     rules: list[RuleTable] = Field(default=[], max_length=50)
-
-    @field_validator("size")
-    @classmethod
-    def _a_name(cls, size: str) -> str:
-        if not size.isidentifier():
-            raise Unexpected("a column name made of letters, digits and underscores", repr(size))
-        return size
 
     def members_with(self, missing: str) -> Linked:
         """Return how members stand in the record of their root; `missing` is what missing values do where a column does not say
@@ -283,33 +272,27 @@ class SeriesTable(SpecTable):
         """Earlier ones are named, or others are planned."""
         return bool(self.earlier) or self.years is not None
 
-    @model_validator(mode="after")
-    def _an_erratum_has_a_reason(self) -> SeriesTable:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if (self.corrects is None) != (not self.reason):
-            raise ValueError("corrects and reason need each other")
-        return self
-
-    @model_validator(mode="after")
-    def _a_plan_is_whole(self) -> SeriesTable:
+            yield "corrects and reason need each other"
         needed = {"first": self.first, "year": self.year, "epsilon": self.epsilon}
         if self.years is None:
             named = [name for name, value in needed.items() if value is not None]
             named += [name for name in ("delta", "records", "fallbacks", "fallback_epsilon", "again") if getattr(self, name)]
             if named:
-                raise ValueError(f"{named[0]} belongs to a plan over years, so it needs years")
-            return self
+                yield f"{named[0]} belongs to a plan over years, so it needs years"
+            return
         if missing := [name for name, value in needed.items() if value is None]:
-            raise ValueError(f"a plan over years needs {missing[0]}")
+            yield f"a plan over years needs {missing[0]}"
         last = (self.first or 0) + self.years - 1
         if not (self.first or 0) <= (self.year or 0) <= last:
-            raise ValueError(f"year must be one of the plan, {self.first} to {last}, found {self.year}")
+            yield f"year must be one of the plan, {self.first} to {last}, found {self.year}"
         if isinstance(self.epsilon, tuple) and len(self.epsilon) > self.years:
-            raise ValueError(f"epsilon has {len(self.epsilon)} numbers for {self.years} years")
+            yield f"epsilon has {len(self.epsilon)} numbers for {self.years} years"
         if (self.fallbacks > 0) != (self.fallback_epsilon is not None):
-            raise ValueError("fallbacks and fallback_epsilon need each other")
+            yield "fallbacks and fallback_epsilon need each other"
         if self.fallbacks > self.years or (self.again and not self.fallbacks):
-            raise ValueError(f"there are {self.years} years and {self.fallbacks} second releases of a year")
-        return self
+            yield f"there are {self.years} years and {self.fallbacks} second releases of a year"
 
     @property
     def epsilons(self) -> tuple[Fraction, ...]:
@@ -335,15 +318,10 @@ class PopulationTable(SpecTable):
     """
 
     size: int = Field(ge=1, le=10**12)
-    sample: Line
+    sample: Annotated[
+        Line, checked(SIMPLE.__eq__, f"{SIMPLE!r}: for strata, clusters, panels and other designs there is no such bound")
+    ]
     source: Line = Field(min_length=1, max_length=500)
-
-    @field_validator("sample")
-    @classmethod
-    def _proved(cls, sample: str) -> str:
-        if sample != SIMPLE:
-            raise Unexpected(f"{SIMPLE!r}: for strata, clusters, panels and other designs there is no such bound", repr(sample))
-        return sample
 
 
 def _effect(value: Any) -> Any:
@@ -381,11 +359,9 @@ class DesignTable(SpecTable):
     effect: Annotated[float | dict[str, float] | None, BeforeValidator(_effect)] = None
     source: Annotated[Line, Field(max_length=500)] = ""
 
-    @model_validator(mode="after")
-    def _an_effect_has_a_source(self) -> DesignTable:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if (self.effect is None) != (not self.source):
-            raise ValueError("effect and source need each other")
-        return self
+            yield "effect and source need each other"
 
 
 class ImputationTable(SpecTable):
@@ -419,14 +395,9 @@ class GeographyTable(SpecTable):
     """
 
     column: str = Field(min_length=1)
-    levels: list[str] = Field(min_length=1, max_length=5)
-
-    @field_validator("levels")
-    @classmethod
-    def _different(cls, levels: list[str]) -> list[str]:
-        if len(set(levels)) < len(levels):
-            raise Unexpected("different levels", "one of them twice")
-        return levels
+    levels: Annotated[list[str], checked(lambda levels: len(set(levels)) == len(levels), "different levels")] = Field(
+        min_length=1, max_length=5
+    )
 
     @property
     def chain(self) -> tuple[str, ...]:

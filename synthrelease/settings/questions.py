@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
+from synthrelease.errors import Unexpected
 from synthrelease.settings.base import Line, Reason, SpecTable
 
 _Condition = Annotated[Line, Field(max_length=1000)]
@@ -33,8 +35,6 @@ class QuestionTable(SpecTable):
     minus: _Condition | None = None
     why: Reason = ""
 
-    @model_validator(mode="after")
-    def _asks_something(self) -> QuestionTable:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if not (self.query.strip() or self.mean):
-            raise ValueError("a condition as query, or a column as mean, is needed")
-        return self
+            yield "a condition as query, or a column as mean, is needed"

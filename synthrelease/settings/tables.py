@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from synthrelease.data.linked import Linked
 from synthrelease.errors import Unexpected
 from synthrelease.resources import resource
-from synthrelease.settings.base import Line, Reason, SpecTable
+from synthrelease.settings.base import Line, Reason, SpecTable, checked
 from synthrelease.settings.card import CardTable
 from synthrelease.settings.columns import ColumnTable, Groups, InputTable, RuleTable
 from synthrelease.settings.options import (
@@ -107,11 +107,9 @@ class UnitTable(SpecTable):
         """The most records of a person; 1 as long as nobody has said anything else."""
         return self.records_per_person if isinstance(self.records_per_person, int) else 1
 
-    @model_validator(mode="after")
-    def _order_belongs_to_a_key(self) -> UnitTable:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if self.first_by and self.key is None:
-            raise ValueError("first_by orders the rows of a person, so it needs a key")
-        return self
+            yield "first_by orders the rows of a person, so it needs a key"
 
 
 SMALLEST_LAW = Fraction(1, 10**6)
@@ -164,33 +162,28 @@ class SelectionTable(SpecTable):
     publish_measurements: bool = False
     bound_risk: Fraction = Field(default=Fraction(1, 100), ge=Fraction(1, 1000000), le=Fraction(1, 2))
 
-    @model_validator(mode="after")
-    def _law_fits(self) -> SelectionTable:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if (self.mode == "hidden_number") != (self.rounds is not None):
-            raise ValueError('mode = "hidden_number" needs rounds, and other modes must not have it')
+            yield 'mode = "hidden_number" needs rounds, and other modes must not have it'
         if self.rounds is not None and "stop_probability" in self.model_fields_set:
-            raise ValueError('stop_probability says nothing where mode = "hidden_number"')
-        return self
-
-    @model_validator(mode="after")
-    def _fits(self) -> SelectionTable:
+            yield 'stop_probability says nothing where mode = "hidden_number"'
         if (self.test == "joint") != (self.test_epsilon is not None):
-            raise ValueError('test = "joint" needs test_epsilon, and test = "each" must not have it')
+            yield 'test = "joint" needs test_epsilon, and test = "each" must not have it'
         if self.mode == "truncated_negative_binomial":
             if not SMALLEST_LAW <= self.stop_probability < 1:
                 expected = f"a stop_probability of at least 1e-6 and below 1, because of {self.mode!r}"
-                raise Unexpected(expected, f"{float(self.stop_probability):g}")
+                yield Unexpected(expected, f"{float(self.stop_probability):g}")
             if self.shape and abs(self.shape) < SMALLEST_LAW:
-                raise Unexpected("a shape of 0, or of at least 1e-6 above or below", f"{float(self.shape):g}")
+                yield Unexpected("a shape of 0, or of at least 1e-6 above or below", f"{float(self.shape):g}")
         elif "shape" in self.model_fields_set:
-            raise ValueError('shape belongs to mode = "truncated_negative_binomial"')
-        return self
+            yield 'shape belongs to mode = "truncated_negative_binomial"'
 
 
 # The table [bundle]: in which further formats a release is written, and how it is labelled as synthetic.
 
 SYNTHETIC = "synthetic"
 """The constant column that says so in every row."""
+_ONCE = checked(lambda names: len(set(names)) == len(names), "each name once")
 
 
 class BundleTable(SpecTable):
@@ -210,17 +203,10 @@ class BundleTable(SpecTable):
         Example: `synthetic_column = true`.
     """
 
-    formats: tuple[Literal["stata", "spss", "r"], ...] = ()
-    catalogues: tuple[Literal["dcat", "croissant", "ddi"], ...] = ()
+    formats: Annotated[tuple[Literal["stata", "spss", "r"], ...], _ONCE] = ()
+    catalogues: Annotated[tuple[Literal["dcat", "croissant", "ddi"], ...], _ONCE] = ()
     synthetic_names: bool = False
     synthetic_column: bool = False
-
-    @field_validator("*")
-    @classmethod
-    def _each_once(cls, named: Any) -> Any:
-        if isinstance(named, tuple) and len(set(named)) != len(named):
-            raise Unexpected("each name once")
-        return named
 
     @property
     def chosen(self) -> dict[str, tuple[str, ...]]:
@@ -241,14 +227,12 @@ class BundleTable(SpecTable):
 # The table [not_promised] of the acceptance file: what the publisher knows that a release does not keep.
 
 
-def _pair(text: str) -> str:
+def _is_pair(text: str) -> bool:
     first, _, second = text.partition(":")
-    if not first or not second or ":" in second or first == second:
-        raise Unexpected('two columns joined by ":", such as "age:region"', repr(text))
-    return text
+    return bool(first and second) and ":" not in second and first != second
 
 
-Pair = Annotated[Line, AfterValidator(_pair)]
+Pair = Annotated[Line, checked(_is_pair, 'two columns joined by ":", such as "age:region"')]
 MOST_PAIRS = 1000
 
 
@@ -272,11 +256,9 @@ class NotPromisedTable(SpecTable):
     why: Reason = ""
     kept: Annotated[Line, Field(max_length=1000)] = ""
 
-    @model_validator(mode="after")
-    def _says_why(self) -> NotPromisedTable:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if (self.pairs or self.dependence) and not self.why.strip():
-            raise ValueError("a reason as `why`, which the card gives, is needed")
-        return self
+            yield "a reason as `why`, which the card gives, is needed"
 
     @property
     def named(self) -> tuple[frozenset[str], ...]:

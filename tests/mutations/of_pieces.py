@@ -178,9 +178,9 @@ OF_PIECES = (
     Mutation(
         name="population: any design",
         breaks="a bound that does not hold",
-        place="settings.options:PopulationTable._proved",
-        old="sample != SIMPLE",
-        new="False",
+        place="settings.options:PopulationTable",
+        old="SIMPLE.__eq__",
+        new="bool",
         tests=(NO_SAMPLE,),
     ),
     Mutation(
