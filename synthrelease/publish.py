@@ -21,6 +21,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.misfits import TOGETHER
 from synthrelease.enclave.ingest import CalledPublic, check_not_public, tables_in
 from synthrelease.enclave.many_files import Run, counting_cluster
+from synthrelease.enclave.record_numbers import PieceOfRegister
 from synthrelease.errors import (
     BudgetError,
     InputError,
@@ -38,7 +39,6 @@ from synthrelease.releasing.attempt import check_rows, read_priors
 from synthrelease.releasing.attempt_costs import check_memory, check_possible
 from synthrelease.releasing.dry_run import DryRun, dry_run
 from synthrelease.releasing.opening import check_opens, tables_to_read
-from synthrelease.releasing.record_numbers import PieceOfRegister
 from synthrelease.releasing.release import KnownSplit, Release, piece_to_read, release
 from synthrelease.settings.base import RELEASED
 from synthrelease.sources.source import check_members, check_pieces

@@ -35,8 +35,8 @@ from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.members import count_linked_pieces, count_linked_rows
 from synthrelease.enclave.persons import count_first_rows, keys_in_two_ways
-from synthrelease.enclave.pieces import RegisterPiece, count_piece
 from synthrelease.enclave.reading import batches
+from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
 from synthrelease.errors import InputError
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.privacy.public_entropy import SeededEntropy
@@ -56,7 +56,7 @@ def ingest(
     policy: InputTable,
     raw: Plausibility,
     run: Run | None = None,
-    piece: RegisterPiece | None = None,
+    piece: PieceOfRegister | None = None,
     unit: UnitTable = ROWS_ALONE,
 ) -> PrivateRows:
     """Read the private file once and group the rows that the public rules keep to atomic cells.
@@ -196,7 +196,7 @@ def _read(
     policy: InputTable,
     raw: Plausibility,
     run: Run | None,
-    piece: RegisterPiece | None,
+    piece: PieceOfRegister | None,
     unit: UnitTable,
     entropy: SystemEntropy = SYSTEM,
 ) -> _KeptRows:

@@ -12,6 +12,16 @@ from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.many_files import Run
+from synthrelease.enclave.record_numbers import (
+    BYTES,
+    PieceOfRegister,
+    RecordNumbers,
+    SplitKey,
+    key_beside,
+    read_key,
+    read_numbers,
+    write_key,
+)
 from synthrelease.enclave.resizing import resize
 from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.generators.candidate import Candidate
@@ -33,16 +43,6 @@ from synthrelease.releasing.attempt import (
     public_digest,
     read_priors,
     released_figures,
-)
-from synthrelease.releasing.record_numbers import (
-    BYTES,
-    PieceOfRegister,
-    RecordNumbers,
-    SplitKey,
-    key_beside,
-    read_key,
-    read_numbers,
-    write_key,
 )
 from synthrelease.releasing.selection import select_by
 from synthrelease.settings.base import RELEASED

@@ -17,21 +17,21 @@ import pytest
 
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.ingest import ingest
-from synthrelease.enclave.pieces import count_piece
-from synthrelease.enclave.texts import Texts
-from synthrelease.errors import InputError, OutputError
-from synthrelease.privacy.noise import secret_bytes
-from synthrelease.privacy.subsets import SplitRule
-from synthrelease.releasing.record_numbers import (
+from synthrelease.enclave.record_numbers import (
     BYTES,
     PieceOfRegister,
     RecordNumbers,
     SplitKey,
+    count_piece,
     key_beside,
     read_key,
     read_numbers,
     write_key,
 )
+from synthrelease.enclave.texts import Texts
+from synthrelease.errors import InputError, OutputError
+from synthrelease.privacy.noise import secret_bytes
+from synthrelease.privacy.subsets import SplitRule
 from synthrelease.settings.columns import InputTable
 from synthrelease.sources.source import Source
 from tests.conftest import ROOT
@@ -266,4 +266,4 @@ def test_the_secret_is_used_in_two_files_alone() -> None:
     """No seed of noise, no document and no message can be made of it elsewhere; keys of roots are marked with a piece's."""
     package = ROOT / "synthrelease"
     used = {path for path in package.rglob("*.py") if re.search(r"\.secret\b", path.read_text(encoding="utf-8"))}
-    assert used == {package / "releasing/record_numbers.py", package / "enclave" / "members.py"}
+    assert used == {package / "enclave/record_numbers.py", package / "enclave" / "members.py"}

@@ -92,7 +92,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: all rows are read",
         breaks="records of other pieces are not paid for",
-        place="enclave.pieces:count_piece",
+        place="enclave.record_numbers:count_piece",
         old="numbers.add(columns[piece.rule.by]) == piece.rule.piece",
         new="numbers.add(columns[piece.rule.by]) >= 1",
         tests=(READ,),
@@ -101,7 +101,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: the key is not used",
         breaks="anybody can tell the piece of every number",
-        place="releasing.record_numbers:SplitKey.mark",
+        place="enclave.record_numbers:SplitKey.mark",
         old="self.secret",
         new='b""',
         tests=(f"{NUMBERS}::test_pieces_are_about_equal_and_another_key_gives_others",),
@@ -109,7 +109,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: by the place in the file",
         breaks="a register in another order is split anew",
-        place="releasing.record_numbers:RecordNumbers.add",
+        place="enclave.record_numbers:RecordNumbers.add",
         old='1 + int.from_bytes(mark[:16], "big") % self._of',
         new="1 + index % self._of",
         tests=(ASSIGNED,),
@@ -117,7 +117,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: spaces make another number",
         breaks="a record changes its piece with the width of a column",
-        place="releasing.record_numbers:RecordNumbers.add",
+        place="enclave.record_numbers:RecordNumbers.add",
         old="key[self._as_written]",
         new='(texts.texts[index] or "")',
         tests=(ASSIGNED,),
@@ -125,7 +125,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: a number of several rows",
         breaks="one record for the split, several for the guarantee",
-        place="releasing.record_numbers:RecordNumbers.digest",
+        place="enclave.record_numbers:RecordNumbers.digest",
         old="len(repeated(np.concatenate(self._marks)))",
         new="False",
         tests=(f"{NUMBERS}::test_a_number_of_two_rows_is_refused_and_not_shown",),
@@ -133,7 +133,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: numbers may change after the charge",
         breaks="records in another piece than the one that paid for them",
-        place="enclave.pieces:count_piece",
+        place="enclave.record_numbers:count_piece",
         old="piece.check(numbers)",
         new="pass",
         tests=(f"{NUMBERS}::test_a_register_that_was_numbered_anew_is_refused_also_while_it_is_read",),
@@ -141,7 +141,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: the number of rows of the piece passes for that of the file",
         breaks="an exact number of rows that nothing pays for",
-        place="enclave.pieces:count_piece",
+        place="enclave.record_numbers:count_piece",
         old="replace(rows, n_rows=numbers.n_rows)",
         new="rows",
         tests=(READ,),
@@ -158,7 +158,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: others may read the key",
         breaks="a secret that is none",
-        place="releasing.record_numbers:write_key",
+        place="enclave.record_numbers:write_key",
         old="os.open(path, _NEW, 0o600)",
         new="os.open(path, _NEW, 0o644)",
         tests=(f"{NUMBERS}::test_a_key_that_others_can_read_is_refused",),
@@ -166,7 +166,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: a key that others read is taken",
         breaks="a secret that is none",
-        place="releasing.record_numbers:read_key",
+        place="enclave.record_numbers:read_key",
         old="state.st_mode & _OTHERS",
         new="False",
         tests=(f"{NUMBERS}::test_a_key_that_others_can_read_is_refused",),

@@ -16,9 +16,9 @@ from math import prod
 import numpy as np
 import pytest
 
+from synthrelease.enclave.record_numbers import RecordNumbers, SplitKey
 from synthrelease.enclave.texts import Texts
 from synthrelease.privacy.subsets import Spent
-from synthrelease.releasing.record_numbers import RecordNumbers, SplitKey
 
 Register = tuple[tuple[str, int], ...]
 """Record numbers and values, 0 or 1."""

@@ -18,7 +18,7 @@ from synthrelease.answers.bounds import bound
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.cli import app
 from synthrelease.enclave.ingest import read_public
-from synthrelease.enclave.pieces import count_piece
+from synthrelease.enclave.record_numbers import BYTES, SplitKey, count_piece, key_beside, read_key, read_numbers, write_key
 from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.privacy.noise import secret_bytes
@@ -29,7 +29,6 @@ from synthrelease.published.options import SplitPart
 from synthrelease.published.verify.alone import flavour
 from synthrelease.published.verify.charges import charges
 from synthrelease.releasing.attempt import PrivatePieces, divided
-from synthrelease.releasing.record_numbers import BYTES, SplitKey, key_beside, read_key, read_numbers, write_key
 from synthrelease.releasing.release import KnownSplit, check_numbers, piece_to_read, read_private, split_register
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec

@@ -14,11 +14,11 @@ from functools import cache, partial
 import numpy as np
 
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.enclave.record_numbers import BYTES, RecordNumbers, SplitKey
 from synthrelease.enclave.texts import Texts
 from synthrelease.privacy.charges import in_parallel, mechanism
 from synthrelease.privacy.noise import discrete_laplace
 from synthrelease.privacy.subsets import Spent
-from synthrelease.releasing.record_numbers import BYTES, RecordNumbers, SplitKey
 from synthrelease.studio.audit.cases import Case, World
 
 DRAWS = 4_000

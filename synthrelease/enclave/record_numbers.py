@@ -1,4 +1,4 @@
-"""Record numbers: which piece of a register a row belongs to, and whether the register still has the numbers that it had.
+"""Read record numbers: which piece of a register a row belongs to, whether the register still has its numbers, and its rows.
 
 The piece of a number is a function of the number and of the secret key (`split_key`) alone, the same in every year. 12, 12.0
 and 1.2e+01 are one number, whatever file it stands in (`key_text`); spaces around it do not count.
@@ -17,27 +17,27 @@ import hmac
 import os
 import re
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from synthrelease.data.schema import Schema
+from synthrelease.enclave.counting import CountedRows, count_batches
 from synthrelease.enclave.persons import NO_MARKS, keys_of, repeated
-from synthrelease.enclave.pieces import Numbers
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.texts import Texts
+from synthrelease.enclave.texts import Batch, Texts
 from synthrelease.errors import InputError, OutputError
 from synthrelease.privacy.protection import told_of
 from synthrelease.privacy.subsets import SplitRule
 from synthrelease.settings.columns import InputTable
-from synthrelease.sources.source import Source
+from synthrelease.sources.source import Source, unwritten
 
 # The secret key that decides, for ever, which piece of a register a record number belongs to. It stays in the enclave.
 #
 # It is drawn by the operating system before a record number is read, is used for this alone (no noise comes from it), and no
-# part
-# of a release holds it: the ledger and release.json have its sha256.
+# part of a release holds it: the ledger and release.json have its sha256.
 
 BYTES = 32
 _CONTENT = re.compile(r"synthrelease split key 1\n([0-9a-f]{64})\n")
@@ -140,14 +140,14 @@ class PieceOfRegister:
         """The piece in a register that version 1.0.0 split, by numbers as they are written."""
         return replace(self, as_written=True)
 
-    def fits(self, numbers: Numbers) -> bool:
+    def fits(self, numbers: RecordNumbers) -> bool:
         """Whether these are the numbers that the register had, each once."""
         try:
             return numbers.digest() == self.register
         except InputError:
             return False
 
-    def check(self, numbers: Numbers) -> None:
+    def check(self, numbers: RecordNumbers) -> None:
         """Raise InputError when the register has other numbers than when it was split."""
         if numbers.digest() != self.register:
             raise InputError(
@@ -228,3 +228,34 @@ def read_numbers(
         return numbers
 
     return told_of(read, "")  # so that no frame that saw rows is attached
+
+
+def count_piece(source: Source, schema: Schema, policy: InputTable, piece: PieceOfRegister) -> CountedRows:
+    """Yield what the rows of one piece add up to; `n_rows` is the number of rows of the whole file, which is public.
+
+    Values in the rows of other pieces have no effect, whatever they are.
+
+    Raises
+    ------
+    InputError : as `count_batches`; for numbers that are missing, that occur twice, or that are others than when the register
+        was split; for a file that was written meanwhile.
+    """
+
+    def counted(piece: PieceOfRegister) -> tuple[CountedRows, RecordNumbers]:
+        numbers = piece.numbers(policy)
+
+        def own() -> Iterator[Batch]:
+            for row, columns in batches(source, schema, policy, [piece.rule.by]):
+                inside = numbers.add(columns[piece.rule.by]) == piece.rule.piece
+                columns_of_rows = {name: texts for name, texts in columns.items() if name != piece.rule.by}
+                yield row, {name: replace(texts, codes=texts.codes[inside]) for name, texts in columns_of_rows.items()}
+
+        return count_batches(own(), schema, policy), numbers
+
+    with unwritten(lambda: [source.files()]):
+        rows, numbers = counted(piece)
+        if not piece.fits(numbers):  # of record numbers alone, which are public
+            again = counted(piece.of_first_version)
+            rows, numbers = again if piece.fits(again[1]) else (rows, numbers)
+        piece.check(numbers)
+    return replace(rows, n_rows=numbers.n_rows)
