@@ -56,15 +56,12 @@ def estimates_part(
     ------
     Unexpected : for measurements that are not as they are written.
     """
-    columns = tuple(part.published() for part in document.columns)
-    measurements = measurements_of(measured, document, columns)
-    release = release_of(document, measurements=measurements)
-    release = replace(release, not_a_sample=tuple(not_a_sample or ()))
-    if measured_times(release, None) is None:
+    release = replace(_with_tables(document, measured), not_a_sample=tuple(not_a_sample or ()))
+    if release.measurements is None or measured_times(release, None) is None:
         return None
     return EstimatesPart(
         level=ESTIMATED_LEVEL,
-        together=[list(table.columns) for table in measurements.tables],
+        together=[list(table.columns) for table in release.measurements.tables],
         intended=[_estimated(release, intended, not_a_sample is None) for intended in document.intended_queries],
         not_a_sample=None if not_a_sample is None else list(not_a_sample),
         strengths=None if not_a_sample is None else strengths_of(release),
@@ -95,6 +92,12 @@ def strengths_of(release: PublishedRelease) -> StrengthsPart:
 
 def _pair(table: PublishedMeasurement, axes: Sequence[int]) -> str:
     return ":".join(table.columns[axis] for axis in axes)
+
+
+def _with_tables(document: ReleaseDocument, measured: bytes) -> PublishedRelease:
+    """The release that a document describes, with its noisy tables. Raises Unexpected as `estimates_part`."""
+    columns = tuple(part.published() for part in document.columns)
+    return release_of(document, measurements=measurements_of(measured, document, columns))
 
 
 def declared(document: ReleaseDocument, specification: bytes) -> tuple[NotSample, ...]:
@@ -174,10 +177,7 @@ def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
     ------
     Unexpected : for measurements that are not as they are written.
     """
-    columns = tuple(part.published() for part in document.columns)
-    measurements = measurements_of(measured, document, columns)
-    release = release_of(document, measurements=measurements)
-    part = document.estimates
+    release, part = _with_tables(document, measured), document.estimates
     level, as_first = (0.95, False) if part is None else (float(part.level), part.not_a_sample is None)
     release = replace(release, not_a_sample=()) if as_first else release
     return listed(

@@ -102,7 +102,7 @@ def with_parts(document: ReleaseDocument, spec: ReleaseSpec, made_of_rows: Mappi
     """
     series_ = spec.options.series
     of_series = {} if series_ is None else {"series": series.part(series_, document)}
-    return document.model_copy(update={**_stated(document, spec), **of_series, **made_of_rows})
+    return document.model_copy(update={**stated(document, spec), **of_series, **made_of_rows})
 
 
 def with_parts_anew(
@@ -125,11 +125,11 @@ def with_parts_anew(
         parts["imputation"] = read_strictly(content).imputation
     if (series_ := spec.options.series) is not None:
         parts["series"] = series.part_anew(series_, plain, content)
-    return plain.model_copy(update={**_stated(plain, spec), **parts, **made_of_rows})
+    return plain.model_copy(update={**stated(plain, spec), **parts, **made_of_rows})
 
 
-def _stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
-    """The parts that say what the specification holds, and what follows from it and the rest of the document."""
+def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
+    """Return the parts that say what the specification holds, and what follows from it and the rest of the document."""
     parts = dict[str, Part]()
     if (linked := spec.schema.linked) is not None:
         parts["members"] = MembersPart.of(linked)

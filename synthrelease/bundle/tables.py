@@ -13,6 +13,7 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Transformation
 from synthrelease.data.weights import WEIGHT
 from synthrelease.published.columns import ColumnPart
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import (
     MARK,
     METADATA,
@@ -143,6 +144,16 @@ _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
 """At most so many rows, and about so many values, are a group of rows of data.parquet."""
 
 
+def row_files(document: ReleaseDocument, table: ReleasedTable, ending: str) -> dict[str, Iterator[bytes]]:
+    """Return the files of rows, and of members, that every release has ("csv", "parquet"): by name, each as pieces."""
+    if ending == "csv":
+        pieces = [csv_pieces(table), *([keyed_csv(members_of(table))] if table.linked else [])]
+    else:
+        marked = document.bundle != BundleTable()
+        pieces = [parquet_pieces(table, marked), *([_keyed_parquet(members_of(table), marked)] if table.linked else [])]
+    return {file.named(ending): rows for file, rows in zip(document.table_files, pieces, strict=True)}
+
+
 def csv_pieces(table: ReleasedTable) -> Iterator[bytes]:
     """The released table as UTF-8 CSV with a header and "\\n" line ends on every system, rows in the order of their bins."""
     if table.linked is not None:
@@ -228,16 +239,6 @@ def parquet_pieces(table: ReleasedTable, says_synthetic: bool = False) -> Iterat
             )
 
     yield from _keyed_parquet(KeyedFile(table.shape, batches()), says_synthetic)
-
-
-def members_csv_pieces(table: ReleasedTable) -> Iterator[bytes]:
-    """The rows of the members as `csv_pieces`."""
-    yield from keyed_csv(members_of(table))
-
-
-def members_parquet_pieces(table: ReleasedTable, says_synthetic: bool = False) -> Iterator[bytes]:
-    """The rows of the members as `parquet_pieces`."""
-    yield from _keyed_parquet(members_of(table), says_synthetic)
 
 
 def _keyed_parquet(file: KeyedFile, says_synthetic: bool) -> Iterator[bytes]:

@@ -141,9 +141,9 @@ def _written(
 
 
 def _csv_as_written(document: ReleaseDocument, table: ReleasedTable, files: Files) -> bool:
-    from synthrelease.bundle.verify_documents import other_csv
+    from synthrelease.bundle.verify_documents import other_rows
 
-    return not other_csv(document, table, files)
+    return not other_rows(document, table, files, "csv")
 
 
 def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from synthrelease.answers.listed import NAMES, NUMBERS, EstimateLine, as_csv
 from synthrelease.bundle.document import own_version, package_version, processor
@@ -18,7 +18,7 @@ from synthrelease.bundle.estimates import (
     table_files,
 )
 from synthrelease.bundle.formats import statistical_files
-from synthrelease.bundle.tables import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
+from synthrelease.bundle.tables import row_files
 from synthrelease.bundle.write import written
 from synthrelease.errors import InputError, Unexpected
 from synthrelease.published import measurements
@@ -29,7 +29,6 @@ from synthrelease.published.names import FORMATS, STEM
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.checks import Check
 from synthrelease.resources import install
-from synthrelease.settings.tables import BundleTable
 from synthrelease.spec import canonical
 
 _DOCUMENTS_SHOWN = 60
@@ -44,14 +43,16 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files, *, 
     """
     sizes = {name: files.size(name) for name in document.files}
     expected = written(document, table, sizes)
-    unsorted = () if csv_as_written else other_csv(document, table, files)
+    unsorted = () if csv_as_written else other_rows(document, table, files, "csv")
     problems = [f"{name}: expected sorted rows in the layout in which they were written, found another" for name in unsorted]
     of_parquet = _of_other_writer(document)
     if of_parquet:
-        sizes_of = [(name, files.size(name), sum(map(len, pieces))) for name, pieces in _parquet(document, table)]
+        sizes_of = [
+            (name, files.size(name), sum(map(len, pieces))) for name, pieces in row_files(document, table, "parquet").items()
+        ]
         sizes_told = ", ".join(f"{name} has {writer} bytes, and {here_} written here" for name, writer, here_ in sizes_of)
         of_parquet = f"{of_parquet}; {sizes_told}"
-    for name in () if of_parquet else _other_parquet(document, table, files):
+    for name in () if of_parquet else other_rows(document, table, files, "parquet"):
         how = f"pyarrow {document.versions['pyarrow']} writes on a processor of the kind {processor()}"
         problems.append(f"{name}: expected the bytes that {how}, found others")
     for name, content in expected.items():
@@ -67,26 +68,12 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files, *, 
     return Check(name="documents", found=summary, problems=tuple(problems))
 
 
-def other_csv(document: ReleaseDocument, table: ReleasedTable, files: Files) -> list[str]:
-    """The CSV files that are not what is written of the table."""
-    (csv, members), _ = document.tables
-    expected = [(csv, csv_pieces(table)), *([(members, members_csv_pieces(table))] if members else [])]
-    return [name for name, pieces in expected if not files.holds(name, pieces)]
+def other_rows(document: ReleaseDocument, table: ReleasedTable, files: Files, ending: str) -> list[str]:
+    """Return the CSV or Parquet files that are not what is written of the table.
 
-
-def _other_parquet(document: ReleaseDocument, table: ReleasedTable, files: Files) -> list[str]:
-    """Return the Parquet files that are not what is written of the table.
-
-    Rows alone do not tell: between and in pages there is room that no reader looks at.
+    Rows alone do not tell: between and in pages of Parquet there is room that no reader looks at.
     """
-    return [name for name, pieces in _parquet(document, table) if not files.holds(name, pieces)]
-
-
-def _parquet(document: ReleaseDocument, table: ReleasedTable) -> list[tuple[str, Iterator[bytes]]]:
-    """The Parquet files by name, as this program writes them."""
-    says_synthetic, (_, (parquet, members)) = document.bundle != BundleTable(), document.tables
-    expected = [(parquet, parquet_pieces(table, says_synthetic))]
-    return expected + ([(members, members_parquet_pieces(table, says_synthetic))] if members else [])
+    return [name for name, pieces in row_files(document, table, ending).items() if not files.holds(name, pieces)]
 
 
 def _of_other_writer(document: ReleaseDocument) -> str:
@@ -179,14 +166,18 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
 
 def _same_line(right: EstimateLine, line: EstimateLine) -> bool:
     """Return whether two lines have the same words, and numbers that agree as those of release.json do."""
-    width = 0.0 if right.lower is None or right.upper is None else right.upper - right.lower
     pairs = [(getattr(right, name), getattr(line, name)) for name in NUMBERS]
-    same = all(
+    words = [name for name in NAMES if name not in NUMBERS]
+    return _near(pairs, right.lower, right.upper) and all(getattr(right, name) == getattr(line, name) for name in words)
+
+
+def _near(pairs: Iterable[tuple[float | None, float | None]], low: float | None, high: float | None) -> bool:
+    """Return whether numbers agree up to a part of the width of their interval, and the same ones are missing."""
+    width = 0.0 if low is None or high is None else float(high - low)
+    return all(
         a is b if a is None or b is None else math.isclose(a, b, rel_tol=1e-5, abs_tol=_ESTIMATES_RELATIVE * width)
         for a, b in pairs
     )
-    words = [name for name in NAMES if name not in NUMBERS]
-    return same and all(getattr(right, name) == getattr(line, name) for name in words)
 
 
 def _numbers(line: EstimateLine) -> str:
@@ -244,18 +235,11 @@ def _same(right: IntendedEstimatePart | None, listed: IntendedEstimatePart | Non
         return False
     if [ratio.name for ratio in right.ratios] != [ratio.name for ratio in listed.ratios]:
         return False
-    width = 0.0 if right.low is None or right.high is None else float(right.high - right.low)
-    pairs = (
-        *((right.estimate, listed.estimate), (right.low, listed.low), (right.high, listed.high)),
-        *((right.binned_low, listed.binned_low), (right.binned_high, listed.binned_high)),
-        *((ratio.estimate, listed_ratio.estimate) for ratio, listed_ratio in zip(right.ratios, listed.ratios, strict=True)),
-        *((ratio.low, listed_ratio.low) for ratio, listed_ratio in zip(right.ratios, listed.ratios, strict=True)),
-        *((ratio.high, listed_ratio.high) for ratio, listed_ratio in zip(right.ratios, listed.ratios, strict=True)),
-    )
-    return all(
-        a is b if a is None or b is None else math.isclose(a, b, rel_tol=1e-5, abs_tol=_ESTIMATES_RELATIVE * width)
-        for a, b in pairs
-    )
+    ends = ("estimate", "low", "high")
+    pairs = [(getattr(right, name), getattr(listed, name)) for name in (*ends, "binned_low", "binned_high")]
+    for ratio, listed_ratio in zip(right.ratios, listed.ratios, strict=True):
+        pairs += [(getattr(ratio, name), getattr(listed_ratio, name)) for name in ends]
+    return _near(pairs, right.low, right.high)
 
 
 # The files for statistical packages that [bundle] formats asks for.

@@ -45,7 +45,7 @@ from synthrelease.published.verify.checks import Check
 # The bounds of criteria that measurements answer, computed again from measurements.json and the released table.
 
 _RELATIVE = 1e-9
-"""Bounds that are computed again may differ by so much, from one machine to another."""
+"""What is computed again may differ by so much, from one machine to another."""
 
 
 def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> Iterator[str]:
@@ -114,8 +114,6 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
 
 
 # The published noisy tables are those that the configuration names, at the cost and with the noise that were charged.
-
-_MEASURED_RELATIVE = 1e-9
 
 
 def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
@@ -216,16 +214,14 @@ def _sum_problems(part: MeasuredSumPart, columns: list[ColumnPart]) -> Iterator[
     scale = Fraction(STEPS if part.steps is None else int(np.ptp(np.array(part.steps)))) / Fraction(part.epsilon)
     together = part.together or 1
     sd = laplace_sd(scale) if together == 1 else cube_sd(together, scale)
-    if (part.noise == "one noise") != (together > 1) or not (
-        _near_of_measurements(part.scale, float(scale)) and _near_of_measurements(part.variance, sd**2)
-    ):
+    if (part.noise == "one noise") != (together > 1) or not (_near(part.scale, float(scale)) and _near(part.variance, sd**2)):
         yield "its noise, scale and variance are not those of its steps, its epsilon and the sums that share its noise"
     yield from _bin_problems(part.labels, part.released, columns)
 
 
 def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iterator[str]:
     noise = table.kind.of_table(table.cost)
-    if not (_near_of_measurements(table.scale, noise.scale) and _near_of_measurements(table.variance, noise.variance)):
+    if not (_near(table.scale, noise.scale) and _near(table.variance, noise.variance)):
         yield f"its scale and variance are not those of its {noise.cost}"
     try:
         on_released_bins(table, [column.labels for column in columns])
@@ -261,14 +257,8 @@ def _bin_problems(labels: list[list[str]], released: list[list[int]], columns: l
             yield f"column {column.name!r}: its bins go into released ones in another order, or leave one out"
 
 
-def _near_of_measurements(left: float, right: float) -> bool:
-    return math.isclose(left, right, rel_tol=_MEASURED_RELATIVE)
-
-
 _REACH = 25
 """Standard deviations of noise: no honest figure is farther off."""
-_FIGURES_RELATIVE = 1e-9
-"""Figures that are computed again may differ by so much, from one machine to another."""
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, measured: bytes = b"") -> Check:
@@ -424,4 +414,4 @@ def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: P
 
 
 def _near(left: float, right: float) -> bool:
-    return math.isclose(left, right, rel_tol=_FIGURES_RELATIVE, abs_tol=1e-12)
+    return math.isclose(left, right, rel_tol=_RELATIVE, abs_tol=1e-12)

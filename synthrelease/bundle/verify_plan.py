@@ -10,10 +10,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from synthrelease.bundle.document import parameters, planned_parts
+from synthrelease.bundle.options import stated
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import MECHANISM, OneNoise
-from synthrelease.errors import SpecError
+from synthrelease.errors import SpecError, so_many
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.projections import PROJECTIONS
 from synthrelease.privacy.charges import decimal_text
@@ -21,7 +22,6 @@ from synthrelease.published.base import number, upwards
 from synthrelease.published.charges import CriterionPart, OneNoisePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
-from synthrelease.published.options import DesignPart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.checks import Check
 from synthrelease.settings.mistakes import validated
@@ -126,37 +126,14 @@ def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[st
     for name in dict.fromkeys([*parts, *options]):
         if name not in parts or (name not in options and name not in WORDS):
             yield f"{name}: expected just where the specification has it, found otherwise"
-    partition, pieces = spec.options.partition, document.partition
-    if partition and pieces and pieces.rule.fit != partition.fit:
-        yield "partition: expected the shares that the specification names, found others"
-    split, piece = spec.options.split, document.split
-    if split and piece and (piece.by, piece.piece, piece.of) != (split.by, split.piece, split.of):
-        yield "split: expected the piece that the specification names, found another"
-    linked, members = spec.schema.linked, document.members
-    if linked and members and members.linked != linked:
-        yield "members: expected what the specification asks for, found something else"
-    population, sample = spec.options.population, document.population
-    expected_sample = population and (population.size, population.sample, population.source)
-    if population and sample and (sample.size, sample.sample, sample.source) != expected_sample:
-        yield "population: expected the one that the specification names, found another"
-    design = spec.options.design
-    if design and document.design and document.design != DesignPart.of(design):
-        yield "design: expected the one that the specification states, found another"
+    for name, expected in stated(document, spec).items():
+        if name in parts:
+            yield from _differences(name, expected, parts[name])
     imputation, copies = spec.options.imputation, document.imputation
     if imputation and copies:
         match = [column.name for column in document.columns] if imputation.match is None else list(imputation.match)
-        if (copies.copies, copies.donors, copies.match) != (imputation.copies, imputation.donors, match):
-            yield "imputation: expected the copies that the specification asks for, found others"
-    geography, areas = spec.options.geography, document.geography
-    if geography and areas:
-        levels = list(zip(geography.chain, geography.areas, strict=True))
-        if [(level.column, level.areas) for level in areas.levels] != levels:
-            yield "geography: expected the levels of the specification, found others"
-    marks, numbers = spec.options.marks, document.marks
-    if marks and numbers:
-        groups = {name: {counted: list(labels) for counted, labels in group.items()} for name, group in marks.groups.items()}
-        if {group.column: group.marks for group in numbers.groups} != groups:
-            yield "marks: expected the groups and marks of the specification, found others"
+        settings = {"copies": imputation.copies, "donors": imputation.donors, "match": match}
+        yield from _differences("imputation", settings, {name: getattr(copies, name) for name in settings})
 
 
 def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoise | None, *, joint: bool) -> Iterator[str]:
@@ -180,7 +157,15 @@ def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoi
 def _differences(path: str, expected: Any, value: Any) -> Iterator[str]:
     """The values that differ, each with its place."""
     for steps, right, wrong in _leaves(_plain(expected), _plain(value), ()):
-        yield f"{dotted([path, *steps])}: expected {shown(right)}, found {shown(wrong)}"
+        expected_text, text = (_shown(value) if type(right) is type(wrong) else shown(value) for value in (right, wrong))
+        yield f"{dotted([path, *steps])}: expected {expected_text}, found {text}"
+
+
+def _shown(value: Any) -> str:
+    """What tells two values of one kind apart: the length of a list, the names of a table."""
+    if isinstance(value, list):
+        return so_many(len(value), "entry", "entries")
+    return f"the names {', '.join(map(repr, value))}" if isinstance(value, dict) else shown(value)
 
 
 def _plain(value: Any) -> Any:

@@ -40,7 +40,7 @@ from synthrelease.bundle.metadata import citation_bytes, datapackage_bytes, depl
 from synthrelease.bundle.options import made
 from synthrelease.bundle.scripts import scripts
 from synthrelease.bundle.sheets import questions_files, sign_files
-from synthrelease.bundle.tables import AcceptedRows, csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
+from synthrelease.bundle.tables import AcceptedRows, row_files
 from synthrelease.errors import InputError, OutputError
 from synthrelease.privacy.ledger import load_ledger
 from synthrelease.published import measurements
@@ -66,7 +66,6 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import page_name
 from synthrelease.published.options import PlanOfYearsPart
 from synthrelease.published.table import ReleasedTable
-from synthrelease.settings.tables import BundleTable
 from synthrelease.spec import canonical
 from synthrelease.spec.release_spec import ReleaseSpec
 
@@ -148,17 +147,8 @@ def _promised_count(release: Release) -> int:
 
 def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
     """The released rows in every format that was asked for, each as pieces that are made when they are asked for."""
-    says_synthetic = document.bundle != BundleTable()
-    (csv, members_csv), (parquet, members_parquet) = document.tables
-    members = {}
-    if document.linked is not None:
-        members = {members_csv: members_csv_pieces(table), members_parquet: members_parquet_pieces(table, says_synthetic)}
-    return {
-        csv: csv_pieces(table),
-        parquet: parquet_pieces(table, says_synthetic),
-        **members,
-        **statistical_files(document, table),
-    }
+    plain = (row_files(document, table, ending) for ending in ("csv", "parquet"))
+    return {**next(plain), **next(plain), **statistical_files(document, table)}
 
 
 def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int]) -> dict[str, bytes]:

@@ -126,8 +126,8 @@ def observed(row: dict[str, str]) -> bool:
 
 def test_what_release_json_says_of_an_option_is_compared_with_the_specification_by_verify() -> None:
     """The tests of each option compare its own sentence; this one shows that `verify` asks for them."""
-    asked = "imputation: expected the copies that the specification asks for, found others"
-    assert asked in check(forged(bundle()["imputed.csv"], lambda part: part.update(donors=7)), "plan").problems
+    stated = "imputation.donors: expected 2, found 7"
+    assert stated in check(forged(bundle()["imputed.csv"], lambda part: part.update(donors=7)), "plan").problems
 
 
 def test_copies_as_they_were_written_are_in_order() -> None:

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import synthrelease
 from synthrelease.bundle import tables as linked_files
 from synthrelease.bundle.card.sections import measured_alone
-from synthrelease.bundle.tables import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
+from synthrelease.bundle.tables import row_files
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.verify_documents import statistical
 from synthrelease.bundle.write import write_bundle
@@ -111,9 +111,8 @@ def test_what_is_read_is_what_was_written_in_any_number_of_pieces(bundle: Path, 
     for rows, block in ((7, 64), (1000, 2**20)):
         monkeypatch.setattr(linked_files, "_ROWS", rows)
         monkeypatch.setattr(linked, "_LINKED_BLOCK", block)
-        assert b"".join(csv_pieces(table)) == files[0]
-        assert b"".join(members_csv_pieces(table)) == files[1]
-        parquet, members = b"".join(parquet_pieces(table)), b"".join(members_parquet_pieces(table))
+        assert [b"".join(pieces) for pieces in row_files(document, table, "csv").values()] == files[:2]
+        parquet, members = (b"".join(pieces) for pieces in row_files(document, table, "parquet").values())
         for roots, others in ((parquet, members), (files[2], files[3])):
             again = table_of(parquet_rows(roots, document.shape, n_rows=document.n_rows, members=others), document.shape)
             assert again.counts.same_as(table.counts)

@@ -159,7 +159,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: bytes of Parquet are not compared",
         breaks="12 kB between two pages pass",
-        place="bundle.verify_documents:_other_parquet",
+        place="bundle.verify_documents:other_rows",
         old="not files.holds(name, pieces)",
         new="False",
         tests=(f"{FOLDERS}::test_bytes_that_no_reader_of_parquet_looks_at_are_found",),

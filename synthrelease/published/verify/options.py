@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import islice, pairwise
+from typing import Any
 
 import numpy as np
 
@@ -61,24 +63,20 @@ class KnownFiles:
 
 def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
     """Check every option that the release has, and whether it names the other releases that were given."""
-    if (partition := document.partition) is not None:
-        yield made("partition", lambda: of_partition(partition, document))
-    if (split := document.split) is not None:
-        yield made("split", lambda: of_split(split))
-    if (members := document.members) is not None:
-        yield made("members", lambda: of_members(members, bundle))
-    if (calibration := document.calibration) is not None:
-        yield made("calibration", lambda: of_calibration(calibration, document, bundle))
-    if (series := document.series) is not None:
-        yield made("series", lambda: of_series(series, document, bundle))
-    if (population := document.population) is not None:
-        yield made("population", lambda: of_population(population, document))
-    if (imputation := document.imputation) is not None:
-        yield made("imputation", lambda: of_imputation(imputation, document, bundle))
-    if (geography := document.geography) is not None:
-        yield made("geography", lambda: of_geography(geography, bundle))
-    if (marks := document.marks) is not None:
-        yield made("marks", lambda: of_marks(marks, document, bundle))
+    checks: dict[str, Callable[[Any], Check]] = {
+        "partition": lambda part: of_partition(part, document),
+        "split": of_split,
+        "members": lambda part: of_members(part, bundle),
+        "calibration": lambda part: of_calibration(part, document, bundle),
+        "series": lambda part: of_series(part, document, bundle),
+        "population": lambda part: of_population(part, document),
+        "imputation": lambda part: of_imputation(part, document, bundle),
+        "geography": lambda part: of_geography(part, bundle),
+        "marks": lambda part: of_marks(part, document, bundle),
+    }
+    for name, check in checks.items():
+        if (part := getattr(document, name)) is not None:
+            yield made(name, partial(check, part))
     if bundle.earlier and document.series is None:
         folders = ", ".join(str(folder) for folder, _ in bundle.earlier)
         yield Check(name="other releases", problems=(f"release.json: names no earlier releases, so {folders} cannot be one",))
