@@ -54,7 +54,7 @@ def reproduce(only: Annotated[list[str] | None, Option(metavar="NAME")] = None, 
     out : Write to this file and overwrite an old one. By default print.
     """
     from synthrelease.errors import OutputError
-    from synthrelease.studio.reproduction.page import TABLES, page
+    from synthrelease.studio.reproduction.experiments import TABLES, page
 
     if unknown := set(only or ()) - set(TABLES):
         raise InputError(f"--only: expected names among {listing(TABLES)}, found {listing(sorted(unknown))}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -33,60 +33,41 @@ from synthrelease.studio.baselines.imputation import (
 )
 from synthrelease.studio.baselines.swapping import PermutationSwapping
 from synthrelease.studio.rehearsal.attempts import AttemptResult, attempts_on_public
-from synthrelease.studio.reproduction.tables import Reproduced, printed
+from synthrelease.studio.reproduction.tables import FORMULAS, Rows, markdown, printed
 
 SEED = 2014
-ATTEMPTS = 10
+ATTEMPTS, RUNS = 10, 20
 EPSILON, DELTA = Fraction(4), Fraction(1, 10**9)
 
 
-def table_2() -> Reproduced:
-    """Table 2 of the paper, on public births: medians of exact figures, and the noise that each would get."""
-    spec = load_spec(resource("configs/births-paper.toml"))
+def table_2() -> Rows:
+    """Return Table 2 of the paper, on simulated births: medians of exact figures, and the noise that each would get."""
+    spec, rows = load_spec(resource("configs/births-paper.toml")), []
     attempts = _on_births(spec, [(index % len(spec.space), index) for index in range(ATTEMPTS)])
-    rows = []
-    for number, (kind, name, threshold, result, epsilon, _, limits, sensitivity, sd) in enumerate(
-        printed()["births"]["criteria"]
-    ):
-        step, value = (
-            _median(getattr(attempt, field)[number] for attempt in attempts) for field in ("sensitivities", "figures")
-        )
-        noise = "" if math.isnan(step) else figure(math.sqrt(2) * step / float(spec.criteria[number].epsilon), 3)
-        step_text = "" if math.isnan(step) else figure(step, 3)
+    for number, (kind, name, threshold, result, epsilon, _, limits, *noise) in enumerate(printed()["births"]["criteria"]):
+        value = float(np.median([attempt.figures[number] for attempt in attempts]))
         ours = f"{100 * value:.3f}%" if result.endswith("%") else ("x " if result.startswith("x") else "") + figure(value, 4)
-        rows.append([kind, name, threshold, result, ours, epsilon, limits, sensitivity, step_text, sd, noise])
-    accepted = sum(attempt.accepted for attempt in attempts)
-    return Reproduced(
-        source="Hod & Canetti 2024, Table 2",
-        columns=("type", "criterion", "threshold", "result, printed", "ours", "epsilon", "range", "sensitivity, printed",
-                 "ours", "noise sd, printed", "ours"),
-        rows=rows,
-        finding=f"Ours: medians of {ATTEMPTS} attempts on the simulated births, before noise; {accepted} were accepted. "
-        "Results differ because the births do. `synthrelease demo --release paper` runs the release itself.",
-    )  # fmt: skip
+        rows.append([kind, name, threshold, result, ours, epsilon, limits, noise[0], "", noise[1], ""])
+        if noise[0]:
+            step = float(np.median([attempt.sensitivities[number] for attempt in attempts]))
+            rows[-1][8], rows[-1][10] = figure(step, 3), figure(math.sqrt(2) * step / float(epsilon), 3)
+    return rows
 
 
-def families() -> Reproduced:
-    """One fit of every family of the paper at epsilon 4, judged by the criteria of Table 2."""
-    criteria = load_spec(resource("configs/births.toml")).criteria
-    names = [criterion.name for criterion in criteria if criterion.threshold]
-    met, rows = {}, []
+def families() -> Rows:
+    """Return one fit of every family of the paper at epsilon 4: errors as shares of the thresholds of Table 2."""
+    criteria, rows = load_spec(resource("configs/births.toml")).criteria, []
     for name, settings in printed()["families"].items():
         generator = GENERATORS[settings["family"]].model_validate(settings)
         (attempt,) = _on_births(_with_family(generator, settings), [(0, 0)])
-        pairs = [(criterion, value) for criterion, value in zip(criteria, attempt.figures, strict=True) if criterion.threshold]
-        shares = ["none" if value is None else f"{value / criterion.threshold:.2f}" for criterion, value in pairs]
-        met[name] = sum(value is not None and value <= criterion.threshold for criterion, value in pairs)
-        rows.append([name, generator.guarantee, *shares, f"{met[name]} of {len(names)}"])
-    best = [name for name, count in met.items() if count == max(met.values())]
-    return Reproduced(
-        source="Hod & Canetti 2024, section 4.10, epsilon 4",
-        columns=("family", "guarantee", *names, "met"),
-        rows=rows,
-        finding="One fit each on the simulated births; errors without noise, as shares of their thresholds (above 1 fails). "
-        "Zero-concentrated families are compared at delta 1e-9. The paper's finding: PrivBayes surpassed all others. Today's "
-        f"versions: most criteria are met by {' and '.join(best)}.",
-    )
+        shares = [
+            math.inf if value is None else value / criterion.threshold
+            for criterion, value in zip(criteria, attempt.figures, strict=True)
+            if criterion.threshold
+        ]
+        met = sum(share <= 1 for share in shares)
+        rows.append([name, generator.guarantee, *(f"{share:.2f}" for share in shares), f"{met} of {len(shares)}"])
+    return rows
 
 
 def _with_family(generator: Generator, settings: Mapping[str, Any]) -> ReleaseSpec:
@@ -125,12 +106,6 @@ def _on_births(spec: ReleaseSpec, attempts: list[tuple[int, int]]) -> list[Attem
     return attempts_on_public(spec, table, SEED, attempts)
 
 
-def _median(values: Iterator[float | None]) -> float:
-    """The median of those that there are; NaN without any."""
-    known = [value for value in values if value is not None]
-    return float(np.median(known)) if known else math.nan
-
-
 def counties() -> Counts:
     """The printed dwellings of Massachusetts 1940 by county, and owned (0) or rented (1)."""
     counts = np.array([row[1:3] for row in printed()["swapping"]["counties"]])
@@ -144,31 +119,18 @@ def percentage_error(original: np.ndarray, other: np.ndarray) -> float:
     return float(100 * np.mean(np.abs(other[there] - original[there]) / original[there]))
 
 
-def counties_swapped() -> Reproduced:
-    """How far owned and rented dwellings by county are off after swapping; the paper prints one run at 50%."""
-    tables, table, generator = printed()["swapping"], counties(), SeededEntropy(1940).generator()
+def counties_swapped() -> Rows:
+    """Return how far owned and rented dwellings by county are off after swapping; the paper prints one run at 50%."""
+    table, generator, rows = counties(), SeededEntropy(1940).generator(), []
     original = table.marginal([0, 1])
-    owned = np.array([row[3] for row in tables["counties"]])
+    owned = np.array([row[3] for row in printed()["swapping"]["counties"]])
     once = percentage_error(original, np.stack([owned, original.sum(axis=1) - owned], axis=1))
-    rows = []
-    for rate, _ in tables["rates"]:
-        swapping = PermutationSwapping(key=(), variables=(0,), rate=Fraction(rate.rstrip("%")) / 100)
-        errors = [percentage_error(original, swapping.swap(table, generator).marginal([0, 1])) for _ in range(tables["runs"])]
-        rows.append(
-            [
-                rate,
-                f"{once:.2f}%" if rate == "50%" else "",
-                f"{np.mean(errors):.2f}%",
-                f"{min(errors):.2f}% to {max(errors):.2f}%",
-            ]
-        )
-    return Reproduced(
-        source="Bailie, Gong & Meng 2023, two-way tabulations of dwelling ownership by county, 1940",
-        columns=("swap rate", "mean absolute percentage error, of the printed run", "ours, mean", "ours, range"),
-        rows=rows,
-        finding=f"{tables['runs']} runs at each rate, the state as one stratum. The paper swapped within household sizes, a "
-        "table that is not printed.",
-    )
+    for rate in printed()["swapping"]["rates"]:
+        swap = PermutationSwapping(key=(), variables=(0,), rate=Fraction(rate)).swap
+        errors = [percentage_error(original, swap(table, generator).marginal([0, 1])) for _ in range(RUNS)]
+        text = f"{once:.2f}%" if rate == "0.50" else ""
+        rows.append([f"{float(rate):.0%}", text, f"{np.mean(errors):.2f}%", f"{min(errors):.2f}% to {max(errors):.2f}%"])
+    return rows
 
 
 # Made-up incomes of which many are missing, more often where incomes are high; and estimates of their mean.
@@ -278,28 +240,33 @@ def income_errors(runs: int, seed: int = 6) -> dict[str, np.ndarray]:
     return errors
 
 
-def imputation() -> Reproduced:
-    """Mean squared errors of a mean income with gaps: ignored, imputed, or a bin of their own."""
-    tables = printed()["imputation"]
-    texts, errors = dict(tables["rows"]), income_errors(tables["runs"])
+def imputation() -> Rows:
+    """Return mean squared errors of a mean income with gaps: ignored, imputed, or a bin of their own."""
+    texts, errors = dict(printed()["imputation"]["rows"]), income_errors(RUNS)
     squared = {name: values**2 for name, values in errors.items()}
-    return Reproduced(
-        source="Merrill 2021, section 6.5, and Clifton and others 2022: mean income, epsilon 6 ln 2",
-        columns=("method", "mean squared error, printed", "ours", "ours, median"),
-        rows=[
-            [name, texts.get(name, ""), f"{values.mean():,.1f}", f"{np.median(values):,.1f}"]
-            for name, values in squared.items()
-        ],
-        finding=f"The files of the sources cannot be shared: ours are made-up incomes, {tables['runs']} runs, so orders of "
-        "size compare. Ignoring gaps is off over a hundred times more than imputing them. By the median a bin of their own is "
-        "no worse than imputing, and it answers every question.",
-    )
+    return [[name, texts.get(name, ""), f"{np.mean(mse):,.1f}", f"{np.median(mse):,.1f}"] for name, mse in squared.items()]
 
 
-EXPERIMENTS: Mapping[str, Callable[[], Reproduced]] = {
+EXPERIMENTS: Mapping[str, Callable[[], Rows]] = {
     "table-2": table_2,
     "families": families,
     "counties": counties_swapped,
     "imputation": imputation,
 }
 """Tables that have to be run."""
+TABLES = {**FORMULAS, **EXPERIMENTS}
+
+
+def page(names: Sequence[str] = ()) -> str:
+    """Return the page "The sources, reproduced", or the tables of these names alone."""
+    texts = printed()["tables"]
+    tables = [
+        f"## {texts[name]['source']}\n\n`synthrelease reproduce --only {name}`\n\n"
+        f"{markdown(texts[name]['columns'], TABLES[name]())}\n\n{texts[name]['finding']}\n"
+        for name in names or TABLES
+    ]
+    if names:
+        return "\n".join(tables)
+    errors = markdown(printed()["errors"]["columns"], printed()["errors"]["rows"])
+    sources = "\n".join(f"- {source}" for source in printed()["sources"])
+    return "\n".join([printed()["head"], f"{sources}\n", *tables, f"## Errors found in the sources\n\n{errors}\n"])

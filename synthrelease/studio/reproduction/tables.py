@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
@@ -31,26 +30,15 @@ def printed() -> Mapping[str, Any]:
     return tomllib.loads((Path(__file__).parent / "printed.toml").read_text(encoding="utf-8"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reproduced:
-    """A table of a source: printed values, and ours beside them.
+Rows = list[list[str]]
+"""The lines of a table: printed values, and ours beside them. An empty text is a value that the source does not print."""
 
-    Attributes
-    ----------
-    source : author, year, and the place in the source.
-    rows : a row may have None for a value that the source does not print.
-    finding : what a reader learns from the comparison.
-    """
 
-    source: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    finding: str = ""
-
-    def markdown(self) -> str:
-        """Return the table as Markdown."""
-        lines = [self.columns, ["---"] * len(self.columns), *self.rows]
-        return "\n".join("| " + " | ".join(cell or "–" for cell in line) + " |" for line in lines)
+def markdown(columns: Sequence[str], rows: Rows) -> str:
+    """Return a table as Markdown."""
+    return "\n".join(
+        "| " + " | ".join(cell or "–" for cell in line) + " |" for line in [columns, ["---"] * len(columns), *rows]
+    )
 
 
 def like(value: float, text: str) -> str:
@@ -64,37 +52,28 @@ def like(value: float, text: str) -> str:
     return f"{value:.{len(text.partition('.')[2])}f}"
 
 
-def budget() -> Reproduced:
-    """9.98 line by line, from the two files that express the paper's release."""
+def budget() -> Rows:
+    """Return 9.98 line by line, from the two files that express the paper's release."""
     births, spec = printed()["births"], load_spec(resource("configs/births-paper.toml"))
-    by_name = {criterion.name: criterion.epsilon for criterion in spec.criteria}
-    evaluation = sum(by_name.values(), Fraction(0))
-    ours = [spec.generation_budget, evaluation, spec.generation_budget + evaluation, spec.plan.total.epsilon]
-    rows = [[name, epsilon, like(float(by_name[name]), epsilon)] for _, name, _, _, epsilon, *_ in births["criteria"]]
-    rows += [[name, text, like(float(value), text)] for (name, text), value in zip(births["budget"].items(), ours, strict=True)]
-    return Reproduced(
-        source="Hod & Canetti 2024, section 4.2 and Table 2",
-        columns=("charge", "epsilon, printed", "ours"),
-        rows=rows,
-        finding="The selection doubles one round. `configs/births.toml` costs 6.70 and `configs/births-frontier.toml` 0.70.",
-    )
+    ours = {criterion.name: criterion.epsilon for criterion in spec.criteria}
+    evaluation = sum(ours.values(), Fraction(0))
+    ours |= {"generation": spec.generation_budget, "criteria": evaluation, "one round": spec.generation_budget + evaluation}
+    ours |= {"selection": spec.plan.total.epsilon}
+    texts = {name: epsilon for _, name, _, _, epsilon, *_ in births["criteria"]} | births["budget"]
+    return [[name, text, like(float(ours[name]), text)] for name, text in texts.items()]
 
 
-def ratio() -> Reproduced:
-    """The sensitivity of a clipped ratio, and the threshold that a figure at the clip passes with probability p."""
+def ratio() -> Rows:
+    """Return the sensitivity of a clipped ratio, and the threshold that a figure at the clip passes with probability p."""
     rows = []
     for clip, smallest, sensitivity, deviation, p, threshold in printed()["ratio"]["rows"]:
         criterion = RelativeMarginalError.model_validate(printed()["ratio"]["criterion"] | {"clip": clip})
         step = ratio_sensitivity(np.array([smallest]), clip)
-        ours = like(criterion.threshold_passed_by_noise(p, smallest), "1.40")
-        sigma = f"{math.sqrt(2) * step / 0.3:.3f}"
-        rows.append([f"{clip:g}", str(smallest), sensitivity, f"{step:.3f}", deviation, sigma, f"{p:g}", threshold, ours])
-    return Reproduced(
-        source="Hod & Canetti 2024, Propositions 5 and 6, epsilon 0.3",
-        columns=("clip", "smallest bin", "sensitivity, printed", "ours", "sd, printed", "ours", "p", "T', printed", "ours"),
-        rows=rows,
-        finding="Ours is the exact largest step, with 1 added to each count. `plan` prints p and T' for your own thresholds.",
-    )
+        sigma = math.sqrt(2) * step / float(criterion.epsilon)
+        ours = criterion.threshold_passed_by_noise(p, smallest)
+        rows.append([f"{clip:g}", str(smallest), sensitivity, f"{step:.3f}", deviation, f"{sigma:.3f}", f"{p:g}", threshold])
+        rows[-1].append(f"{ours:.3f}")
+    return rows
 
 
 def printed_bound(epsilon: Fraction, share: Fraction) -> float:
@@ -114,20 +93,15 @@ def tight_bound(epsilon: Fraction, share: Fraction) -> Fraction:
     return of_the_population(Loss(epsilon, Fraction(0)), share.numerator, share.denominator).epsilon
 
 
-def sampling() -> Reproduced:
-    """What a simple random sample promises to a member of the population."""
+def sampling() -> Rows:
+    """Return what a simple random sample promises to a member of the population."""
     rows = []
     for text, share, bound in printed()["sampling"]["rows"]:
         epsilon = Fraction(text)
         useful, value = math.floor(largest_share(epsilon) * 10**4) / 10**4, printed_bound(epsilon, TENTH)
         ours = f"none ({value:.4f})" if value > epsilon else f"{value:.2f}"
         rows.append([text, share, f"{useful:.4f}", bound, ours, f"{float(tight_bound(epsilon, TENTH)):.4f}"])
-    return Reproduced(
-        source="Merrill 2021, Table 5.1",
-        columns=("epsilon", "helps up to, printed", "ours", "at a tenth, printed", "ours", "tight, at a tenth"),
-        rows=rows,
-        finding="A release states the tight bound (theory 11.3).",
-    )
+    return rows
 
 
 def running_example() -> tuple[dict[str, Respondents], dict[str, PostStrata]]:
@@ -144,64 +118,39 @@ def running_example() -> tuple[dict[str, Respondents], dict[str, PostStrata]]:
     return samples, strata
 
 
-def strata() -> Reproduced:
-    """Largest weights, the choice of strata and deviations of the running example."""
+def strata() -> Rows:
+    """Return largest weights, the choice of strata and deviations of the running example, each printed / ours."""
     example, (samples, sets) = printed()["strata"], running_example()
     alpha = 0.01 / selection_epsilon(1, score_sensitivity(list(sets.values())), "replace one")
     deviation = CauchyNoise.printed_with_gamma(1, 4).deviation
-    rows = []
+    sizes, rows = np.array([len(bins.totals) for bins in sets.values()]), []
     for sample, respondents in samples.items():
-        weights = np.array([round(strata_.largest_weight(respondents)) for strata_ in sets.values()])
-        chosen = choice_law(
-            [len(strata_.totals) / weight for strata_, weight in zip(sets.values(), weights, strict=True)], alpha
-        )
-        ours = {"weights": weights, "chosen": chosen, "deviation": deviation * weights}
-        words = {
-            "weights": "largest weight",
-            "chosen": "probability of the choice, epsilon 0.01",
-            "deviation": "sd, epsilon 1, gamma 4",
-        }
-        for key, values in ours.items():
-            texts = example[key][sample]
-            cells = [f"{text} / {like(value, text)}" for text, value in zip(texts, values, strict=True)]
-            rows.append([f"{sample}: {words[key]}", *cells])
-        expected = like(float((chosen.round(3) * deviation * weights).sum()), "0")
-        rows.append([f"{sample}: expected sd", f"{example['expected'][sample]} / {expected}", *[""] * (len(sets) - 1)])
-    return Reproduced(
-        source="Merrill 2021, chapter 7, Figures 7.1 to 7.6 and Example 7.4.4",
-        columns=("printed / ours", *sets),
-        rows=rows,
-        finding="All values but one: the expected deviation of sample A is 1423 (see the errors).",
-    )
+        weights = np.array([round(bins.largest_weight(respondents)) for bins in sets.values()])
+        chosen = choice_law((sizes / weights).tolist(), alpha)
+        deviations = deviation * weights
+        expected = np.array([(chosen.round(3) * deviations).sum()])
+        for texts, values in zip(example[sample].items(), (weights, chosen, deviations, expected), strict=True):
+            cells = [f"{text} / {like(value, text)}" for text, value in zip(texts[1], values, strict=True)]
+            rows.append([f"{sample}: {texts[0]}", *cells, *[""] * (len(sets) - len(cells))])
+    return rows
 
 
-def swapping() -> Reproduced:
-    """Nominal epsilons of permutation swapping: the census of 2020, and Massachusetts 1940."""
-    tables, rates = printed()["swapping"], (Fraction(1, 20), Fraction(1, 2))
-    texts_1940 = dict(tables["rates"])
-    lines = [[f"2020: {key}", *rest] for key, *rest in tables["census"]]
-    lines.append(
-        ["1940, Massachusetts: state x household size", "county", tables["massachusetts"], texts_1940["5%"], texts_1940["50%"]]
-    )
-    rows = []
-    for key, variable, largest, *texts in lines:
-        pairs = [(text, like(nominal_epsilon(rate, largest), text)) for rate, text in zip(rates, texts, strict=True)]
-        doubled = [f"{pairwise_epsilon(rate, largest):.2f}" for rate in rates]
-        least = [f"{least_epsilon(largest):.2f}", f"{best_rate(largest):.4%}"]
-        rows.append([key, variable, f"{largest:,}", *pairs[0], *pairs[1], *doubled, *least])
-    ours_1940 = {rate: nominal_epsilon(Fraction(rate.rstrip("%")) / 100, tables["massachusetts"]) for rate in texts_1940}
-    others = "; ".join(f"at {rate} {text}, ours {like(ours_1940[rate], text)}" for rate, text in texts_1940.items())
-    return Reproduced(
-        source="Bailie, Gong & Meng 2023, the census of 2020 by swapping, and of 1940",
-        columns=("key", "swapped", "largest stratum", "at 5%, printed", "ours", "at 50%, printed", "ours", "2 x at 5%",
-                 "2 x at 50%", "least", "at rate"),
-        rows=rows,
-        finding=f"Massachusetts 1940 {others}. Twice the nominal epsilon compares with a release's epsilon (theory 10.1).",
-    )  # fmt: skip
+def swapping() -> Rows:
+    """Return nominal epsilons of permutation swapping: the census of 2020, and Massachusetts 1940."""
+    rates, rows = [Fraction(text) for text in printed()["swapping"]["rates"]], []
+    for key, variable, largest, *texts in printed()["swapping"]["census"]:
+        nominal = zip(texts, (f"{nominal_epsilon(rate, largest):.2f}" for rate in rates), strict=True)
+        rows.append([key, variable, f"{largest:,}", *(cell for pair in nominal for cell in pair)])
+        rows[-1] += [
+            f"{pairwise_epsilon(rates[-1], largest):.2f}",
+            f"{least_epsilon(largest):.2f}",
+            f"{best_rate(largest):.4%}",
+        ]
+    return rows
 
 
-def copies() -> Reproduced:
-    """Overlap and standardised difference of the slides' intervals, from the printed, rounded intervals."""
+def copies() -> Rows:
+    """Return overlap and standardised difference of the slides' intervals, from the printed, rounded intervals."""
 
     def interval(low: float, high: float) -> ConfidenceIntervals:
         return ConfidenceIntervals(lower=np.array([low]), upper=np.array([high]))
@@ -212,20 +161,10 @@ def copies() -> Reproduced:
         error = np.array([(original[2] - original[1]) / 2 / 1.96])
         moved = standardised_difference(np.array([original[0]]), np.array([synthetic[0]]), error)[0]
         rows.append([variable, method, overlap, f"{shared:.3f}", difference, f"{moved:.3f}"])
-    return Reproduced(
-        source='Jiang 2025, slide "Utility of synthetic datasets: predict work disability"',
-        columns=("variable", "method", "overlap, printed", "ours", "standardised difference, printed", "ours"),
-        rows=rows,
-        finding="The intervals are rounded, so the last digit may differ: at most 0.003, and 0.5% or 0.012.",
-    )
+    return rows
 
 
-FORMULAS: Mapping[str, Callable[[], Reproduced]] = {
-    "budget": budget,
-    "ratio": ratio,
-    "sampling": sampling,
-    "strata": strata,
-    "swapping": swapping,
-    "copies": copies,
+FORMULAS: Mapping[str, Callable[[], Rows]] = {
+    function.__name__: function for function in (budget, ratio, sampling, strata, swapping, copies)
 }
 """Tables that follow from formulas: all of them in 2 CPU seconds."""
