@@ -6,7 +6,6 @@ rehearse, allocate and simulate: the commands for public data.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -144,7 +143,6 @@ def allocate(request: AllocationRequest) -> None:
     succeeds. Reads nothing private and spends nothing.
     """
     from synthrelease.bundle.write import check_free_name
-    from synthrelease.errors import InputError
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.rehearsal.allocation import (
         allocation_lines,
@@ -153,28 +151,11 @@ def allocate(request: AllocationRequest) -> None:
         write_allocation,
     )
 
-    total, delta = (None if text is None else _above_zero(text) for text in (request.total, request.delta))
-    if request.total is not None and total is None:
-        raise InputError(f"--total: expected a number above 0, found {request.total!r}.")
-    if request.delta is not None and (delta is None or delta >= 1):
-        raise InputError(f"--delta: expected a number above 0 and below 1, found {request.delta!r}.")
     if request.out is not None:
         check_free_name(request.out, "a file")
     spec = load_spec(request.config)
     with progress_bars() as progress:
-        allocation = choose_allocation(
-            spec,
-            request.source,
-            total=total,
-            goal=request.success,
-            afresh=request.afresh,
-            delta=delta,
-            rows=request.rows,
-            minutes=request.minutes,
-            seed=request.seed,
-            jobs=request.jobs,
-            progress=progress,
-        )
+        allocation = choose_allocation(spec, request, progress=progress)
     if request.out is not None:
         write_allocation(allocation, request.out)
     screen.bullets(allocation_words(allocation, afresh=request.afresh))
@@ -278,11 +259,3 @@ def _print_rehearsal(rehearsal: Any, out: Path) -> None:
         screen.print("Not complete: the time was used up or the run was stopped. Run the same command again to continue.")
     further = " Further attempts compared budgets and tried the plan." if rehearsal.proposal is not None else ""
     screen.print(f"\n{rehearsal.n_attempts} attempts chose the shortlist.{further} The report is {out / 'report.html'}.")
-
-
-def _above_zero(text: str) -> Fraction | None:
-    try:
-        number = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        return None
-    return number if number > 0 else None

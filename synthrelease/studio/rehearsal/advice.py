@@ -671,16 +671,16 @@ def propose(
 
     def fresh(generation: Fraction, start: int, phase: str) -> list[AttemptResult]:
         """As many as a narrow interval needs; none where the time was used up before."""
-        pairs, found = fresh_attempts(shortlist, start, attempts), list[AttemptResult]()
+        pairs, results = fresh_attempts(shortlist, start, attempts), list[AttemptResult]()
         for figures in looks.after:
             enough = min(len(pairs), _whole_passes(figures, shortlist, shared))
-            found += tried(generation, pairs[len(found) : enough], phase.format(f"{float(generation):g}"))
-            if len(found) < enough:
+            results += tried(generation, pairs[len(results) : enough], phase.format(f"{float(generation):g}"))
+            if len(results) < enough:
                 return []
-            low, high = looks.mean(_units(found, shared))
+            low, high = looks.mean(_units(results, shared))
             if high - low <= wish.width:
                 break
-        return found
+        return results
 
     for _ in range(len(offers) + 1):
         best = cheapest_offer(offers.values())

@@ -19,6 +19,7 @@ import re
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
@@ -46,13 +47,13 @@ from synthrelease.privacy.curves import rho_within
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import generate, prepare, read_priors
 from synthrelease.releasing.selection import one_thread
-from synthrelease.sources.source import Source
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.requests import AllocationRequest
 from synthrelease.spec.space import rare_bin_mistakes
 from synthrelease.studio.rehearsal.attempts import bounded_mean, exact_scores, passing
 from synthrelease.studio.rehearsal.closer_look import NoiselessEntropy
 from synthrelease.studio.rehearsal.dependence import Purse, telling_tables
-from synthrelease.studio.rehearsal.rehearse import Run, running
+from synthrelease.studio.rehearsal.rehearse import Progress, Run, running
 from synthrelease.studio.rehearsal.report import write_new
 
 # What a budget is allocated to: the measured terms of a `marginals` generator, and the joint test; and how it is written.
@@ -124,12 +125,12 @@ class Allocation:
 
     def apart(self) -> Allocation:
         """With every sum by itself, at the noise that it has here."""
-        found = []
+        terms = []
         for part, weight in zip(self.parts, self.weights, strict=True):
             alone = weight / dearer(len(part.texts))
-            found += [(replace(part, texts=(text,)), alone) for text in part.texts]
-        placed = [replace(part, place=place) for place, (part, _) in enumerate(found)]
-        return replace(self, parts=tuple(placed), weights=tuple(weight for _, weight in found))
+            terms += [(replace(part, texts=(text,)), alone) for text in part.texts]
+        placed = [replace(part, place=position) for position, (part, _) in enumerate(terms)]
+        return replace(self, parts=tuple(placed), weights=tuple(weight for _, weight in terms))
 
     @property
     def too_many(self) -> bool:
@@ -146,18 +147,18 @@ class Allocation:
         terms = list(zip(self.parts, self.weights, strict=True))
         apart = self.apart()
         alone = [(part.text, weight) for part, weight in zip(apart.parts, apart.weights, strict=True) if part.field == "sums"]
-        alone.sort(key=lambda one: -one[1])
+        alone.sort(key=lambda sum_: -sum_[1])
         best: list[tuple[Fraction, list[range]]] = [(Fraction(0), [])]
         for end in range(1, len(alone) + 1):
             longest = range(max(0, end - MOST_NUMBERS), end)
             last = ((best[start][0] + alone[start][1] * dearer(end - start), range(start, end)) for start in longest)
-            cost, stretch = min(last, key=lambda one: one[0])
+            cost, stretch = min(last, key=lambda sum_: sum_[0])
             best.append((cost, [*best[stretch.start][1], stretch]))
-        kept = [(part, weight) for part, weight in terms if part.field != "sums"]
-        for place, stretch in enumerate(best[-1][1]):
-            part = MeasuredPart(field="sums", place=place, texts=tuple(alone[one][0] for one in stretch))
-            kept.append((part, few_digits(alone[stretch.start][1] * dearer(len(stretch)))))
-        return replace(self, parts=tuple(part for part, _ in kept), weights=tuple(weight for _, weight in kept))
+        groups = [(part, weight) for part, weight in terms if part.field != "sums"]
+        for position, stretch in enumerate(best[-1][1]):
+            part = MeasuredPart(field="sums", place=position, texts=tuple(alone[sum_][0] for sum_ in stretch))
+            groups.append((part, few_digits(alone[stretch.start][1] * dearer(len(stretch)))))
+        return replace(self, parts=tuple(part for part, _ in groups), weights=tuple(weight for _, weight in groups))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,16 +187,19 @@ class Divisible:
         InputError : where there is nothing to allocate, or it is not known how.
         """
         generators = spec.space.generators
-        known = (Marginals, GaussianMarginals)  # and not a family that divides its budget in another way
-        texts = {_settings_of(each) if isinstance(each, known) and type(each) in known else None for each in generators}
+        families = (Marginals, GaussianMarginals)  # and not a family that divides its budget in another way
+        texts = {
+            _settings_of(generator) if isinstance(generator, families) and type(generator) in families else None
+            for generator in generators
+        }
         if len(texts) > 1 or None in texts or not spec.shared_measurements or spec.joint_test is None:
             raise InputError(
                 f"{spec.path}: expected what an allocation is for: generators of the family 'marginals' or "
                 "'gaussian_marginals' that measure the same, "
                 'measurements = "shared" and test = "joint" in [selection]; found otherwise.'
             )
-        others = (*spec.plan.once, *spec.plan.per_round, *spec.plan.after)
-        if not all(charge.pure for charge in others if charge.name != GENERATION):
+        beside_generation = (*spec.plan.once, *spec.plan.per_round, *spec.plan.after)
+        if not all(charge.pure for charge in beside_generation if charge.name != GENERATION):
             raise InputError(f"{spec.path}: expected pure charges beside the generation, whose epsilons add up, found others.")
         terms = list(_terms(spec, generators[0]))
         start = Allocation(
@@ -279,7 +283,9 @@ class Divisible:
 
     def _spec_of(self, allocation: Allocation, generation: Fraction) -> ReleaseSpec:
         texts = {name: text for name in FIELDS if (text := self.written(allocation, name))}
-        generators = tuple(type(each).model_validate(each.model_dump() | texts) for each in self.spec.space.generators)
+        generators = tuple(
+            type(generator).model_validate(generator.model_dump() | texts) for generator in self.spec.space.generators
+        )
         space = replace(self.spec.space, generators=generators)
         return replace(self._tested(allocation).with_budget(generation=generation), space=space)
 
@@ -289,7 +295,7 @@ class Divisible:
         thousandths = self.generation(allocation) * 1000 / allocation.whole
         terms = [(part, few_digits(weight * thousandths)) for part, weight in weighted]
         terms += [(part, Fraction(0)) for part in self.unmeasured]
-        terms = sorted((one for one in terms if one[0].field == name), key=lambda one: one[0].place)
+        terms = sorted((term for term in terms if term[0].field == name), key=lambda term: term[0].place)
         return "\n+ ".join(f"{decimal_text(weight)} {part.text}" for part, weight in terms)
 
 
@@ -301,10 +307,12 @@ def with_delta(spec: ReleaseSpec, delta: Fraction) -> ReleaseSpec:
     InputError : where a generator measures something that Gaussian noise is not made for.
     """
     generators = spec.space.generators
-    if not all(type(each) in (Marginals, GaussianMarginals) and not getattr(each, "sums", None) for each in generators):
+    if not all(
+        type(generator) in (Marginals, GaussianMarginals) and not getattr(generator, "sums", None) for generator in generators
+    ):
         raise InputError(f"{spec.path}: expected, with --delta, generators that measure tables alone; found others, or sums.")
     settings = GaussianMarginals.model_fields.keys() - {"family"}
-    gaussian = tuple(GaussianMarginals.model_validate(each.model_dump(include=settings)) for each in generators)
+    gaussian = tuple(GaussianMarginals.model_validate(generator.model_dump(include=settings)) for generator in generators)
     return replace(spec, space=replace(spec.space, generators=gaussian)).with_budget(generation=_ANY_RHO, delta=delta)
 
 
@@ -314,14 +322,14 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
     for name in FIELDS:
         formula = str(getattr(generator, name, None) or "")
         formula = spelled_out(formula, layout) if formula and name != "sums" else formula
-        for place, term in enumerate(terms_of(formula) if formula else ()):
+        for position, term in enumerate(terms_of(formula) if formula else ()):
             match = _TERM.fullmatch(term)
             if match is None:
                 continue
             text = " ".join(match["rest"].split())
             number = 1 if name == "sums" else len(list(Marginals(tables=text).terms[0].sets(layout)))
-            texts = tuple(each.strip() for each in terms_of(text.strip("{} "))) if name == "sums" else (text,)
-            yield MeasuredPart(field=name, place=place, texts=texts, number=number), Fraction(match["weight"] or 1)
+            texts = tuple(summand.strip() for summand in terms_of(text.strip("{} "))) if name == "sums" else (text,)
+            yield MeasuredPart(field=name, place=position, texts=texts, number=number), Fraction(match["weight"] or 1)
 
 
 def _settings_of(generator: MarginalsGenerator) -> tuple[object, ...]:
@@ -430,8 +438,13 @@ def with_parts(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> ReleaseSpec:
     """The specification with one generator that measures these, in equal shares."""
     tables = " + ".join(part.text for part in parts if part.field == "tables")
     sums = " + ".join(part.text for part in parts if part.field == "sums") or None
-    now = spec.space.generators[0].model_dump()
-    settings = {"tables": tables, "prior_weight": PRIOR_WEIGHT, "draw": now.get("draw"), "rare_bins": now.get("rare_bins")}
+    settings_before = spec.space.generators[0].model_dump()
+    settings = {
+        "tables": tables,
+        "prior_weight": PRIOR_WEIGHT,
+        "draw": settings_before.get("draw"),
+        "rare_bins": settings_before.get("rare_bins"),
+    }
     generator: MarginalsGenerator = (
         GaussianMarginals.model_validate(settings)
         if spec.space.generators[0].gaussian
@@ -445,7 +458,7 @@ def with_columns(spec: ReleaseSpec) -> ReleaseSpec:
     columns = spec.space.common.layout.columns
     return with_parts(
         _counting_apart(spec, ()),
-        [MeasuredPart(field="tables", place=place, texts=(name,)) for place, name in enumerate(columns)],
+        [MeasuredPart(field="tables", place=position, texts=(name,)) for position, name in enumerate(columns)],
     )
 
 
@@ -470,8 +483,8 @@ def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[
         tables = [names for names in tables if names[0] not in of_two or len(names) > 1]
         rare = [text for text in _alone_in_their_columns(_rare_bins(spec, table)) if text not in apart]
         sums = list(dict.fromkeys([*rare, *(f"{name}[0 1]" for name in of_two), *_products(spec, table)]))
-    parts = [MeasuredPart(field="tables", place=place, texts=(":".join(names),)) for place, names in enumerate(tables)]
-    parts += [MeasuredPart(field="sums", place=place, texts=(text,)) for place, text in enumerate(sums)]
+    parts = [MeasuredPart(field="tables", place=position, texts=(":".join(names),)) for position, names in enumerate(tables)]
+    parts += [MeasuredPart(field="sums", place=position, texts=(text,)) for position, text in enumerate(sums)]
     sizes = dict(zip(columns, common.layout.sizes, strict=True))
 
     def width(part: MeasuredPart) -> int:
@@ -480,12 +493,12 @@ def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[
     parts = list(_that_fit(spec, parts))
     wide = sorted((part for part in parts if ":" in part.text), key=width, reverse=True)
     least = _KEPT * np.maximum(rooms(with_parts(spec, parts), "what the criteria have with all tables"), 0.0)
-    for place, part in enumerate(wide, 1):
+    for position, part in enumerate(wide, 1):
         if late():
             break
-        fewer = [other for other in parts if other is not part]
-        asked = f"whether the criteria can do without table or product {place} of {len(wide)}"
-        if (rooms(with_parts(spec, fewer), asked) >= least).all():
+        fewer = [remaining for remaining in parts if remaining is not part]
+        phase = f"whether the criteria can do without table or product {position} of {len(wide)}"
+        if (rooms(with_parts(spec, fewer), phase) >= least).all():
             parts = fewer
     return with_parts(spec, parts)
 
@@ -518,11 +531,11 @@ def by_cells(spec: ReleaseSpec, allocation: Allocation) -> Allocation:
 def _that_fit(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> Iterator[MeasuredPart]:
     """Those that one model can hold together, the first ones first."""
     layout, tied = spec.space.common.layout, [mask.columns for mask in spec.synthetic.masks]
-    kept: list[MeasuredPart] = []
+    fitting: list[MeasuredPart] = []
     for part in parts:
-        generator = with_parts(spec, [*kept, part]).space.generators[0]
+        generator = with_parts(spec, [*fitting, part]).space.generators[0]
         if not list(generator.mistakes(layout, tied)):
-            kept.append(part)
+            fitting.append(part)
             yield part
 
 
@@ -541,14 +554,16 @@ def _telling(spec: ReleaseSpec, table: Counts) -> list[tuple[str, ...]]:
     kind = RoundedGaussian if spec.space.generators[0].gaussian else DiscreteLaplace
     purse = Purse(kind=kind, cost=spec.generation_budget)
     common = spec.space.common
-    missing = {name for name, each in zip(common.layout.columns, common.binnings, strict=True) if each.missing is not None}
-    told = telling_tables(table, spec.synthetic.merge(common), purse, missing=missing)
-    return [tuple(common.layout.columns[column] for column in columns) for columns in told.tables]
+    missing = {
+        name for name, binning in zip(common.layout.columns, common.binnings, strict=True) if binning.missing is not None
+    }
+    chosen = telling_tables(table, spec.synthetic.merge(common), purse, missing=missing)
+    return [tuple(common.layout.columns[column] for column in columns) for columns in chosen.tables]
 
 
 def _rare_bins(spec: ReleaseSpec, table: Counts) -> Iterator[str]:
     """The bins of single columns that a relative error leaves the fewest rows of room."""
-    thresholds = [each.threshold for each in spec.criteria if isinstance(each, RelativeMarginalError)]
+    thresholds = [criterion.threshold for criterion in spec.criteria if isinstance(criterion, RelativeMarginalError)]
     if not thresholds:
         return
     counts = {
@@ -558,9 +573,9 @@ def _rare_bins(spec: ReleaseSpec, table: Counts) -> Iterator[str]:
         if rows
     }
     rarest = min(counts.values())
-    near = sorted((rows, place) for place, rows in counts.items() if rows <= _NEAR_TO_RAREST * rarest)
+    near = sorted((rows, cell) for cell, rows in counts.items() if rows <= _NEAR_TO_RAREST * rarest)
     for _, (column, bin_) in near[:_MOST_RARE]:
-        scores = " ".join("1" if one == bin_ else "0" for one in range(table.layout.sizes[column]))
+        scores = " ".join("1" if index == bin_ else "0" for index in range(table.layout.sizes[column]))
         yield f"{table.layout.columns[column]}[{scores}]"
 
 
@@ -571,15 +586,15 @@ def _that_can_be_apart(spec: ReleaseSpec, table: Counts) -> list[str]:
         return []
     one_column = [text for text in texts if text.partition("[")[0] == texts[0].partition("[")[0]]
     bins = bins_of(" + ".join(one_column), table.layout)
-    few = [
+    scarce = [
         text
-        for text, each in zip(one_column, bins, strict=True)
-        if table.marginal((each.column,))[each.bin] <= _APART * table.total
+        for text, rare in zip(one_column, bins, strict=True)
+        if table.marginal((rare.column,))[rare.bin] <= _APART * table.total
     ]
-    tried = _counting_apart(spec, few)
+    tried = _counting_apart(spec, scarce)
     mistakes = rare_bin_mistakes(tried.space.generators[0], tried.space, spec.schema, spec.synthetic, shared=True)
-    lines = [each.target for each in spec.criteria if isinstance(each, RegressionCoefficients) and each.measured_line]
-    return [] if any(mistakes) or texts[0].partition("[")[0] in lines else few
+    lines = [rare.target for rare in spec.criteria if isinstance(rare, RegressionCoefficients) and rare.measured_line]
+    return [] if any(mistakes) or texts[0].partition("[")[0] in lines else scarce
 
 
 def _products(spec: ReleaseSpec, table: Counts) -> Iterator[str]:
@@ -589,24 +604,24 @@ def _products(spec: ReleaseSpec, table: Counts) -> Iterator[str]:
             continue
         axes = {name: _Axis.of(spec, table, name, own=name in criterion.own_values_of) for name in criterion.columns}
         for first, second in combinations(criterion.columns, 2):
-            one, other = axes[first], axes[second]
-            if one is None or other is None:
+            axis, second_axis = axes[first], axes[second]
+            if axis is None or second_axis is None:
                 continue
             pair = tuple(sorted(map(table.layout.index, (first, second))))
             rows = table.marginal(pair)
             scores = (
-                np.multiply.outer(one.scores, other.scores)
+                np.multiply.outer(axis.scores, second_axis.scores)
                 if table.layout.index(first) == pair[0]
-                else (np.multiply.outer(other.scores, one.scores))
+                else (np.multiply.outer(second_axis.scores, axis.scores))
             )
             n = rows.sum()
             deviation = float(np.sqrt((rows * scores**2).sum() / n))
-            spreads = one.deviation * other.deviation
+            spreads = axis.deviation * second_axis.deviation
             if second != criterion.target and spreads and abs((rows * scores).sum() / n) / spreads < _TIED:
                 continue
             limit = _number(_CLIPPED * deviation, digits=2)
             clipped = np.abs(scores).max() > 1.25 * _CLIPPED * deviation
-            yield f"{one.text}:{other.text}" + (f" within -{limit}..{limit}" if clipped else "")
+            yield f"{axis.text}:{second_axis.text}" + (f" within -{limit}..{limit}" if clipped else "")
 
 
 class _Axis:
@@ -631,7 +646,7 @@ class _Axis:
             centre = float(_number(mean))
             scores = np.clip(np.where(np.isfinite(numbers), numbers, centre), low, high) - centre
             return cls(f"{name}({_number(low)}..{_number(high)} - {_number(centre)})", scores, rows)
-        scores = np.array([float(_number(each - mean)) if np.isfinite(each) else 0.0 for each in numbers])
+        scores = np.array([float(_number(number - mean)) if np.isfinite(number) else 0.0 for number in numbers])
         return cls(f"{name}[{' '.join(map(_number, scores.tolist()))}]", scores, rows)
 
 
@@ -698,7 +713,7 @@ class SlopesOfParts:
     losses: np.ndarray
 
     @classmethod
-    def of(cls, present: Sequence[OppositeTries], before: Sequence[OppositeTries], deviations: np.ndarray) -> Self | None:
+    def of(cls, present: Sequence[OppositeTries], earlier: Sequence[OppositeTries], deviations: np.ndarray) -> Self | None:
         """None where too few tries made a candidate, or no criterion asks anything.
 
         Parameters
@@ -708,16 +723,16 @@ class SlopesOfParts:
         """
         if len(present) < _LEAST_PAIRS:
             return None
-        pairs = [*present, *before]
-        asked = np.isfinite([pair.slacks for pair in pairs]).all(axis=(0, 1))
-        if not asked.any():
+        pairs = [*present, *earlier]
+        limited = np.isfinite([pair.slacks for pair in pairs]).all(axis=(0, 1))
+        if not limited.any():
             return None
-        more = np.array([pair.deviations[1] - pair.deviations[0] for pair in pairs]) / deviations
-        lost = np.array([pair.slacks[0, asked] - pair.slacks[1, asked] for pair in pairs])
-        ridge = float(more.std()) * np.sqrt(_RIDGE) * np.eye(len(deviations))
+        added = np.array([pair.deviations[1] - pair.deviations[0] for pair in pairs]) / deviations
+        lost = np.array([pair.slacks[0, limited] - pair.slacks[1, limited] for pair in pairs])
+        ridge = float(added.std()) * np.sqrt(_RIDGE) * np.eye(len(deviations))
         nothing = np.zeros(len(deviations))
-        losses = [nnls(np.vstack([more, ridge]), np.concatenate([each, nothing]))[0] for each in lost.T]
-        middles = np.array([pair.slacks[:, asked].mean(axis=0) for pair in present])
+        losses = [nnls(np.vstack([added, ridge]), np.concatenate([slack, nothing]))[0] for slack in lost.T]
+        middles = np.array([pair.slacks[:, limited].mean(axis=0) for pair in present])
         populations = np.array([pair.population for pair in present])
         within = middles.copy()
         for population in set(populations.tolist()):
@@ -727,10 +742,10 @@ class SlopesOfParts:
 
     def deviations(self, noise: np.ndarray, test: float, margin: float) -> np.ndarray:
         """(J,) how many deviations every aspect is from failing, with (I,) so many times the noise of every part."""
-        now, then = self.losses.sum(axis=1), self.losses @ noise
-        grown = np.divide(then, now, out=np.ones_like(now), where=now > 0)
+        present, moved = self.losses.sum(axis=1), self.losses @ noise
+        grown = np.divide(moved, present, out=np.ones_like(present), where=present > 0)
         variance = (self.spreads * grown) ** 2 + 2 / test**2
-        return np.asarray((self.slacks - (then - now) - margin) / np.sqrt(variance))
+        return np.asarray((self.slacks - (moved - present) - margin) / np.sqrt(variance))
 
     def step(self, divisible: Divisible, present: Allocation, radius: float) -> Allocation:
         """The allocation of the same total with which criteria are least likely to fail.
@@ -757,10 +772,10 @@ class SlopesOfParts:
                     np.logaddexp.reduce(-self.deviations((budgets / at(moves)) ** (divisible.power / 2), test, margin))
                 )
 
-            found = minimize(failing, np.zeros(len(budgets)), method="L-BFGS-B", bounds=[(-radius, radius)] * len(budgets))
-            if found.fun < least:
-                least = float(found.fun)
-                best = replace(tested, weights=tuple(few_digits(Fraction(budget)) for budget in at(found.x).tolist()))
+            optimum = minimize(failing, np.zeros(len(budgets)), method="L-BFGS-B", bounds=[(-radius, radius)] * len(budgets))
+            if optimum.fun < least:
+                least = float(optimum.fun)
+                best = replace(tested, weights=tuple(few_digits(Fraction(budget)) for budget in at(optimum.x).tolist()))
         return best
 
 
@@ -815,7 +830,7 @@ def run_tries(
     """
     table, priors = populations.of(population)
     public = PrivateCounts(table, Meter(()))
-    found = []
+    tries = []
     for number in numbers:
         key = (seed, 2, population, number)
         noise = NoiselessEntropy(*key) if quiet else SeededEntropy(*key)
@@ -834,8 +849,8 @@ def run_tries(
             excess = (min(slacks) - test.margin) * float(test.epsilon)
             good = all(score.value <= criterion.threshold for criterion, score in zip(spec.criteria, scores, strict=True))
             reached = tuple(slack >= test.margin for slack in slacks)
-        found.append(Try(population=population, number=number, excess=excess, good=good, aspects=aspects, reached=reached))
-    return found
+        tries.append(Try(population=population, number=number, excess=excess, good=good, aspects=aspects, reached=reached))
+    return tries
 
 
 def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: Sequence[float]) -> tuple[float, ...]:
@@ -846,14 +861,14 @@ def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: 
     """
     from synthrelease.criteria.marginals_mechanism import bins_inside, one_way
 
-    found: list[float] = []
+    aspects: list[float] = []
     for criterion, slack in zip(spec.criteria, slacks, strict=True):
         if isinstance(criterion, RelativeMarginalError):
             binned = public.merge(candidate.transformation.layout, candidate.transformation.maps)
-            found += bins_inside(one_way(binned), one_way(candidate.counts), criterion.threshold).tolist()
+            aspects += bins_inside(one_way(binned), one_way(candidate.counts), criterion.threshold).tolist()
         else:
-            found.append(slack)
-    return tuple(found)
+            aspects.append(slack)
+    return tuple(aspects)
 
 
 def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
@@ -862,13 +877,13 @@ def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
     A search of several rounds is taken to make one candidate over again: the measurements are the same.
     """
     law = spec.selection_rule.law
-    chances = np.array([one.chance() * one.good for one in tries])
+    chances = np.array([attempt.chance() * attempt.good for attempt in tries])
     return chances if law is None else 1 - np.asarray(law.nothing(1 - chances), dtype=float)
 
 
 def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
     """(n,) per try the probability to pass, with the test's noise widened: what to climb where nearly all, or none, pass."""
-    return np.array([one.chance(scale) for one in tries])
+    return np.array([attempt.chance(scale) for attempt in tries])
 
 
 # What tries say about an allocation.
@@ -898,7 +913,7 @@ class Judged:
 
 def wide(tries: Sequence[Try]) -> float:
     """How much the test's noise is widened: enough for a typical try to be neither sure to pass nor sure to fail."""
-    finite = [one.excess for one in tries if math.isfinite(one.excess)]
+    finite = [attempt.excess for attempt in tries if math.isfinite(attempt.excess)]
     return max(SMOOTH, abs(float(np.median(finite))) / 2) if finite else SMOOTH
 
 
@@ -906,7 +921,7 @@ def judged(spec: ReleaseSpec, tries: Sequence[Try]) -> Judged:
     """What tries that chose nothing say."""
     values = success(spec, tries).tolist()
     low, high = bounded_mean(values)
-    below = 1 - np.mean([one.reached for one in tries], axis=0)
+    below = 1 - np.mean([attempt.reached for attempt in tries], axis=0)
     return Judged(success=math.fsum(values) / len(values), low=low, high=high, below=tuple(below.tolist()), tries=len(values))
 
 
@@ -933,19 +948,17 @@ _FARTHEST = math.log(2.5)
 
 _MOST_STAGES = 8
 _LEAST_STEP = 0.2
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class AllocationOutcome:
     """The outcome of a search.
 
     Attributes
     ----------
     chosen : the allocation, which may be that of the specification.
     first_as_is, first_others, chosen_as_is, chosen_others : both judged, on the public file and on the other populations.
-    stages : steps that were taken.
-    searched : whether there are other weights among what was chosen from.
+    steps : that were taken to other weights; 0 where only the first ones were tried.
     n_tries : in all.
     """
 
@@ -955,30 +968,12 @@ class Found:
     first_others: Judged
     chosen_as_is: Judged
     chosen_others: Judged
-    stages: int
-    searched: bool
+    steps: int
     n_tries: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Task:
-    """Tries of one specification on one population.
-
-    Attributes
-    ----------
-    place : in the list of what is asked.
-    quiet : whether measurements have no noise.
-    """
-
-    place: int
-    spec: ReleaseSpec
-    population: int
-    numbers: Sequence[int]
-    quiet: bool = False
-
-
 class Search:
-    """One search on its way."""
+    """Search for an allocation: climb, choose on fresh noise, judge on noise and populations that chose nothing."""
 
     def __init__(
         self,
@@ -992,103 +987,105 @@ class Search:
     ):
         self._divisible, self._populations, self._run, self._seed = divisible, populations, run, seed
         self._deadline, self._progress = deadline, progress
-        self._fresh = self._done = 0
+        self._next_number = self._n_tries = 0
 
-    def found(self, goal: float | None = None) -> Found:
-        """The whole search; the judgement is made also when the time is used up.
+    def outcome(self, goal: float | None = None) -> AllocationOutcome:
+        """Run the whole search; the judgement is made also when the time is used up.
 
         Parameters
         ----------
         goal : the least total is looked for at which tries succeed with this probability; None for the total that is given.
         """
-        first, given = self._divisible.start, self._divisible.total
+        # climb, from the weights of the specification; with a goal from the least total at which these reach it
+        first, total = self._divisible.start, self._divisible.total
         path = self._climbed(first if goal is None else self._at_least_total(first, goal))
+
+        # choose, on noise that the climb did not see
         chosen = self._best(path)
         if goal is not None:
             chosen = self._at_least_total(chosen, goal)
-            first = self._scaled(first, self._divisible.total / given)
-        judging = range(POPULATIONS, 2 * POPULATIONS)
-        as_is = self._compared([first, chosen], [0], _JUDGED * POPULATIONS, "judged on the public file")
-        others = self._compared([first, chosen], judging, _JUDGED, "judged on other populations")
+            first = self._scaled(first, self._divisible.total / total)
+
+        # judge, on noise and populations that nothing was chosen by
+        others = range(POPULATIONS, 2 * POPULATIONS)
+        on_file = self._compared([first, chosen], [0], _JUDGED * POPULATIONS, "judged on the public file")
+        on_others = self._compared([first, chosen], others, _JUDGED, "judged on other populations")
         specs = [self._spec(allocation) for allocation in (first, chosen)]
-        return Found(
+        return AllocationOutcome(
             divisible=self._divisible,
             chosen=chosen,
-            first_as_is=judged(specs[0], as_is[0]),
-            first_others=judged(specs[0], others[0]),
-            chosen_as_is=judged(specs[1], as_is[1]),
-            chosen_others=judged(specs[1], others[1]),
-            stages=len(path) - 1,
-            searched=len(path) > 1,
-            n_tries=self._done,
+            first_as_is=judged(specs[0], on_file[0]),
+            first_others=judged(specs[0], on_others[0]),
+            chosen_as_is=judged(specs[1], on_file[1]),
+            chosen_others=judged(specs[1], on_others[1]),
+            steps=len(path) - 1,
+            n_tries=self._n_tries,
         )
 
     def _climbed(self, first: Allocation) -> list[Allocation]:
-        """The allocations on the way, the first one first."""
-        path, step, before = [first], 1.0, list[OppositeTries]()
+        """Return the allocations on the way up, the first one first."""
+        path, size, earlier = [first], 1.0, list[OppositeTries]()
         if first.too_many:
             return path
         for stage in range(1, _MOST_STAGES + 1):
-            if self._late() or step < _LEAST_STEP:
+            if self._late() or size < _LEAST_STEP:
                 break
             phase, present = f"stage {stage}", path[-1]
             pairs = self._pairs(present, f"{phase}, all parts changed at once")
-            slopes = SlopesOfParts.of(pairs, before, self._noise_of(present))
+            slopes = SlopesOfParts.of(pairs, earlier, self._noise_of(present))
             if slopes is None or self._late():
                 break
-            before += pairs
-            whole, half = (slopes.step(self._divisible, present, step * _FARTHEST * part) for part in (1, 0.5))
-            nexts = list(dict.fromkeys([whole, half, whole.regrouped(), present.regrouped()]))
-            nexts = [one for one in nexts if one != present and self._possible(one)]
-            again = self._compared([present, *nexts], range(POPULATIONS), _PER_POPULATION, f"{phase}, steps compared")
-            scale = wide(again[0])
-            best = int(np.argmax([float(smoothed(one, scale).mean()) for one in again]))
+            earlier += pairs
+            whole, half = (slopes.step(self._divisible, present, size * _FARTHEST * part) for part in (1, 0.5))
+            steps = list(dict.fromkeys([whole, half, whole.regrouped(), present.regrouped()]))
+            steps = [step for step in steps if step != present and self._possible(step)]
+            tries = self._compared([present, *steps], range(POPULATIONS), _PER_POPULATION, f"{phase}, steps compared")
+            scale = wide(tries[0])
+            best = int(np.argmax([float(smoothed(of_step, scale).mean()) for of_step in tries]))
             if not best:
-                step /= 2
+                size /= 2
                 continue
-            path.append(nexts[best - 1])
+            path.append(steps[best - 1])
             if path[-1].parts != present.parts:
-                before = []
+                earlier = []
         return path
 
     def _noise_of(self, allocation: Allocation) -> np.ndarray:
-        """(I,) what the deviation of every part's noise goes with."""
+        """Return (I,) what the deviation of every part's noise is proportional to."""
         budgets = np.array([float(weight) for weight in self._divisible.in_budgets(allocation).weights])
         return np.asarray(budgets ** (-self._divisible.power / 2))
 
     def _pairs(self, allocation: Allocation, phase: str) -> list[OppositeTries]:
-        """Tries with all parts changed, each beside one with the opposite changes and the same luck."""
+        """Make tries with all parts changed, each beside one with the opposite changes and the same luck."""
         budgets, noise = self._divisible.in_budgets(allocation), self._noise_of(allocation)
-        coins = SeededEntropy(self._seed, 6, self._fresh).generator()
-        tasks, changes = list[Task](), list[np.ndarray]()
-        for number in range(_PAIRS):
+        coins = SeededEntropy(self._seed, 6, self._next_number).generator()
+        tasks, deviations = list[_Asked](), list[np.ndarray]()
+        for pair in range(_PAIRS):
             signs = 2 * coins.integers(0, 2, len(noise)) - 1
             for change in (signs, -signs):
                 factors = FACTOR ** change.astype(float)
                 spec = self._divisible.spec_at(budgets.moved(factors.tolist(), 1.0))
-                tasks.append(
-                    Task(place=len(tasks), spec=spec, population=number % POPULATIONS, numbers=(self._fresh + number,))
-                )
-                changes.append(noise * factors ** (-self._divisible.power / 2))
-        self._fresh += _PAIRS
-        tries = [one for (one,) in self._done_tasks(tasks, len(tasks), phase)]
+                tasks.append((len(tasks), spec, pair % POPULATIONS, (self._next_number + pair,)))
+                deviations.append(noise * factors ** (-self._divisible.power / 2))
+        self._next_number += _PAIRS
+        tries = [attempt for (attempt,) in self._run_tries(tasks, phase)]
         return [
             OppositeTries(
-                population=tries[place].population,
-                deviations=np.array(changes[place : place + 2]),
-                slacks=np.array([one.aspects for one in tries[place : place + 2]]),
+                population=tries[first].population,
+                deviations=np.array(deviations[first : first + 2]),
+                slacks=np.array([attempt.aspects for attempt in tries[first : first + 2]]),
             )
-            for place in range(0, len(tries), 2)
-            if all(one.aspects for one in tries[place : place + 2])
+            for first in range(0, len(tries), 2)
+            if all(attempt.aspects for attempt in tries[first : first + 2])
         ]
 
     @staticmethod
     def _scaled(allocation: Allocation, factor: Fraction) -> Allocation:
-        """For a total that is so many times larger: the test gets the same part of it."""
+        """Return the allocation for a total that is so many times larger: the test gets the same part of it."""
         return replace(allocation, test=few_digits(allocation.test * factor))
 
     def _at_least_total(self, allocation: Allocation, goal: float) -> Allocation:
-        """The allocation at the least total, in steps of a tenth, at which tries reach the goal: the total from here on.
+        """Return the allocation at the least total, in steps of a tenth, at which tries reach the goal: the total from then on.
 
         A total at which the first tries fall far short of the goal is not tried further.
         """
@@ -1104,81 +1101,75 @@ class Search:
             if not self._possible(scaled):
                 return False
             phase = f"epsilon {float(self._divisible.total):g}"
-            found: list[float] = []
-            for per in (_PER_POPULATION, 3 * _PER_POPULATION):
-                (tries,) = self._compared([scaled], range(POPULATIONS), per, phase)
-                found += success(self._spec(scaled), tries).tolist()
-                if math.fsum(found) / len(found) < goal - _FAR_SHORT:
+            successes: list[float] = []
+            for per_population in (_PER_POPULATION, 3 * _PER_POPULATION):
+                (tries,) = self._compared([scaled], range(POPULATIONS), per_population, phase)
+                successes += success(self._spec(scaled), tries).tolist()
+                if math.fsum(successes) / len(successes) < goal - _FAR_SHORT:
                     return False
-            return math.fsum(found) / len(found) >= goal
+            return math.fsum(successes) / len(successes) >= goal
 
         steps = range(-_MOST_STEPS, _MOST_STEPS + 1)
         return at(steps[min(bisect_left(steps, True, key=reached), len(steps) - 1)])
 
     def rooms(self, spec: ReleaseSpec, phase: str) -> np.ndarray:
-        """(J,) of a specification the slack without noise of every aspect of its criteria, less the margin of its test.
+        """Return (J,) of a specification the slack without noise of every aspect of its criteria, less the margin of its test.
 
-        The least of the means on the populations; of tries without a candidate it is none at all.
+        The least of the means on the populations; of tries without a candidate it is minus infinity.
         """
         tries = self._tried([spec], range(POPULATIONS), _ROOMS, phase, quiet=True)[0]
         margin = 0.0 if spec.joint_test is None else spec.joint_test.margin
         means = []
         for population in range(POPULATIONS):
-            aspects = [one.aspects for one in tries if one.population == population and one.aspects]
+            aspects = [attempt.aspects for attempt in tries if attempt.population == population and attempt.aspects]
             if len(aspects) < _ROOMS:
                 return np.full(1, -math.inf)
             means.append(np.mean(aspects, axis=0) - margin)
         return np.asarray(np.min(means, axis=0))
 
     def _best(self, path: Sequence[Allocation]) -> Allocation:
-        """Of the allocations on the way the best on fresh noise: all, then the better half, and so on.
+        """Return the best allocation of the way on fresh noise: all are compared, then the better half, and so on.
 
         By success plus the smoothed probability to pass: a success is lost to few unlucky tries, and these alone would choose.
         """
-        left, per = list(path), 2 * _PER_POPULATION
-        while len(left) > 1:
-            tries = self._compared(left, range(POPULATIONS), per, f"{len(left)} allocations compared on fresh noise")
+        candidates, per_population = list(path), 2 * _PER_POPULATION
+        while len(candidates) > 1:
+            phase = f"{len(candidates)} allocations compared on fresh noise"
+            tries = self._compared(candidates, range(POPULATIONS), per_population, phase)
             values = [
-                float(success(self._spec(allocation), one).mean() + smoothed(one, SMOOTH).mean())
-                for allocation, one in zip(left, tries, strict=True)
+                float(success(self._spec(allocation), of_allocation).mean() + smoothed(of_allocation, SMOOTH).mean())
+                for allocation, of_allocation in zip(candidates, tries, strict=True)
             ]
-            order = sorted(range(len(left)), key=lambda place: values[place], reverse=True)
-            left, per = [left[place] for place in order[: len(left) // 2]], 2 * per
-        return left[0]
+            order = sorted(range(len(candidates)), key=values.__getitem__, reverse=True)
+            candidates, per_population = [candidates[index] for index in order[: len(candidates) // 2]], 2 * per_population
+        return candidates[0]
 
-    def _compared(self, allocations: Sequence[Allocation], populations: Sequence[int], per: int, phase: str) -> list[list[Try]]:
-        """Tries of every allocation with the same fresh noise, in the same order."""
-        return self._tried([self._spec(allocation) for allocation in allocations], populations, per, phase)
+    def _compared(
+        self, allocations: Sequence[Allocation], populations: Sequence[int], per_population: int, phase: str
+    ) -> list[list[Try]]:
+        """Return tries of every allocation with the same fresh noise, in the same order."""
+        return self._tried([self._spec(allocation) for allocation in allocations], populations, per_population, phase)
 
     def _tried(
-        self,
-        specs: Sequence[ReleaseSpec],
-        populations: Sequence[int],
-        per: int,
-        phase: str,
-        *,
-        quiet: bool = False,
+        self, specs: Sequence[ReleaseSpec], populations: Sequence[int], per: int, phase: str, *, quiet: bool = False
     ) -> list[list[Try]]:
-        numbers = range(self._fresh, self._fresh + per)
-        self._fresh += per
-        tasks = [
-            Task(place=place, spec=specs[place], population=population, numbers=numbers, quiet=quiet)
-            for place in range(len(specs))
-            for population in populations
-        ]
-        return self._done_tasks(tasks, len(specs), phase)
+        """Return so many tries of every specification on each population, with the same fresh noise; or without, if quiet."""
+        numbers = range(self._next_number, self._next_number + per)
+        self._next_number += per
+        tasks = [(index, spec, population, numbers) for index, spec in enumerate(specs) for population in populations]
+        return self._run_tries(tasks, phase, quiet=quiet)
 
-    def _done_tasks(self, tasks: Sequence[Task], places: int, phase: str) -> list[list[Try]]:
-        """The tries of every place, in order."""
-        total, done = sum(len(task.numbers) for task in tasks), 0
+    def _run_tries(self, tasks: Sequence[_Asked], phase: str, *, quiet: bool = False) -> list[list[Try]]:
+        """Run what is asked, and return the tries of every specification, in order."""
+        total, done = sum(len(numbers) for _, _, _, numbers in tasks), 0
         self._progress(phase, done, total)
-        found: list[list[Try]] = [[] for _ in range(places)]
-        for place, tries in self._run(_placed, ((task, self._populations, self._seed) for task in tasks)):
-            found[place].extend(tries)
-            done += len(tries)
+        tries: dict[int, list[Try]] = {index: [] for index, _, _, _ in tasks}
+        for index, of_place in self._run(_placed, ((*task, self._populations, self._seed, quiet) for task in tasks)):
+            tries[index].extend(of_place)
+            done += len(of_place)
             self._progress(phase, done, total)
-        self._done += done
-        return [sorted(tries, key=lambda one: (one.population, one.number)) for tries in found]
+        self._n_tries += done
+        return [sorted(of_place, key=lambda attempt: (attempt.population, attempt.number)) for of_place in tries.values()]
 
     def _possible(self, allocation: Allocation) -> bool:
         return self._divisible.spec_with(allocation) is not None
@@ -1193,140 +1184,147 @@ class Search:
         return self._deadline is not None and time.monotonic() >= self._deadline
 
 
-def _placed(task: Task, populations: Populations, seed: int) -> tuple[int, list[Try]]:
-    return task.place, run_tries(task.spec, populations, seed, task.population, task.numbers, quiet=task.quiet)
+_Asked = tuple[int, ReleaseSpec, int, Sequence[int]]
+"""The place of a specification in a list, the specification, the population, and the numbers of tries."""
 
 
-# The whole of it: from a specification and a public file to a proposed allocation, in words, as settings and as JSON.
+def _placed(
+    index: int, spec: ReleaseSpec, population: int, numbers: Sequence[int], populations: Populations, seed: int, quiet: bool
+) -> tuple[int, list[Try]]:
+    return index, run_tries(spec, populations, seed, population, numbers, quiet=quiet)
+
+
+# From a specification and a public file to a proposed allocation: in words, as settings and as JSON.
 
 
 @on_public_data()
 def choose_allocation(
-    spec: ReleaseSpec,
-    data: Source,
-    *,
-    total: Fraction | None = None,
-    goal: float | None = None,
-    afresh: bool = False,
-    delta: Fraction | None = None,
-    rows: int | None = None,
-    minutes: float = 6,
-    seed: int = 1,
-    jobs: int = 1,
-    progress: Progress = lambda phase, done, total: None,
-) -> Found:
+    spec: ReleaseSpec, request: AllocationRequest, *, progress: Progress = lambda phase, done, total: None
+) -> AllocationOutcome:
     """Choose how a total is allocated to measured tables, sums and the joint test. Reads nothing private, spends nothing.
 
-    Parameters
-    ----------
-    data : a **public** file of the layout of the private one.
-    total : epsilon of the whole release; that of the specification when None.
-    goal : the least total is looked for, from this one on, at which tries succeed with this probability; None to keep it.
-    afresh : whether tables and sums are found from the criteria (`asked.asked_parts`), whatever the generators measure.
-    delta : tables get Gaussian noise, at this delta in place of the specification's; None to keep its noise.
-    rows : how many rows the private file has, about: populations with more are thinned. None to take all.
-    minutes : after these no further step is begun; the choice is judged after that.
+    The data of the request are a **public** file of the layout of the private one. After its minutes no further step is begun;
+    the choice is judged after that.
 
     Raises
     ------
-    InputError : where the specification cannot be allocated so, or the file does not fit.
+    InputError : where the specification cannot be allocated so, a number is none, or the file does not fit.
     """
-    deadline = time.monotonic() + 60 * minutes
-    before = spec.plan.total.epsilon
-    total = total or before
+    deadline = time.monotonic() + 60 * request.minutes
+
+    # the tables and sums that share the total, and the weights to begin with
+    planned = spec.plan.total.epsilon
+    total = _above_zero("--total", request.total) or planned
+    delta = _above_zero("--delta", request.delta, below=1)
     spec = spec if delta is None else with_delta(spec, delta)
-    divisible = Divisible.of(with_columns(spec) if afresh else spec, total)
+    divisible = Divisible.of(with_columns(spec) if request.afresh else spec, total)
     if divisible.spec_with(divisible.start) is None:
         raise InputError(
             f"--total: expected more than {float(divisible.total - divisible.generation(divisible.start)):g}, what rows, test "
             f"and figures of {spec.path} cost without the generation; found {float(divisible.total):g}."
         )
     if divisible.start.too_many:  # none will be moved: the test keeps its part of the total
-        divisible = replace(divisible, start=divisible.start.moved([1.0] * len(divisible.start.parts), float(total / before)))
+        divisible = replace(divisible, start=divisible.start.moved([1.0] * len(divisible.start.parts), float(total / planned)))
+
+    # the public file, and populations made of it
     progress("reading the public file", 0, 0)
-    public = read_public(data, spec.schema, spec.input, spec.raw, spec.unit)
-    populations = Populations(public=public, priors=read_priors(spec), rows=rows, seed=seed)
-    with running(jobs) as run:
-        if afresh:
-            search = Search(divisible, populations, run, seed=seed, progress=progress)
-            asked = asked_parts(divisible.spec, public, search.rooms, lambda: time.monotonic() >= deadline)
-            divisible = Divisible.of(asked, divisible.total)
+    public = read_public(request.source, spec.schema, spec.input, spec.raw, spec.unit)
+    populations = Populations(public=public, priors=read_priors(spec), rows=request.rows, seed=request.seed)
+
+    with running(request.jobs) as run:
+        # other tables and sums, from what the criteria ask
+        if request.afresh:
+            search = Search(divisible, populations, run, seed=request.seed, progress=progress)
+            with_measured = asked_parts(divisible.spec, public, search.rooms, lambda: time.monotonic() >= deadline)
+            divisible = Divisible.of(with_measured, divisible.total)
             if divisible.start.too_many:
                 divisible = replace(divisible, start=by_cells(divisible.spec, divisible.start))
-        return Search(divisible, populations, run, seed=seed, deadline=deadline, progress=progress).found(goal)
+
+        # their weights
+        search = Search(divisible, populations, run, seed=request.seed, deadline=deadline, progress=progress)
+        return search.outcome(request.success)
 
 
-def allocation_words(found: Found, *, afresh: bool = False) -> list[str]:
-    """What is proposed, what to expect of it, and what that rests on.
+def _above_zero(option: str, text: str | None, below: float = math.inf) -> Fraction | None:
+    """Return the number of an option; None without one. Raises InputError."""
+    if text is None:
+        return None
+    with suppress(ValueError, ZeroDivisionError):
+        if 0 < (number := Fraction(text)) < below:
+            return number
+    bound = "" if math.isinf(below) else f" and below {below:g}"
+    raise InputError(f"{option}: expected a number above 0{bound}, found {text!r}.")
+
+
+def allocation_words(outcome: AllocationOutcome, *, afresh: bool = False) -> list[str]:
+    """Say what is proposed, what to expect of it, and what that rests on.
 
     Parameters
     ----------
     afresh : whether tables and sums were found from the criteria.
     """
-    same = found.chosen == found.divisible.start
-    spec = found.divisible.spec
-    per = found.chosen_others.tries
-    before, whose = ("the weights to begin with",) * 2 if afresh else ("the weights as they were", f"that of {spec.path}")
-    whose += " with Gaussian noise" if found.divisible.gaussian else ""
-    compared = "" if same else f"; with {before} {_share(found.first_as_is)} and {_share(found.first_others)}"
-    steps = so_many(found.stages, "step")
-    told = [
-        f"No allocation was found that does better than {whose} at epsilon = {decimal_text(found.divisible.total)}."
+    spec, divisible = outcome.divisible.spec, outcome.divisible
+    same = outcome.chosen == divisible.start
+    as_before, of_spec = ("the weights to begin with",) * 2 if afresh else ("the weights as they were", f"that of {spec.path}")
+    of_spec += " with Gaussian noise" if divisible.gaussian else ""
+    compared = "" if same else f"; with {as_before} {_share(outcome.first_as_is)} and {_share(outcome.first_others)}"
+    total = decimal_text(divisible.total)
+    sentences = [
+        f"No allocation was found that does better than {of_spec} at epsilon = {total}."
         if same
-        else f"Proposed at epsilon = {decimal_text(found.divisible.total)}, after {steps}: the lines below.",
-        f"Success, a released table that keeps every threshold: {_share(found.chosen_as_is)} on the public file and "
-        f"{_share(found.chosen_others)} on populations made of it, with fewer rows and other shares{compared}.",
-        f"These shares are of {found.chosen_as_is.tries} and {per} tries with noise, and on other populations, that nothing "
-        "was chosen by. The best of several estimates would be flattered. All this is about public data: a private table that "
-        "differs from it in other ways may do worse.",
+        else f"Proposed at epsilon = {total}, after {so_many(outcome.steps, 'step')}: the lines below.",
+        f"Success, a released table that keeps every threshold: {_share(outcome.chosen_as_is)} on the public file and "
+        f"{_share(outcome.chosen_others)} on populations made of it, with fewer rows and other shares{compared}.",
+        f"These shares are of {outcome.chosen_as_is.tries} and {outcome.chosen_others.tries} tries with noise, and on other "
+        "populations, that nothing was chosen by. The best of several estimates would be flattered. All this is about public "
+        "data: a private table that differs from it in other ways may do worse.",
     ]
-    if afresh and not any(":" in part.text for part in found.chosen.parts) and len(spec.schema.columns) > 1:
-        told.append("No table of two columns is needed by these criteria: independent columns pass them.")
-    if found.divisible.gaussian:
-        told.append(
+    if afresh and not any(":" in part.text for part in outcome.chosen.parts) and len(spec.schema.columns) > 1:
+        sentences.append("No table of two columns is needed by these criteria: independent columns pass them.")
+    if divisible.gaussian:
+        sentences.append(
             f"Tables get Gaussian noise. Epsilon may be exceeded with a probability of delta = {float(spec.budget.delta):g}."
         )
-    if found.chosen.too_many:
-        many = len(found.chosen.apart().parts)
-        told.append(f"Weights stay in the ratios that they have: of {many} tables and sums tries do not tell what each needs.")
-    elif not found.searched:
-        told.append("No other weights were tried: there was no time for it (--minutes), or too few tries made a table.")
-    return [*told, *_refusing(found)]
+    if outcome.chosen.too_many:
+        many = len(outcome.chosen.apart().parts)
+        sentences.append(
+            f"Weights stay in the ratios that they have: of {many} tables and sums tries do not tell what each needs."
+        )
+    elif not outcome.steps:
+        sentences.append("No other weights were tried: there was no time for it (--minutes), or too few tries made a table.")
+    names = [criterion.name for criterion in spec.criteria]
+    for where, judged_there in (("the public file", outcome.chosen_as_is), ("the other populations", outcome.chosen_others)):
+        shares = sorted(zip(judged_there.below, names, strict=True), reverse=True)
+        if failing := [f"{name} ({percent(share)})" for share, name in shares if share > 0]:
+            sentences.append(f"Below the margin of the test on {where}: {', '.join(failing)} of the tries.")
+    return sentences
 
 
-def _refusing(found: Found) -> Iterator[str]:
-    names = [criterion.name for criterion in found.divisible.spec.criteria]
-    for where, judged in (("the public file", found.chosen_as_is), ("the other populations", found.chosen_others)):
-        shares = sorted(zip(judged.below, names, strict=True), reverse=True)
-        if told := [f"{name} ({percent(share)})" for share, name in shares if share > 0]:
-            yield f"Below the margin of the test on {where}: {', '.join(told)} of the tries."
+def _share(outcome: Judged) -> str:
+    return f"{percent(outcome.success)} ({percent(outcome.low)} to {percent(outcome.high)})"
 
 
-def _share(judged: Judged) -> str:
-    return f"{percent(judged.success)} ({percent(judged.low)} to {percent(judged.high)})"
-
-
-def allocation_lines(found: Found) -> str:
-    """The settings of the proposed allocation, ready for the specification."""
-    texts = {name: found.divisible.written(found.chosen, name) for name in FIELDS}
+def allocation_lines(outcome: AllocationOutcome) -> str:
+    """Return the settings of the proposed allocation, ready for the specification."""
+    texts = {name: outcome.divisible.written(outcome.chosen, name) for name in FIELDS}
     settings = "\n".join(f'{name} = """\n{text}"""' for name, text in texts.items() if text)
-    generator = found.divisible.spec.space.generators[0]
+    generator = outcome.divisible.spec.space.generators[0]
     dumped = generator.model_dump()
-    others = "".join(f'{name} = "{dumped[name]}"\n' for name in ("rare_bins", "draw") if dumped[name])
-    generation = decimal_text(found.divisible.generation(found.chosen))
-    delta = f"delta = {float(found.divisible.spec.budget.delta):g}\n" if found.divisible.gaussian else ""
+    further = "".join(f'{name} = "{dumped[name]}"\n' for name in ("rare_bins", "draw") if dumped[name])
+    generation = decimal_text(outcome.divisible.generation(outcome.chosen))
+    delta = f"delta = {float(outcome.divisible.spec.budget.delta):g}\n" if outcome.divisible.gaussian else ""
     return (
-        f'[[generators]]\nfamily = "{generator.family}"            # weights are thousandths of {found.divisible.unit}\n'
+        f'[[generators]]\nfamily = "{generator.family}"            # weights are thousandths of {outcome.divisible.unit}\n'
         f"{settings}\n"
-        f"prior_weight = {dumped['prior_weight']:g}\n{others}\n"
+        f"prior_weight = {dumped['prior_weight']:g}\n{further}\n"
         f"[budget]\ngeneration = {generation}\n{delta}\n"
-        f"[selection]\ntest_epsilon = {decimal_text(found.chosen.test)}\n"
+        f"[selection]\ntest_epsilon = {decimal_text(outcome.chosen.test)}\n"
     )
 
 
-def allocation_document(found: Found) -> dict[str, Any]:
-    """The outcome as plain values."""
-    divisible = found.divisible
+def allocation_document(outcome: AllocationOutcome) -> dict[str, Any]:
+    """Return the outcome as plain values."""
+    divisible = outcome.divisible
 
     def described(allocation: Allocation, as_is: Judged, others: Judged) -> dict[str, Any]:
         return {
@@ -1341,13 +1339,13 @@ def allocation_document(found: Found) -> dict[str, Any]:
     return {
         "total": float(divisible.total),
         "criteria": [criterion.name for criterion in divisible.spec.criteria],
-        "steps": found.stages,
-        "tries": found.n_tries,
-        "proposed": described(found.chosen, found.chosen_as_is, found.chosen_others),
-        "specification": described(divisible.start, found.first_as_is, found.first_others),
+        "steps": outcome.steps,
+        "tries": outcome.n_tries,
+        "proposed": described(outcome.chosen, outcome.chosen_as_is, outcome.chosen_others),
+        "specification": described(divisible.start, outcome.first_as_is, outcome.first_others),
     }
 
 
-def write_allocation(found: Found, path: Path) -> None:
-    """The outcome as JSON, into a new file. Raises OutputError."""
-    write_new(path, json.dumps(allocation_document(found), indent=2) + "\n")
+def write_allocation(outcome: AllocationOutcome, path: Path) -> None:
+    """Write the outcome as JSON into a new file. Raises OutputError."""
+    write_new(path, json.dumps(allocation_document(outcome), indent=2) + "\n")

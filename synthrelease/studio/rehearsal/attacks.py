@@ -342,9 +342,9 @@ def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Gener
             exact = twins.count(marginal.columns, cell, apart)
             noise = float(marginal.values[cell] - exact)  # of the first twin; of the second it is `moved` less
             seen += _log_law(marginal.noise, noise) - _log_law(marginal.noise, noise - moved)
-            drawn = _draw(marginal, generator)
-            imagined[0] += _log_law(marginal.noise, drawn[0]) - _log_law(marginal.noise, drawn[0] - moved)
-            imagined[1] += _log_law(marginal.noise, drawn[1] + moved) - _log_law(marginal.noise, drawn[1])
+            draws = _draw(marginal, generator)
+            imagined[0] += _log_law(marginal.noise, draws[0]) - _log_law(marginal.noise, draws[0] - moved)
+            imagined[1] += _log_law(marginal.noise, draws[1] + moved) - _log_law(marginal.noise, draws[1])
     right = (np.mean(imagined[0] > 0) + np.mean(imagined[1] < 0) + np.mean(imagined == 0)) / 2
     return float(seen), float(right)
 
@@ -369,31 +369,33 @@ def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
     return np.asarray(upper + np.log1p(-np.exp(lower - upper)))
 
 
-def _agreement(rows: Counts, row: np.ndarray, other: np.ndarray) -> np.ndarray:
+def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarray:
     """(n_sets,) how many more rows agree with one row than with the other, in each column, and pair, that tells them apart."""
-    same = [(rows.bins[column] == row[column], rows.bins[column] == other[column]) for column in range(len(row))]
-    columns = [column for column in range(len(row)) if row[column] != other[column]]
-    found = [float(rows.counts @ same[column][0] - rows.counts @ same[column][1]) for column in columns]
+    same = [(rows.bins[column] == row[column], rows.bins[column] == other_row[column]) for column in range(len(row))]
+    columns = [column for column in range(len(row)) if row[column] != other_row[column]]
+    differences = [float(rows.counts @ same[column][0] - rows.counts @ same[column][1]) for column in columns]
     for a, b in list(combinations(columns, 2))[:_MOST_PAIRS]:
-        both = [float(rows.counts @ (same[a][which] & same[b][which])) for which in (0, 1)]
-        found.append(both[0] - both[1])
-    return np.array(found)
+        agreeing = [float(rows.counts @ (same[a][which] & same[b][which])) for which in (0, 1)]
+        differences.append(agreeing[0] - agreeing[1])
+    return np.array(differences)
 
 
 def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[MembershipAttack, ...]:
     """Judge the guesses: by noisy tables where there are some, and by made-up rows."""
     attacks = []
-    seen = [one for one in evidence if not math.isnan(one.log_ratio)]
+    seen = [fit for fit in evidence if not math.isnan(fit.log_ratio)]
     if seen:
         # A ratio of 1 says nothing: then the first twin is guessed every other time.
-        right = sum((one.log_ratio > 0) == (one.twin == 0) if one.log_ratio else place % 2 for place, one in enumerate(seen))
-        by_noise = float(np.mean([one.allowed for one in seen]))
+        right = sum(
+            (fit.log_ratio > 0) == (fit.twin == 0) if fit.log_ratio else position % 2 for position, fit in enumerate(seen)
+        )
+        by_noise = float(np.mean([fit.allowed for fit in seen]))
         right_of_all = clopper_pearson(int(right), len(seen))
         attacks.append(MembershipAttack(name="the noisy tables", right=right_of_all, by_epsilon=by_epsilon, by_noise=by_noise))
     half = len(evidence) // 2
     if half >= 2 and len(evidence[0].rows):
         guess = _discriminant(evidence[:half])
-        right = sum(guess(np.array(one.rows)) == one.twin for one in evidence[half:])
+        right = sum(guess(np.array(fit.rows)) == fit.twin for fit in evidence[half:])
         judged = clopper_pearson(int(right), len(evidence) - half)
         attacks.append(MembershipAttack(name="the rows", right=judged, by_epsilon=by_epsilon))
     return tuple(attacks)
@@ -401,7 +403,7 @@ def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[Memb
 
 def _discriminant(evidence: Sequence[FitEvidence]) -> Callable[[np.ndarray], int]:
     """The guess of the twin: a set of columns weighs as much as it told the twins apart among these fits, per variance."""
-    groups = [np.array([one.rows for one in evidence if one.twin == twin]) for twin in (0, 1)]
+    groups = [np.array([fit.rows for fit in evidence if fit.twin == twin]) for twin in (0, 1)]
     if not all(len(group) for group in groups):
         return lambda rows: 0
     means = [group.mean(axis=0) for group in groups]
@@ -462,8 +464,8 @@ def guess_persons(
 
 def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[PersonAttack, ...]:
     """Add the guesses about all halves, by what was guessed."""
-    made = [each for each in guesses if each]
-    sums = {name: np.sum([each[name] for each in made], axis=0).tolist() for name in (made[0] if made else ())}
+    guessed = [of_half for of_half in guesses if of_half]
+    sums = {name: np.sum([of_half[name] for of_half in guessed], axis=0).tolist() for name in (guessed[0] if guessed else ())}
     return tuple(
         PersonAttack(
             column=name,
@@ -486,12 +488,12 @@ def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> t
     by_target = [rows.keep(rows.bins[target] == value) for value in range(rows.layout.sizes[target])]
     guesses = np.full(len(half), -1)
     for most in range(len(known), 0, -1):
-        if not len(asked := np.flatnonzero(guesses < 0)):
+        if not len(open_rows := np.flatnonzero(guesses < 0)):
             break
-        bins = [half.bins[column][asked] for column in known[:most]]
+        bins = [half.bins[column][open_rows] for column in known[:most]]
         by_value = np.stack([rows_with(with_value.project(known[:most]), bins) for with_value in by_target])
         seen = by_value.sum(axis=0) >= _ENOUGH
-        guesses[asked[seen]] = by_value[:, seen].argmax(axis=0)
+        guesses[open_rows[seen]] = by_value[:, seen].argmax(axis=0)
     guesses[guesses < 0] = alone.argmax()
     truth = half.digits(target)
     return int(half.counts @ (guesses == truth)), int(half.counts @ (truth == alone.argmax()))

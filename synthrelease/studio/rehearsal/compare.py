@@ -77,7 +77,7 @@ def pair_tables(linked: Linked, table: Counts) -> Mapping[str, list[np.ndarray]]
     n_members = linked.numbers(bins[names.index(linked.size)])
     of_roots = [names.index(name) for name in linked.of_roots(names)]
     slots = [[names.index(name) for name in slot] for slot in linked.slots]
-    filled = [np.flatnonzero(n_members > place) for place in range(len(slots))]
+    filled = [np.flatnonzero(n_members > slot_index) for slot_index in range(len(slots))]
     member_columns = range(len(slots[0]))
 
     def shares(a: int, b: int, parts: list[tuple[int, int, np.ndarray]]) -> np.ndarray:
@@ -531,8 +531,11 @@ def answer_rows(comparison: MethodComparison) -> dict[str, list[tuple[str, str, 
 def member_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
     """Where records have members: a heading, and for each method how far off pairs of columns of each kind are."""
     methods = [method for method in comparison.methods if method.of_members]
-    kinds = list(dict.fromkeys(kind for one in methods for kind in one.of_members))
-    rows = [(one.name, guarantee_word(one), *(short(one.of_members.get(kind, math.nan)) for kind in kinds)) for one in methods]
+    kinds = list(dict.fromkeys(kind for method in methods for kind in method.of_members))
+    rows = [
+        (method.name, guarantee_word(method), *(short(method.of_members.get(kind, math.nan)) for kind in kinds))
+        for method in methods
+    ]
     return [("method", "epsilon", *kinds), *rows] if rows else []
 
 
@@ -566,9 +569,9 @@ def comparison_words(comparison: MethodComparison) -> list[str]:
     sentences = []
     if bare:
         sentences.append(f"NONE is no guarantee at all: {'; '.join(bare)}. Whoever has such a table may find persons in it.")
-    for one in nominal:
+    for method in nominal:
         sentences.append(
-            f"{one.name}: an epsilon in brackets compares only tables that agree on all that is published exactly; it is not "
+            f"{method.name}: an epsilon in brackets compares only tables that agree on all that is published exactly; it is not "
             "that of a release, and adds up with no other."
         )
     for method in comparison.methods:

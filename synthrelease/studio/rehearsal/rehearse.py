@@ -494,12 +494,12 @@ class _Course:
     ) -> dict[int, Any]:
         """Return what the numbered runs of a task gave: stored ones from the store, others run as long as there is time."""
         outcomes = self.store.outcomes(task)
-        missing = {number: given for number, given in arguments.items() if number not in outcomes}
+        missing = {number: inputs for number, inputs in arguments.items() if number not in outcomes}
 
         def keep(result: tuple[int, Any]) -> None:
             self.store.keep(task, *result)
 
-        numbered = ((action, number, given) for number, given in missing.items())
+        numbered = ((action, number, inputs) for number, inputs in missing.items())
         outcomes |= dict(self._run_all(phase, _numbered, numbered, self.deadline, total=len(missing), keep=keep))
         return {number: outcome for number, outcome in sorted(outcomes.items()) if number in arguments}
 
@@ -535,7 +535,7 @@ class _Course:
         if total and not self._late(deadline):
             self.progress(phase, done, total)
             # drawn as workers become free: when the time is used no more are handed out, and those in flight are kept
-            handed_out = (given for given in arguments if not self._late(deadline))
+            handed_out = (task for task in arguments if not self._late(deadline))
             try:
                 with closing(self.run(action, handed_out)) as finished:
                     for result in finished:

@@ -12,9 +12,8 @@ import pytest
 
 from synthrelease.enclave import door
 from synthrelease.errors import PrivateFailure, PublicFailure
-from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
-from synthrelease.spec.requests import ComparisonRequest, RehearsalRequest
+from synthrelease.spec.requests import AllocationRequest, ComparisonRequest, RehearsalRequest
 from synthrelease.studio.drafting.draft import draft, write_draft
 from synthrelease.studio.rehearsal.allocation import choose_allocation
 from synthrelease.studio.rehearsal.compare import compare_methods
@@ -40,7 +39,7 @@ def test_a_failure_on_public_data_costs_nothing(tmp_path: Path, monkeypatch: pyt
         lambda: draft("small", public),
         lambda: rehearse(spec, RehearsalRequest(config=config, data=str(public), out=tmp_path / "out", seed=1)),
         lambda: compare_methods(spec, ComparisonRequest(config=config, data=str(public))),
-        lambda: choose_allocation(spec, Source.of(public), minutes=0.01),
+        lambda: choose_allocation(spec, AllocationRequest(config=config, data=str(public), minutes=0.01)),
     ]
     for run in of_the_file:
         with pytest.raises(PublicFailure, match="no budget was spent"):

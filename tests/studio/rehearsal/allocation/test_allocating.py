@@ -201,7 +201,7 @@ def test_the_lines_are_the_allocation_that_was_tried(
     monkeypatch.setattr(search, "_MOST_STAGES", 0)
     monkeypatch.setattr(search, "_JUDGED", 2)
     with at_once() as run:
-        found = Search(Divisible.of(spec, Fraction(2)), Populations(public=public, priors={}, seed=1), run, seed=1).found()
+        found = Search(Divisible.of(spec, Fraction(2)), Populations(public=public, priors={}, seed=1), run, seed=1).outcome()
     told = tomllib.loads(allocation_lines(found))
     tried = found.divisible.spec_with(found.chosen)
     assert tried is not None
@@ -276,7 +276,7 @@ def test_a_bad_allocation_is_bettered_and_the_judgement_chose_nothing(
     judging = range(search.POPULATIONS, 2 * search.POPULATIONS)
     monkeypatch.setattr(search, "run_tries", recorded)
     with at_once() as run:
-        found = Search(Divisible.of(spec), Populations(public=public, priors={}, seed=1), run, seed=1).found()
+        found = Search(Divisible.of(spec), Populations(public=public, priors={}, seed=1), run, seed=1).outcome()
     first, chosen = found.divisible.start.weights, found.chosen.weights
     assert chosen[2] / sum(chosen) < first[2] / sum(first)
     assert found.chosen_others.success > found.first_others.success + 0.05

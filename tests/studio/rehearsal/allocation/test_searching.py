@@ -69,7 +69,7 @@ def test_the_least_total_is_where_tries_reach_the_goal(public: Counts, tmp_path:
     with at_once() as run:
         populations = Populations(public=public, priors={}, seed=1)
         looking = Search(Divisible.of(spec, Fraction(8)), populations, run, seed=1)
-        found = looking.found(0.8)
+        found = looking.outcome(0.8)
         assert found.divisible.total != 8
         assert found.chosen_as_is.success > 0.6
         for factor in (Fraction(tenths, 10) for tenths in range(5, 10)):
@@ -92,8 +92,8 @@ def test_where_time_does_not_suffice_nothing_is_searched_and_that_is_said(
     for deadline in (time.monotonic(), time.monotonic() + 3_600):
         with at_once() as run:
             populations = Populations(public=public, priors={}, seed=1)
-            found = Search(Divisible.of(spec), populations, run, seed=1, deadline=deadline).found()
-        said.append((found.searched, "No other weights were tried" in " ".join(allocation_words(found))))
+            found = Search(Divisible.of(spec), populations, run, seed=1, deadline=deadline).outcome()
+        said.append((found.steps > 0, "No other weights were tried" in " ".join(allocation_words(found))))
     assert said == [(False, True), (True, False)]
 
 
@@ -111,7 +111,7 @@ def test_of_many_parts_the_ratios_stay_and_that_is_said(
     for most in (3, 4):
         monkeypatch.setattr(parts_module, "MOST_PARTS", most)
         with at_once() as run:
-            found = Search(Divisible.of(spec), Populations(public=public, priors={}, seed=1), run, seed=1).found()
+            found = Search(Divisible.of(spec), Populations(public=public, priors={}, seed=1), run, seed=1).outcome()
         said = "stay in the ratios" in " ".join(allocation_words(found))
         assert TIES_GIVEN_UP not in allocation_words(found, afresh=True)
         alone = [pair for pair in zip(found.chosen.parts, found.chosen.weights, strict=True) if ":" not in pair[0].text]
