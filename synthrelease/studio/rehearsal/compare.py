@@ -571,8 +571,8 @@ def comparison_words(comparison: MethodComparison) -> list[str]:
         sentences.append(f"NONE is no guarantee at all: {'; '.join(bare)}. Whoever has such a table may find persons in it.")
     for method in nominal:
         sentences.append(
-            f"{method.name}: an epsilon in brackets compares only tables that agree on all that is published exactly; it is not "
-            "that of a release, and adds up with no other."
+            f"{method.name}: an epsilon in brackets compares only tables that agree on all that is published exactly; it is "
+            "not that of a release, and adds up with no other."
         )
     for method in comparison.methods:
         if method.not_made:

@@ -114,7 +114,7 @@ def test_a_table_that_is_too_large_is_told_in_words(spec: ReleaseSpec, survey: C
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"method": ("swaping",)}, "--method: expected one of .* found 'swaping'. Did you mean 'swapping'"),
+        ({"method": ("swaping",)}, "--method: expected names among .* found 'swaping'. Did you mean 'swapping'"),
         ({"swap": ("regoin",)}, "--swap: .* found 'regoin'. Did you mean 'region'"),
         ({"swap_key": ("x",)}, "--swap-key: .* found 'x'"),
         ({"swap": ("region",), "swap_key": ("region",)}, "expected different columns"),

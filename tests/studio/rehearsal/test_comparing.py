@@ -208,7 +208,7 @@ def test_the_command_shows_a_row_for_each_and_says_what_is_left_out(tmp_path: Pa
     [
         (
             ["--method", "independant"],
-            "--method: expected one of .* found 'independant'. Did you mean 'independent'",
+            "--method: expected names among .* found 'independant'. Did you mean 'independent'",
         ),
         (["--swap-rate", "2"], "--swap-rate: expected a number above 0 and below 1"),
         (["--out", "x.txt"], "expected a file that ends in .json or .csv"),
