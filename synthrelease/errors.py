@@ -16,9 +16,16 @@ from types import TracebackType
 
 
 class SynthreleaseError(Exception):
-    """Base of all errors that are meant for the user; the command line prints the message and no traceback."""
+    """Base of all errors that are meant for the user; the command line prints the message and no traceback.
+
+    An error that always has the same message has it as `words`.
+    """
 
     exit_code = 2
+    words = ""
+
+    def __str__(self) -> str:
+        return super().__str__() or self.words
 
 
 MAX_PROBLEMS = 30
@@ -115,15 +122,11 @@ class PrivateFailure(SynthreleaseError):
 
     exit_code = 1
 
-    def __init__(self) -> None:
-        super().__init__(
-            "The run was stopped while private data were in use. The cause is not shown, because it could depend on "
-            "the data. The whole planned privacy budget counts as spent and nothing was published. Rehearse the same "
-            "configuration on public data of the same layout to find the cause."
-        )
-
-    def __reduce__(self):
-        return type(self), ()
+    words = (
+        "The run was stopped while private data were in use. The cause is not shown, because it could depend on the data. The "
+        "whole planned privacy budget counts as spent and nothing was published. Rehearse the same configuration on public "
+        "data of the same layout to find the cause."
+    )
 
 
 class PublicFailure(SynthreleaseError):
@@ -131,14 +134,10 @@ class PublicFailure(SynthreleaseError):
 
     exit_code = 1
 
-    def __init__(self) -> None:
-        super().__init__(
-            "A computation on the public file failed, because of a mistake in the program. No private data were read and no "
-            "budget was spent. Please report it, with the command. Fewer columns or wider bins may avoid it."
-        )
-
-    def __reduce__(self):
-        return type(self), ()
+    words = (
+        "A computation on the public file failed, because of a mistake in the program. No private data were read and no budget "
+        "was spent. Please report it, with the command. Fewer columns or wider bins may avoid it."
+    )
 
 
 @contextmanager
@@ -179,8 +178,7 @@ class Interrupted(SynthreleaseError):
 
     exit_code = 1
 
-    def __init__(self) -> None:
-        super().__init__("Stopped by hand. If private data had been read, the whole planned budget counts as spent.")
+    words = "Stopped by hand. If private data had been read, the whole planned budget counts as spent."
 
 
 class OtherRelease(SynthreleaseError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -252,15 +252,15 @@ class Column:
     description: str
     unit: str
     source: str
-    part: str | None
-    bounds: tuple[float, float] | None
-    edges: tuple[float, ...]
-    values: Mapping[str, int]
     missing: str
     outside: str
     ordered: bool
     atoms: Binning
     alternatives: Mapping[str, Binning]
+    part: str | None = None
+    bounds: tuple[float, float] | None = None
+    edges: tuple[float, ...] = ()
+    values: Mapping[str, int] = field(default_factory=dict)
     missing_label: str = ""
     outside_label: str = ""
     characters: int | None = None

@@ -34,7 +34,7 @@ from synthrelease.enclave.counting import KEYS, READ, count_batches
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.members import count_linked_pieces, count_linked_rows
-from synthrelease.enclave.persons import count_first_rows, keys_in_two_ways
+from synthrelease.enclave.persons import first_rows, keys_in_two_ways
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
 from synthrelease.errors import InputError
@@ -42,7 +42,7 @@ from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import UnitTable
-from synthrelease.sources.source import File, Source, check_members
+from synthrelease.sources.source import File, Source, check_members, unwritten
 
 ROWS_ALONE = UnitTable()
 """Each row is a record."""
@@ -210,7 +210,9 @@ def _read(
     if schema.linked is not None:
         counted = count_linked_rows(path, schema, policy) if run is None else count_linked_pieces(path, schema, policy, run)
     elif unit.key is not None:
-        counted = count_first_rows(path, schema, policy, raw, unit, entropy)
+        with unwritten(lambda: [path.files()]):
+            rows_of_persons = batches(path, schema, policy, [unit.key, *unit.order])
+            counted = first_rows(rows_of_persons, schema, policy, raw, unit, entropy)
     elif piece is not None:
         counted = count_piece(path, schema, policy, piece)
     elif path.holds_files():
@@ -243,11 +245,9 @@ def _read(
 # noise covers. So such a run is refused, twice:
 #
 # - before the charge, by name and by content. The private file is opened for this only where it has the size, to the byte, of
-# a
-#   file that was called public. So the one thing that can be learned without a charge, and by the operator alone, is that the
+#   a file that was called public. So the one thing that can be learned without a charge, and by the operator alone, is that the
 #   private file is, byte for byte, a file that is said to be public already.
-# - after reading, by the counts: the same rows in another order or format, or from a database. The refusal is an output
-# beside
+# - after reading, by the counts: the same rows in another order or format, or from a database. The refusal is an output beside
 #   the guarantee, as that of a file that does not fit is: the budget is spent. The guarantee speaks of other private tables.
 
 

@@ -34,7 +34,7 @@ from synthrelease.errors import InputError
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy, secret_bytes
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import UnitTable
-from synthrelease.sources.source import Source, unwritten
+from synthrelease.sources.source import Source
 
 # Marks of keys: which rows belong together, without the keys themselves.
 #
@@ -102,8 +102,8 @@ _ROOM = 2**20
 """Rows that are collected, at least, before those that cannot be the first ones are let go."""
 
 
-def count_first_rows(
-    source: Source,
+def first_rows(
+    rows: Iterable[Batch],
     schema: Schema,
     policy: InputTable,
     raw: Plausibility,
@@ -114,26 +114,14 @@ def count_first_rows(
 
     Parameters
     ----------
+    rows : batches with the columns of the schema and those of `unit`.
     unit : with a key. Rows without one are left out.
     entropy : of the coins that decide between rows of a person that come at the same place; another one of public files alone.
 
     Raises
     ------
-    InputError : as `count_batches`; when no row has a key; for a file that was written meanwhile.
+    InputError : as `count_batches`; when no row has a key.
     """
-    with unwritten(lambda: [source.files()]):
-        return first_rows(batches(source, schema, policy, [str(unit.key), *unit.order]), schema, policy, raw, unit, entropy)
-
-
-def first_rows(
-    rows: Iterable[Batch],
-    schema: Schema,
-    policy: InputTable,
-    raw: Plausibility,
-    unit: UnitTable,
-    entropy: SystemEntropy = SYSTEM,
-) -> CountedRows:
-    """Count the first rows of all persons in these batches, which have the columns of `unit`, too: as `count_first_rows`."""
     if unit.key is None:
         raise ValueError("without a key nobody knows the rows of a person")
     rule, persons = BinRule(schema, policy), Persons(schema.layout, unit.records, len(unit.order))

@@ -227,16 +227,13 @@ class Plan:
         if partition is None:
             total = in_sequence("release", *once, *_rounds_and_after(per_round, after, rule, delta, sharing))
         else:
-            whole = of_piece(once, None)
-            by_piece = [tuple(of_piece(piece_charge, piece) for piece_charge in (once, per_round, after)) for piece in PIECES]
-            alone = [
-                _piece(f"piece: {piece}", *charges, rule=rule, delta=delta, sharing=sharing)
-                for piece, charges in zip(PIECES, by_piece, strict=True)
-            ]
-            pieces = [
-                stated_at(piece_charge, delta) for piece_charge in alone
-            ]  # the largest epsilon is less than that of a curve above both
-            total = in_sequence("release", *whole, in_parallel("pieces", *pieces))
+            # what a record of one piece pays: the other piece is the same for both neighbours, and costs it nothing
+            pieces = []
+            for piece in PIECES:
+                first, one_round, figures = (of_piece(charges, piece) for charges in (once, per_round, after))
+                paid = in_sequence(f"piece: {piece}", *first, *_rounds_and_after(one_round, figures, rule, delta, sharing))
+                pieces.append(stated_at(paid, delta))  # the largest epsilon is less than that of a curve above both
+            total = in_sequence("release", *of_piece(once, None), in_parallel("pieces", *pieces))
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 
     def check_limit(self, limit: Fraction | None, advice: str = "") -> None:
@@ -255,6 +252,7 @@ def _rounds_and_after(
     delta: Fraction,
     sharing: Collection[str],
 ) -> tuple[Charge, ...]:
+    """Return what the rounds cost, and the figures after them; of figures that share one noise as one mechanism."""
     # rounds without charges are post-processing of what was paid for before them
     rounds = (private_selection("selection", in_sequence("one round", *per_round), rule, delta),) if per_round else ()
     if together_paid := [charge for charge in after if charge.name in sharing]:
@@ -263,22 +261,6 @@ def _rounds_and_after(
             *(charge for charge in after if charge.name not in sharing),
         )
     return (*rounds, *((in_sequence("figures of the accepted dataset", *after),) if after else ()))
-
-
-def _piece(
-    name: str,
-    once: tuple[Charge, ...],
-    per_round: tuple[Charge, ...],
-    after: tuple[Charge, ...],
-    *,
-    rule: SelectionRule | None,
-    delta: Fraction,
-    sharing: Collection[str],
-) -> Charge:
-    """Return what a release costs a record of one piece: the other piece is the same for both neighbours, and costs it
-    nothing.
-    """
-    return in_sequence(name, *once, *_rounds_and_after(per_round, after, rule, delta, sharing))
 
 
 def pure_epsilon(charge: Charge) -> Fraction:

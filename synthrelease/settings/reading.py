@@ -6,6 +6,8 @@ are ever opened, and a text that could stall the parser or the terminal is refus
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import re
 import stat
@@ -99,6 +101,33 @@ def regular_file(path: Path, suffix: str, most_bytes: int, *, readable: str, nam
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         found = (getattr(error, "strerror", None) or "a name that no file can have").lower()
     raise Unexpected(expected, found)
+
+
+def csv_lines(path: Path, most_bytes: int, what: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of each line of a public CSV file with its cells, spaces around these left out; no blank lines.
+
+    The file is UTF-8, with commas; a byte-order mark does not matter. Private files are read by `enclave.csv`, and the verifier
+    reads a released table by itself.
+
+    Parameters
+    ----------
+    what : what is expected, for messages, such as "a codelist".
+
+    Raises
+    ------
+    Unexpected : for no such file, other bytes, and quotes that are not closed.
+    """
+    content = regular_file(path, ".csv", most_bytes, readable=f"{what} in a CSV file", named=f"{what} in a file")
+    try:
+        reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+    except UnicodeDecodeError:
+        raise Unexpected(f"{what} in UTF-8", "other bytes") from None
+    try:
+        for row in reader:
+            if any(cells := [cell.strip() for cell in row]):
+                yield reader.line_num, cells
+    except csv.Error:
+        raise Unexpected("CSV with commas and closed quotes", "something else", place=f"line {reader.line_num}") from None
 
 
 def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:

@@ -99,13 +99,11 @@ def folder_files(path: Path) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    try:
-        inside = sorted((entry for entry in path.iterdir() if entry.name[0] not in "._"), key=lambda entry: entry.name)
-        kinds = [("folders" if entry.is_dir() else "" if _is_table(entry) else "other files") for entry in inside]
-    except OSError:
-        inside, kinds = [], ["something that cannot be opened"]
-    _check("a folder", kinds if inside or kinds else ["none"])
-    return inside
+
+    def listed() -> list[Path]:
+        return sorted((entry for entry in path.iterdir() if entry.name[0] not in "._"), key=lambda entry: entry.name)
+
+    return _tables("a folder", listed)
 
 
 def fitting(pattern: Path) -> list[Path]:
@@ -118,12 +116,17 @@ def pattern_files(pattern: Path) -> list[Path]:
     """Return the files whose paths fit a pattern such as `births/2019-*.csv`, in the order of their paths: tables, all of
     them.
     """
+    return _tables("a pattern that fits", lambda: fitting(pattern))
+
+
+def _tables(what: str, listed: Callable[[], list[Path]]) -> list[Path]:
+    """Return the files of a folder or pattern. Raises InputError where there is none, or something that is no table."""
     try:
-        entries = fitting(pattern)
-        kinds = [("folders" if entry.is_dir() else "" if _is_table(entry) else "other files") for entry in entries]
+        entries = listed()
+        kinds = ["folders" if entry.is_dir() else "" if _is_table(entry) else "other files" for entry in entries]
     except (OSError, ValueError):
         entries, kinds = [], ["something that cannot be opened"]
-    _check("a pattern that fits", kinds if entries or kinds else ["none"])
+    _check(what, kinds or ["none"])
     return entries
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from synthrelease.data.dates import ISO, DateFormat
 from synthrelease.data.rules import Rule, edges
@@ -17,9 +15,7 @@ from synthrelease.data.schema import MAX_BINS, Binning, Column, IntervalBin, Val
 from synthrelease.errors import SpecError, Unexpected, closest, cut, listing
 from synthrelease.settings.base import EXPECTED, is_label
 from synthrelease.settings.columns import ColumnTable, InputTable, outside_of, unlisted_label, unlisted_member, with_unlisted
-from synthrelease.settings.reading import ConfigurationFile, beside, regular_file
-
-# From a table of categories or codes in the configuration to a `Column`, and groups of them to binnings.
+from synthrelease.settings.reading import ConfigurationFile, beside, csv_lines
 
 Bins = Sequence[str] | Mapping[str, list[str]]
 
@@ -31,100 +27,100 @@ class ColumnError(Unexpected):
         super().__init__(expected, found, suggestion, place=place)
 
 
+def _require(holds: object, field: str, expected: str, found: str) -> None:
+    """Raise ColumnError unless what a field needs holds."""
+    if not holds:
+        raise ColumnError(field, expected, found)
+
+
+# Columns of categories and of codes. From here on a column of codes is one of categories: the labels of its codelist.
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Listed:
+    """The atoms of a column whose texts are listed.
+
+    Attributes
+    ----------
+    values : text of the file -> atom.
+    members : what the specification calls each atom: its category or code.
+    labels : what the release calls it.
+    numbers : what stands for it where tables are computed with, None where nothing does.
+    """
+
+    values: Mapping[str, int]
+    members: tuple[str, ...]
+    labels: tuple[str, ...]
+    numbers: tuple[float | None, ...]
+
+
 _OF_NUMBERS = ("bounds", "bounds_by", "step", "part", "minus", "minus_format", "format")
 
 
-def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
-    """Return a column of categories, whose texts in the file and whose numbers are listed."""
+def _categories(table: ColumnTable) -> _Listed:
+    """Return the atoms of a column of categories, each with its texts in the file and perhaps a number."""
     _absent(table, "in a column of categories", *_OF_NUMBERS, "codes", "characters")
-    if not table.categories:
-        raise ColumnError("categories", "at least one category", "none")
-    texts = table.categories if isinstance(table.categories, dict) else {label: [label] for label in table.categories}
-    labels, values = tuple(texts), {}
-    if len(labels) > MAX_BINS:
-        raise ColumnError("categories", f"at most {MAX_BINS} categories", f"{len(labels)}")
-    if not isinstance(table.categories, dict) and len(labels) != len(table.categories):
-        twice = Counter(table.categories).most_common(1)[0][0]
-        raise ColumnError("categories", "different categories", f"{twice!r} twice")
+    listed = table.categories or []
+    texts = listed if isinstance(listed, dict) else {label: [label] for label in listed}
+    labels, values = tuple(texts), dict[str, int]()
+    _require(texts, "categories", "at least one category", "none")
+    _require(len(labels) <= MAX_BINS, "categories", f"at most {MAX_BINS} categories", f"{len(labels)}")
+    _require(len(labels) == len(listed), "categories", "different categories", f"{_commonest(listed)!r} twice")
     readable("categories", labels)
     for index, (label, spellings) in enumerate(texts.items()):
-        if not spellings:
-            raise ColumnError("categories", f"at least one text of the file for {label!r}", "an empty list")
+        _require(spellings, "categories", f"at least one text of the file for {label!r}", "an empty list")
         for text in spellings:
-            if text in values:
-                raise ColumnError("categories", "each text of the file under one category", f"{text!r} under two")
+            _require(text not in values, "categories", "each text of the file under one category", f"{text!r} under two")
             values[text] = index
     _known("numbers", table.numbers, labels)
-    numbers = tuple(table.numbers.get(label) for label in labels)
-    return _column(name, table, policy, groups, values, labels, numbers, "categories")
+    return _Listed(values=values, members=labels, labels=labels, numbers=tuple(map(table.numbers.get, labels)))
 
 
-def code(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
-    """Return a column of codes: from here on one of categories, the labels of its codelist, without an order and without
-    numbers.
-    """
+def _codes(table: ColumnTable) -> _Listed:
+    """Return the atoms of a column of codes, which have neither an order nor numbers."""
     _absent(table, "in a column of codes", *_OF_NUMBERS, "categories")
-    if table.numbers:
-        raise ColumnError("numbers", "no numbers for codes, which are names (kind = 'category' may have some)", "some")
-    if table.ordered:
-        raise ColumnError("ordered", "it left out: codes have no order (kind = 'category' may have one)", "true")
+    why = "no numbers for codes, which are names (kind = 'category' may have some)"
+    _require(not table.numbers, "numbers", why, "some")
+    _require(not table.ordered, "ordered", "it left out: codes have no order (kind = 'category' may have one)", "true")
     if isinstance(table.codes, str):
         raise ColumnError("codes", "a table of codes with their labels, or a file that is there", repr(table.codes))
-    if not table.codes:
-        raise ColumnError("codes", "a codelist: a table of codes with their labels, or a CSV file", "none")
-    labels = tuple(table.codes.values())
-    if len(labels) > MAX_BINS:
-        raise ColumnError("codes", f"at most {MAX_BINS} codes", f"{len(labels)}")
+    codes, labels = tuple(table.codes or ()), tuple((table.codes or {}).values())
+    _require(codes, "codes", "a codelist: a table of codes with their labels, or a CSV file", "none")
+    _require(len(codes) <= MAX_BINS, "codes", f"at most {MAX_BINS} codes", f"{len(codes)}")
     readable("codes", labels)
-    if len(set(labels)) < len(labels):
-        raise ColumnError("codes", "a label of its own for each code", f"{Counter(labels).most_common(1)[0][0]!r} for two")
-    if blank := [text for text in table.codes if not text.strip()]:
-        raise ColumnError("codes", "codes of at least one character (missing_values may be empty)", repr(blank[0]))
-    values = {text: index for index, text in enumerate(table.codes)}
-    if table.characters and (long := [text for text in table.codes if len(text) > table.characters]):
-        raise ColumnError("codes", f"codes of at most {table.characters} characters, as `characters` says", repr(long[0]))
-    return _column(name, table, policy, groups, values, tuple(table.codes), (None,) * len(labels), "codes", labels)
+    _require(len(set(labels)) == len(labels), "codes", "a label of its own for each code", f"{_commonest(labels)!r} for two")
+    blank = next((code for code in codes if not code.strip()), None)
+    _require(blank is None, "codes", "codes of at least one character (missing_values may be empty)", repr(blank))
+    long = next((code for code in codes if table.characters and len(code) > table.characters), None)
+    _require(long is None, "codes", f"codes of at most {table.characters} characters, as `characters` says", repr(long))
+    values = {code: index for index, code in enumerate(codes)}
+    return _Listed(values=values, members=codes, labels=labels, numbers=(None,) * len(codes))
+
+
+def _commonest(labels: Iterable[str]) -> str:
+    return Counter(list(labels)).most_common(1)[0][0]
 
 
 def _absent(table: ColumnTable, where: str, *fields: str) -> None:
     """Raise ColumnError for the first of some settings that the kind of the column does not have."""
     for field in fields:
-        if getattr(table, field) is not None:
-            raise ColumnError(field, f"no {field} {where}", "some")
-    if table.outside == "clip":
-        raise ColumnError("outside", "'bin', 'drop' or 'error' (there is no nearest category)", "'clip'")
+        _require(getattr(table, field) is None, field, f"no {field} {where}", "some")
+    _require(table.outside != "clip", "outside", "'bin', 'drop' or 'error' (there is no nearest category)", "'clip'")
 
 
-def _column(
-    name: str,
-    table: ColumnTable,
-    policy: InputTable,
-    groups: Bins | None,
-    values: Mapping[str, int],
-    members: tuple[str, ...],
-    numbers: tuple[float | None, ...],
-    each: Literal["categories", "codes"],
-    labels: tuple[str, ...] | None = None,
-) -> Column:
-    """Return a column whose alternatives group `members`, the names of its atoms in the specification.
-
-    Parameters
-    ----------
-    values : text of the file -> atom.
-    each : the name of the alternative in which every atom is a bin, unless others are listed.
-    labels : of the atoms in the release; `members` itself where it is None.
-    """
-    labels = members if labels is None else labels
+def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
+    """Return a column of categories or codes; without alternatives, each of these is a bin."""
+    every = "categories" if table.kind == "category" else EACH_CODE
+    listed = _categories(table) if table.kind == "category" else _codes(table)
+    members, labels, numbers = listed.members, listed.labels, listed.numbers
     unlisted, member = _unlisted(table, labels, members), unlisted_member(table)
     if unlisted is not None and unlisted not in labels:
         members, labels, numbers = (*members, unlisted), (*labels, unlisted), (*numbers, None)
     atoms = Binning(name="atoms", labels=labels, numbers=numbers, of_atom=tuple(range(len(labels))))
     alternatives = {
-        key: grouping(f"alternatives.{key}", key, bins, members, each, unlisted=member)
+        key: grouping(f"alternatives.{key}", key, bins, members, every, unlisted=member)
         for key, bins in table.alternatives.items()
     }
-    if not alternatives:
-        alternatives = {each: replace(atoms, name=each)}
     if groups is not None:
         grouping("groups", "groups", groups, labels, unlisted=unlisted)
     return Column(
@@ -133,17 +129,14 @@ def _column(
         description=table.description,
         unit=table.unit,
         source=table.source or name,
-        part=None,
-        bounds=None,
-        edges=(),
-        values=values,
+        values=listed.values,
         missing=table.missing or policy.missing,
         characters=table.characters,
         outside_label=unlisted or "",
         outside=outside_of(table, policy),
         ordered=bool(table.ordered),
         atoms=atoms,
-        alternatives=alternatives,
+        alternatives=alternatives or {every: replace(atoms, name=every)},
         missing_values=table.missing_values,
     )
 
@@ -154,10 +147,9 @@ def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str])
     if label is None or label in labels:
         return label
     readable("outside_label", [label])
-    if table.ordered:
-        raise ColumnError("outside_label", "one of the ordered categories (a new one would have a neighbour)", repr(label))
-    if label in members:
-        raise ColumnError("outside_label", "a label that is not the code of another one", repr(label))
+    found, expected = repr(label), "one of the ordered categories (a new one would have a neighbour)"
+    _require(not table.ordered, "outside_label", expected, found)
+    _require(label not in members, "outside_label", "a label that is not the code of another one", found)
     return label
 
 
@@ -197,8 +189,7 @@ def _known(field: str, names: Collection[str], labels: Collection[str], what: st
 def readable(field: str, labels: Collection[str]) -> None:
     """Raise ColumnError for the first label that cannot be written into a table."""
     for label in labels:
-        if not is_label(label):
-            raise ColumnError(field, EXPECTED, repr(label))
+        _require(is_label(label), field, EXPECTED, repr(label))
 
 
 # Codelists: what the codes of a column stand for, and the levels of groups that they belong to, from public CSV files.
@@ -255,9 +246,12 @@ def _resolved(name: str, table: dict[str, Any], configuration: Path) -> dict[str
     def problem(field: str, expected: str, found: str) -> SpecError:
         return SpecError.at(configuration, f"columns.{name}.{field}", expected, found)
 
+    path = beside(configuration, table["codes"])
     try:
-        codelist = read_codelist(beside(configuration, table["codes"]))
-    except Unexpected as error:  # of the file as a whole
+        codelist = read_codelist(path)
+    except Unexpected as error:
+        if error.place:
+            raise SpecError.at(path, error.place, error.expected, error.found or "") from None
         raise problem("codes", error.expected, f"{error.found}: {table['codes']!r}") from None
     listed = table.get("alternatives") or {EACH_CODE: {label: [code] for code, label in codelist.labels.items()}}
     if not isinstance(listed, dict):
@@ -274,9 +268,9 @@ def read_codelist(path: Path) -> Codelist:
     Raises
     ------
     SpecError : for the first mistake, with its line.
-    Unexpected : when there is no such file, or it is no UTF-8 text.
+    Unexpected : as `csv_lines`.
     """
-    lines = _lines(path)
+    lines = csv_lines(path, MAX_BYTES, "a codelist")
     number, header = next(lines, (1, []))
     if header[:2] != _HEADER:  # what stands there instead is not shown: it may be quite another file
         raise _problem(path, number, "the header code,label, and the name of each further level", "something else")
@@ -344,23 +338,6 @@ def _usable(label: str) -> bool:
     return is_label(label) and label.isprintable()
 
 
-def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line numbers and stripped cells; blank lines are left out."""
-    content = regular_file(path, ".csv", MAX_BYTES, readable="a codelist in a CSV file", named="a codelist in a file")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise Unexpected("a codelist in UTF-8", "other bytes") from None
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        for row in reader:
-            cells = [cell.strip() for cell in row]
-            if any(cells):
-                yield reader.line_num, cells
-    except csv.Error:
-        raise _problem(path, reader.line_num, "CSV with commas and closed quotes", "something else") from None
-
-
 def _shown(cell: str) -> str:
     return repr(cut(cell, 60)) if cell else "an empty cell"
 
@@ -390,7 +367,7 @@ def build_column(
     ColumnError : for the first mistake.
     """
     if table.kind in ("category", "code"):
-        column = (category if table.kind == "category" else code)(name, table, policy, groups)
+        column = _listed_column(name, table, policy, groups)
     else:
         column = _numeric_column(name, table, policy, rules, groups, own_values, edges_of or (name,))
     _check_missing_values(column)
@@ -421,8 +398,7 @@ def _check_missing_values(column: Column) -> None:
     """Raise ColumnError for a text that is both a category and, by the column's own word, a missing value."""
     texts = {text.strip() for text in column.values}
     for text in column.missing_values:
-        if text.strip() in texts:
-            raise ColumnError("missing_values", "texts that stand for no category of the column", repr(text))
+        _require(text.strip() not in texts, "missing_values", "texts that stand for no category of the column", repr(text))
 
 
 def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
@@ -458,24 +434,19 @@ def _numeric_column(
     edges_of: Sequence[str],
 ) -> Column:
     whole = table.kind == "integer"
-    if table.bounds is None:
+    if (bounds := table.bounds) is None:
         raise ColumnError("bounds", "[lowest, highest] for a numeric column", "nothing")
-    bounds = table.bounds
-    if table.outside == "bin":
-        raise ColumnError("outside", "'clip', 'drop' or 'error' in a numeric column, which has no list", "'bin'")
+    _require(table.outside != "bin", "outside", "'clip', 'drop' or 'error' in a numeric column, which has no list", "'bin'")
     for field in ("categories", "codes", "characters"):
-        if getattr(table, field):
-            raise ColumnError(field, f"no {field} in a numeric column", "some")
-    if not table.alternatives:
-        raise ColumnError("alternatives", "at least one list of bins", "none")
+        _require(not getattr(table, field), field, f"no {field} in a numeric column", "some")
+    _require(table.alternatives, "alternatives", "at least one list of bins", "none")
     dates, minus_dates = _dates(table)
     parsed: dict[str, tuple[IntervalBin, ...]] = {}
     n_bins = 0
     for key, bins in table.alternatives.items():
         parsed[key] = _numeric(f"alternatives.{key}", bins, whole, bounds)
         n_bins += len(parsed[key])
-        if n_bins > MAX_BINS:
-            raise ColumnError(f"alternatives.{key}", f"at most {MAX_BINS} bins in all alternatives of a column", "more")
+        _require(n_bins <= MAX_BINS, f"alternatives.{key}", f"at most {MAX_BINS} bins in all alternatives of a column", "more")
     inner = {interval.lower for intervals in parsed.values() for interval in intervals[1:]}
     if groups is not None:
         inner |= {interval.lower for interval in _numeric("groups", groups, whole, bounds)[1:]}
@@ -501,7 +472,6 @@ def _numeric_column(
         bounds_by=table.bounds_by or "",
         edges=tuple(sorted(inner)),
         step=grid.step if own_values else None,
-        values={},
         missing=table.missing or policy.missing,
         outside=table.outside or policy.outside,
         ordered=table.ordered is not False,
@@ -580,10 +550,10 @@ def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -
 
 def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) -> None:
     """Raise ColumnError for a grid that is too fine to be held, or that whole numbers do not have."""
-    if step is not None and whole and step != int(step):
-        raise ColumnError("step", "a whole number, in a column of whole numbers", f"{step:.15g}")
-    if step is not None and (bounds[1] - bounds[0]) / step > MAX_BINS:
-        raise ColumnError("step", f"at most {MAX_BINS} steps between the bounds", f"{step:.15g}")
+    if step is not None:
+        found = f"{step:.15g}"
+        _require(not whole or step == int(step), "step", "a whole number, in a column of whole numbers", found)
+        _require((bounds[1] - bounds[0]) / step <= MAX_BINS, "step", f"at most {MAX_BINS} steps between the bounds", found)
 
 
 def _stated_numbers(

@@ -60,8 +60,8 @@ def check_new(series: Series, total: Loss, problems: Problems) -> None:
         most = Loss(year.horizon.most(year.year, year.again), year.horizon.delta)
         for name, planned, cost in zip(Loss._fields, most, total, strict=True):
             if not cost <= planned:
-                expected = f"a release of {year.year} that costs {name} = {_shown(planned)} at most, as planned"
-                problems.add(f"series.{name}", expected, _shown(cost))
+                expected = f"a release of {year.year} that costs {name} = {decimal_text(planned)} at most, as planned"
+                problems.add(f"series.{name}", expected, decimal_text(cost))
     if series.corrected is not None:
         expected = "none: an erratum spends nothing, and `synthrelease card --bundle` writes it"
         problems.add("series.corrects", expected, "one")
@@ -73,7 +73,7 @@ def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> Ye
         problems.add("series.years", "no plan over years of a register that is split into pieces", "[split]")
     horizon = table.horizon(release.unit.records)
     if horizon.promise is None:
-        problems.add("series.delta", "a delta that adds up to less than 1 for a person", _shown(table.delta))
+        problems.add("series.delta", "a delta that adds up to less than 1 for a person", decimal_text(table.delta))
     return YearOfSeries(horizon=horizon, year=table.year or 0, again=table.again)
 
 
@@ -111,19 +111,15 @@ def promise_text(year: YearOfSeries) -> str:
         if plan.in_all == 1
         else f"a person has at most {plan.in_year} records in a year and {plan.in_all} in all years"
     )
-    delta = f", delta = {_shown(promise.delta)}" if promise.delta else ""
+    delta = f", delta = {decimal_text(promise.delta)}" if promise.delta else ""
     second = (
         f" That has room for {plan.fallbacks} second release{'s' if plan.fallbacks > 1 else ''} at epsilon = "
-        f"{_shown(plan.fallback_epsilon)}, in years whose first one released nothing."
+        f"{decimal_text(plan.fallback_epsilon)}, in years whose first one released nothing."
         if plan.fallbacks
         else " A year whose release finds no table has no second one."
     )
     return (
         f"Years: {year.year} is year {year.year - plan.first + 1} of {len(years)} ({years[0]} to {years[-1]}"
         f"{', a second release' if year.again else ''}). Over all of them a person is promised epsilon = "
-        f"{_shown(promise.epsilon)}{delta}, where {persons}.{second}"
+        f"{decimal_text(promise.epsilon)}{delta}, where {persons}.{second}"
     )
-
-
-def _shown(value: Fraction) -> str:
-    return decimal_text(value)

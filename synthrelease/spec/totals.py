@@ -5,8 +5,6 @@ Whatever can be known to fail is found here, before a budget is spent, and from 
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
@@ -21,7 +19,7 @@ from synthrelease.data.weights import WEIGHT, Calibration, Margin, disagreements
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import CalibrationTable, MarginTable, is_total
-from synthrelease.settings.reading import beside, regular_file
+from synthrelease.settings.reading import beside, csv_lines
 from synthrelease.settings.tables import ReleaseFile
 from synthrelease.spec.columns import group_binning
 
@@ -49,27 +47,18 @@ def stated_totals(margin: MarginTable, file: Path) -> Iterator[tuple[tuple[str, 
 
 
 def _read(path: Path, columns: Sequence[str]) -> Totals:
-    """Return a CSV file of totals."""
-    expected_header = [*columns, "total"]
+    """Return the totals in a CSV file."""
     if not path.is_file():
-        raise Unexpected(f"a CSV file of totals of at most {MOST_BYTES // 10**6} MB", f"no file {path}")
-    content = regular_file(path, ".csv", MOST_BYTES, readable="a CSV file of totals", named="a CSV file of totals")
-    try:
-        lines = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True))
-    except (UnicodeDecodeError, csv.Error):
-        lines = []
-    header = [name.strip() for name in lines[0]] if lines else []
-    if sorted(header) != sorted(expected_header):
-        raise Unexpected(
-            f"a CSV file in UTF-8 with the columns {listing(expected_header)}", f"{path} with {listing(header) or 'none'}"
-        )
+        raise Unexpected("totals in a CSV file", f"no file {path}")
+    lines, expected = csv_lines(path, MOST_BYTES, "totals"), [*columns, "total"]
+    _, header = next(lines, (1, list[str]()))
+    if sorted(header) != sorted(expected):
+        raise Unexpected(f"a CSV file with the columns {listing(expected)}", f"{path} with {listing(header) or 'none'}")
     totals: dict[tuple[str, ...], float] = {}
-    for number, line in enumerate(lines[1:], start=2):
-        if not line:
-            continue
-        values = dict(zip(header, (value.strip() for value in line), strict=False))
+    for number, cells in lines:
+        values = dict(zip(header, cells, strict=False))
         total = _number(values.get("total", ""))
-        if len(line) != len(header) or total is None:
+        if len(cells) != len(header) or total is None:
             raise Unexpected(
                 f"{len(header)} values in each line, with a total of at least 0", f"others in line {number} of {path}"
             )

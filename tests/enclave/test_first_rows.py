@@ -20,9 +20,9 @@ from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.enclave import persons as first_rows
 from synthrelease.enclave import reading
+from synthrelease.enclave.counting import CountedRows
 from synthrelease.enclave.ingest import check_fit, ingest, read_public
 from synthrelease.enclave.many_files import one_by_one
-from synthrelease.enclave.persons import count_first_rows
 from synthrelease.errors import InputError
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.settings.columns import ColumnTable, InputTable
@@ -58,6 +58,14 @@ class Coins(SystemEntropy):
     def picks(self, bounds: np.ndarray) -> np.ndarray:
         given, self._left = self._left[: len(bounds)], self._left[len(bounds) :]
         return np.array(given, dtype=np.int64)
+
+
+def count_first_rows(
+    source: Source, schema: Schema, policy: InputTable, raw: Plausibility, asked: UnitTable, entropy: SystemEntropy = SYSTEM
+) -> CountedRows:
+    """The first rows of all persons of a file."""
+    rows = reading.batches(source, schema, policy, [str(asked.key), *asked.order])
+    return first_rows.first_rows(rows, schema, policy, raw, asked, entropy)
 
 
 def counted(

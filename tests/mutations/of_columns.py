@@ -168,8 +168,8 @@ OF_COLUMNS = (
         name="codes: a missing text may be a code as well",
         breaks="which of the two it is depends on the program",
         place="spec.columns:_check_missing_values",
-        old="text.strip() in texts",
-        new="False",
+        old="text.strip() not in texts",
+        new="True",
         tests=(f"{CODES}::test_a_mistake_in_a_column_of_codes_is_told_at_its_place",),
     ),
     Mutation(

@@ -151,7 +151,7 @@ OF_FORMATS = (
     Mutation(
         name="folder: other files are left out without a word",
         breaks="rows that nobody misses",
-        place="sources.source:folder_files",
+        place="sources.source:_tables",
         old='"folders" if entry.is_dir() else "" if _is_table(entry) else "other files"',
         new='"folders" if entry.is_dir() else ""',
         tests=(f"{FORMATS}::test_a_folder_of_parquet_is_refused_for_what_it_may_hide",),
@@ -159,7 +159,7 @@ OF_FORMATS = (
     Mutation(
         name="folder: the name of a partition is shown",
         breaks="the value of a column on the screen",
-        place="sources.source:folder_files",
+        place="sources.source:_tables",
         old='"folders" if entry.is_dir() else "" if _is_table(entry) else "other files"',
         new='f"folders {entry.name}" if entry.is_dir() else "" if _is_table(entry) else "other files"',
         tests=(f"{FORMATS}::test_a_folder_of_parquet_is_refused_for_what_it_may_hide",),
