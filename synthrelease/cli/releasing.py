@@ -272,6 +272,11 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
         def chosen(self, spec: room.ReleaseSpec) -> None:
             print_plan(spec, request.shortlist)
             warn_of_gaps(spec)
+            if not request.nobodys:
+                err.print(
+                    "No row of the private file is looked at before the charge: `synthrelease check CONFIG --data DATA` tells "
+                    "whether the file fits, and spends nothing."
+                )
 
         def cheaper(self, spec: room.ReleaseSpec, proposal: room.PlanTable) -> None:
             told = cheaper_text(spec, proposal, request.config, request.shortlist or Path("shortlist.toml"))

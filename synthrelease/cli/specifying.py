@@ -397,8 +397,8 @@ def check(
     keep them in the enclave. Do not change a bound, bin or category because of them. Use outside = "clip" or "drop",
     missing = "drop", or a category for missing values.
 
-    Exits with code 2 if the files changed since their rehearsal (see --unrehearsed), or if no table of this number of rows can
-    meet a criterion.
+    Exits with code 2 if the file does not fit, if the files changed since their rehearsal (see --unrehearsed), or if no table
+    of this number of rows can meet a criterion. That the file fits, and this code with it, is an exact fact, too.
 
     Parameters
     ----------
@@ -410,6 +410,7 @@ def check(
     from synthrelease.spec.load import load_spec
 
     check_cluster(backend, address)
+    fits = True
     source = None if data is None else Source.of(data, table, members)
     spec = load_spec(config)
     spec.check_unit_answered()
@@ -437,8 +438,9 @@ def check(
         counted = f"{rows.n_file} rows" if persons is None else f"{persons} persons (different values of {spec.unit.key!r})"
         if (linked := spec.schema.linked) is not None:
             counted = f"{rows.n_file} keys of roots or members (different values of {linked.key!r})"
-        fits = "could be released, but does not fit" if rows.unread or rows.many else "fits"
-        screen.print(f"{source}: {fits} the specification; {counted} in the file. {TOLD}")
+        fits = rows.fits
+        but = " but for the texts below" if fits and (rows.unread or rows.many) else ""
+        screen.print(f"{source}: {'fits' if fits else 'does not fit'} the specification{but}; {counted} in the file. {TOLD}")
         for texts, advice in ((rows.unread, UNREAD), (rows.many, MANY)):
             for text in texts:
                 screen.print(text, style="yellow")
@@ -455,3 +457,8 @@ def check(
         _print_warnings(spec, rows.n_file)
         check_possible(spec, rows.n_file)
     spec.check_limit()
+    if not fits:
+        raise InputError(
+            f"{source}: expected a file that fits, found columns that do not, named above. Nothing was spent. `release` looks "
+            "at no row before it is charged: it would not refuse this file, and the budget would be gone."
+        )

@@ -94,9 +94,11 @@ class Fit:
     unread, many : what to say of each column with texts that are no number, or no date, and of each in which more than one row
         in ten has no value that fits, or key of members no root; of keys that are written in two ways, or may
         be. Exact facts about the file, for its steward.
+    fits : whether no column has more than one row in ten without a value that fits.
     """
 
     n_file: int
+    fits: bool
     unread: tuple[str, ...]
     many: tuple[str, ...]
 
@@ -129,7 +131,7 @@ def check_fit(
         return replace(rows, many=(*rows.many, *_spellings(tables_in(source, schema, policy), schema, policy, unit)))
 
     rows = _counted(path, read)
-    return Fit(n_file=rows.n_file, unread=rows.unread, many=rows.many)
+    return Fit(n_file=rows.n_file, fits=rows.fits, unread=rows.unread, many=rows.many)
 
 
 def tables_in(source: Source, schema: Schema, policy: InputTable) -> Source:
@@ -226,9 +228,10 @@ def _read(
         raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
     if not counted.n_rows:
         raise InputError("expected rows after the header, found none.")
-    unread, many = list[str](), list[str]()
+    unread, many, fits = list[str](), list[str](), not counted.divided
     for (index, kind), rows in sorted(counted.misfits.items()):
         often = kind != READ and MANY * rows > (read := counted.misfits[index, READ])
+        fits = fits and not often
         if index == KEYS and often:
             (unread if rows == read else many).append(NO_ROOTS if rows == read else SOME_ROOTS.format(rows, read))
         elif index != KEYS and (often or kind == WRONG):
@@ -236,7 +239,7 @@ def _read(
             (unread if kind == WRONG else many).append(messages[index, kind] + so)
     unread += [IN_PIECES] if counted.divided else []
     wrong, of_many = (tuple(dict.fromkeys(texts)) for texts in (unread, many))
-    return _KeptRows(kept=raw.filter(counted.cells), n_file=counted.n_rows, unread=wrong, many=of_many)
+    return _KeptRows(kept=raw.filter(counted.cells), n_file=counted.n_rows, fits=fits, unread=wrong, many=of_many)
 
 
 # A private file that was called public, as a prior or as what a shortlist was rehearsed on, is refused.

@@ -202,3 +202,16 @@ def test_check_says_what_becomes_of_such_texts(tmp_path, monkeypatch, capsys):
     assert "401 rows in the file" in printed
     assert "column 'year': expected whole numbers such as 12, found something else." in printed
     assert "A release counts such texts as missing values, without a word." in printed
+
+
+@pytest.mark.parametrize("other", ["kopf", ""], ids=["other codes", "missing values"])
+def test_check_ends_with_a_code_where_the_file_does_not_fit(other, tmp_path, monkeypatch, capsys):
+    """A release would leave the rows out, and spend its budget: of 400 rows 41 are more than one in ten, and 40 are not."""
+    for rows, expected in ((40, 0), (41, 2)):
+        (tmp_path / "coins.csv").write_text("face,year\n" + "head,1\n" * (400 - rows) + f"{other},1\n" * rows)
+        code, printed = said_by(
+            monkeypatch, capsys, "check", str(write_config(tmp_path)), "--data", str(tmp_path / "coins.csv")
+        )
+        assert code == expected
+        assert ("does not fit the specification" in printed) == bool(expected)
+        assert ("`release` looks at no row before it is charged" in printed) == bool(expected)
