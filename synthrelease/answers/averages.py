@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -134,9 +135,6 @@ class Ratio:
         return max(0.0, float(along @ self._covariance @ along))
 
 
-SEVERAL: NotSample = "several rows of a person"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
     """How the rows of the file were drawn from a population, as far as an answer rests on it.
@@ -154,8 +152,13 @@ class Sampling:
 
     @classmethod
     def of(cls, question: Question, release: PublishedRelease) -> Sampling:
-        """Return what the release states of its design, for the columns whose share, mean, median or slope is asked for."""
-        reasons, effect, design = list(release.not_a_sample), 1.0, release.design
+        """Return what the release states of its design, for the columns whose share, mean, median or slope is asked for.
+
+        Weights make up for unequal probabilities: an answer with the design weight is about the population all the same.
+        """
+        made_up_for = ("design weights", "calibration to totals") if question.weight else ()
+        reasons, effect = [reason for reason in release.not_a_sample if reason not in made_up_for], 1.0
+        design = release.design
         if design is not None:
             stated = design.effect_on({*question.met.columns, *filter(None, (question.column, *question.on))})
             if stated is None and design.clusters is not None and "clusters" not in reasons:
@@ -321,6 +324,8 @@ class Average:
     middle : what was taken off the numbers.
     squares : about how large the sum of squares of the numerator is over the drawn rows: of members, over their roots.
     of_root : how much a row can add to the denominator at most: 1, or the members of a root.
+    own : the same averages with the weights of rows where the file's own weights may lie; empty where every row of a weight
+        class has its number, and where no end of a class is known.
     """
 
     file: Ratio
@@ -328,6 +333,13 @@ class Average:
     middle: float = 0.0
     squares: float = 0.0
     of_root: int = 1
+    own: tuple[Average, ...] = ()
+
+    def own_ends(self, level: float) -> Ends:
+        """Of both intervals by the file's own weights: the average is not beyond all of `own` (theory 13.18)."""
+        ends = [average.ends(level) for average in self.own or (self,)]
+        lows, highs, population_lows, population_highs = zip(*ends, strict=True)
+        return min(lows), max(highs), min(population_lows), max(population_highs)
 
     def ends(self, level: float) -> Ends:
         """Of both intervals. That of the population is never inside that of the file, which is drawn from it."""
@@ -339,7 +351,7 @@ class Average:
 def term_in(tables: NoisyTables, question: Question, label: str, averages: list[Average], level: float) -> Term:
     """Return the share, mean or median of one group."""
     if not question.column:
-        return _share(tables, averages, label, level)
+        return _share(tables, question, averages, label, level)
     column = replace(tables.release.by_name[question.parts[0].column], name=question.column)
     return (_mean if question.kind == "mean" else _median)(column, label, averages, level)
 
@@ -352,47 +364,154 @@ def groups(tables: NoisyTables, question: Question) -> Iterator[tuple[str, list[
     ranges, parts, drawn = _ranges(tables, question), parts_of(tables, question), Sampling.of(question, tables.release)
     labels, bins = _bins(tables, question, parts)
     middles = [(low + high) / 2 if question.kind == "mean" else 0.0 for low, high in ranges]
+    by_part = [np.array(_figures(tables, part)) - np.array(middles).reshape(-1, 1) for part in parts]  # (n_figures, n_cells)
     figures = [
-        np.array(_figures(tables, part)) - np.array(middles).reshape(-1, 1) for part in parts
-    ]  # for each part (n_figures, n_cells)
+        _Figure(
+            values=[of_part[index] for of_part in by_part],
+            middle=middle,
+            low=low - middle,
+            high=high - middle,
+            weightings=_weightings(tables, question, parts, [of_part[index] for of_part in by_part], index),
+        )
+        for index, (middle, (low, high)) in enumerate(zip(middles, ranges, strict=True))
+    ]
     for group, label in enumerate(labels):
         rows = [(part.counts & (group_of == group)).astype(float) for part, group_of in zip(parts, bins, strict=True)]
-        sums = [
-            tables.sums(part.names, np.vstack([rows_in, *(np.array([figure, figure**2]) * rows_in for figure in of_part)]))
-            for part, rows_in, of_part in zip(parts, rows, figures, strict=True)
-        ]
-        values, weights = np.array([rows_in.values for rows_in in sums]), sum(rows_in.weights for rows_in in sums)
-        size = float(values[:, 0].sum())
-        if not (size > 0 or weights[0].any()):  # type: ignore[index]
-            continue  # no row can be in it
-        averages = []
-        for index, (middle, (low, high)) in enumerate(zip(middles, ranges, strict=True)):
-            totals, squares = values[:, 1 + 2 * index], values[:, 2 + 2 * index]
-            ratio = Ratio(
-                numerator=float(totals.sum()),
-                denominator=size,
-                weights=weights[[1 + 2 * index, 0]],  # type: ignore[index]
-                noises=tables.noises,
-                lowest=low - middle,
-                highest=high - middle,
-                step=0.0 if question.kind == "mean" else 1.0,
-                clustered=bool(question.slots),
+        averages = _averages(tables, question, parts, rows, figures, drawn)
+        if averages:  # a row can be in it
+            yield label, averages
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Figure:
+    """What the rows of each cell count.
+
+    Attributes
+    ----------
+    values : of each part (n_cells,), less `middle`.
+    low, high : the least and the largest of them that there can be.
+    weightings : what the rows of each cell weigh, of each part (n_cells,): first by the numbers that stand for weight classes,
+        then in the ways in which the file's own weights may lie (`_weightings`).
+    """
+
+    values: list[np.ndarray]
+    middle: float
+    low: float
+    high: float
+    weightings: list[list[np.ndarray]]
+
+
+def _weightings(
+    tables: NoisyTables, question: Question, parts: Sequence[Counted], values: Sequence[np.ndarray], index: int
+) -> list[list[np.ndarray]]:
+    """Return what the rows of each cell weigh, for one figure of a question.
+
+    With weights between the limits of their classes an average of a figure v is least where, for some number t, every row with
+    v > t has the least weight of its class and every other row the largest one; and largest the other way round. So these,
+    for each t between two values of the figure, hold the average by the file's own weights between them (theory 13.18, weighted
+    answers). Of a mean whose values lie in bins, the averages of lowest values need the first kind alone, those of highest
+    values the second.
+    """
+    if not question.weight:
+        return [[np.ones(len(part.counts)) for part in parts]]
+    column = tables.release.by_name[question.weight]
+    by_number, *ends = [[over_cells(part.columns, question.weight, numbers) for part in parts] for numbers in _numbers(column)]
+    in_bins = question.kind == "mean" and not tells_values(tables.release.by_name[question.parts[0].column])
+    sides = {1: (ends,), 2: (ends[::-1],)}.get(index, ()) if in_bins else (ends, ends[::-1])
+    cuts = [] if not ends else np.unique(np.concatenate(values))[:-1].tolist() if question.kind == "mean" else [0.5]
+    extremes = [
+        [np.where(value > cut, above, below) for value, above, below in zip(values, *side, strict=True)]
+        for side in sides
+        for cut in cuts
+    ]
+    return [by_number, *extremes]
+
+
+def _averages(
+    tables: NoisyTables,
+    question: Question,
+    parts: Sequence[Counted],
+    rows: Sequence[np.ndarray],
+    figures: Sequence[_Figure],
+    drawn: Sampling,
+) -> list[Average]:
+    """Return the average of each figure over some rows; none where no row can be among them.
+
+    Parameters
+    ----------
+    rows : of each part (n_cells,) 1 where the rows of a cell count, 0 elsewhere.
+    """
+    pairs = [(figure, weighting) for figure in figures for weighting in figure.weightings]
+    values = [np.array([figure.values[index] for figure, _ in pairs]) for index in range(len(parts))]  # (n_pairs, n_cells) each
+    weighed = [np.array([weighting[index] for _, weighting in pairs]) * rows_in for index, rows_in in enumerate(rows)]
+    sums = [
+        tables.sums(
+            part.names,
+            np.concatenate([value * weight, weight]),
+            np.concatenate([(value * weight) ** 2, value * weight**2, weight**2, value**2 * weight, rows_in[None]]),
+        )
+        for part, value, weight, rows_in in zip(parts, values, weighed, rows, strict=True)
+    ]
+    n_pairs, totals, noise_weights = len(pairs), sum(part.values for part in sums), sum(part.weights for part in sums)
+    if not (totals[n_pairs] > 0 or noise_weights[n_pairs].any()):  # type: ignore[index]
+        return []
+    squares = np.array([part.moments[:-1].reshape(4, n_pairs) for part in sums])
+    n_rows = float(sum(part.moments[-1] for part in sums))
+    averages = []
+    for pair, (figure, weighting) in enumerate(pairs):
+        ratio = Ratio(
+            numerator=float(totals[pair]),  # type: ignore[index]
+            denominator=float(totals[n_pairs + pair]),  # type: ignore[index]
+            weights=noise_weights[[pair, n_pairs + pair]],  # type: ignore[index]
+            noises=tables.noises,
+            lowest=figure.low,
+            highest=figure.high,
+            step=0.0 if question.kind == "mean" or question.weight else 1.0,
+            clustered=bool(question.slots),
+        )
+        of_numerator, of_both, of_denominator, once = squares[:, :, pair].T
+        second_moments = np.array([[of_numerator, of_both], [of_both, of_denominator]]).transpose(2, 0, 1)
+        if question.slots:
+            of_parts = zip(values, weighed, strict=True)
+            added = [np.array([value[pair] * weight[pair], weight[pair]]) for value, weight in of_parts]
+            of_drawn = of_roots(tables, parts, added, second_moments)
+        else:
+            of_drawn = possible(second_moments[0])
+        sampling = of_drawn
+        if question.kind != "mean":
+            unequal = max(map(np.max, weighting)) / max(min(map(np.min, weighting)), 1e-9)
+            size = float(of_denominator.sum())
+            sampling = size * _SCORE * _design_effect(ratio, of_drawn, size, n_rows, len(parts) * unequal)
+        factor = drawn.factor
+        if question.weight and drawn.effect > 1:
+            simple = np.array([[once.sum(), ratio.numerator], [ratio.numerator, ratio.denominator]])
+            simple *= ratio.denominator / max(n_rows, 1.0)
+            factor *= _stated_effect(ratio, simple, sampling, drawn.effect) / drawn.effect
+        averages.append(
+            Average(
+                file=replace(ratio, sampling=tables.kept.left_out * sampling),
+                population=replace(ratio, sampling=factor * sampling),
+                middle=figure.middle,
+                squares=float(of_drawn[0, 0]),
+                of_root=len(parts),
             )
-            second_moments = np.array([[squares, totals], [totals, values[:, 0]]]).transpose(2, 0, 1)
-            if question.slots:
-                counted = [
-                    np.array([of_part[index] * rows_in, rows_in]) for of_part, rows_in in zip(figures, rows, strict=True)
-                ]
-                of_drawn = of_roots(tables, parts, counted, second_moments)
-            else:
-                of_drawn = possible(second_moments[0])
-            sampling = of_drawn if question.kind == "mean" else size * _SCORE * _design_effect(ratio, of_drawn, len(parts))
-            of_file = replace(ratio, sampling=tables.kept.left_out * sampling)
-            population = replace(ratio, sampling=drawn.factor * sampling)
-            averages.append(
-                Average(file=of_file, population=population, middle=middle, squares=float(of_drawn[0, 0]), of_root=len(parts))
-            )
-        yield label, averages
+        )
+    starts = np.cumsum([0, *(len(figure.weightings) for figure in figures)]).tolist()
+    return [
+        replace(averages[first], own=tuple(averages[first + 1 : stop])) for first, stop in zip(starts, starts[1:], strict=False)
+    ]
+
+
+def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effect: float) -> float:
+    """Return how many times the variance that the weights alone make is that of the stated design effect; at least 1.
+
+    Parameters
+    ----------
+    simple : of both sums over simple random samples of as many rows, as `sampling` is over those drawn with these weights.
+    """
+    along = np.array([1.0, -ratio.quotient])
+    by_weights = float(along @ sampling @ along)
+    return max(1.0, effect * float(along @ simple @ along) / by_weights) if by_weights > 0 else effect
 
 
 def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
@@ -440,14 +559,20 @@ def _bins(tables: NoisyTables, question: Question, parts: Sequence[Counted]) -> 
     return labels, bins
 
 
-def _design_effect(share: Ratio, of_roots: np.ndarray, most: int) -> float:
-    """Return how many times the variance of drawing roots is that of drawing as many members: between 1 and members of
-    a root."""
+def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, most: float) -> float:
+    """Return how many times the variance of drawing roots is that of drawing as many members, whose answers do not depend on
+    their weights: between 1 and the members of a root, times the largest weight over the least one.
+
+    Parameters
+    ----------
+    size : the sum of squared weights over n_rows members.
+    """
     if most == 1:
         return 1.0
-    of_members = share.denominator * share.quotient * (1 - share.quotient) if share.denominator > 0 else 0.0
+    spread = share.quotient * (1 - share.quotient) if share.denominator > 0 else 0.0
     along = np.array([1.0, -share.quotient])
-    return min(max(float(along @ of_roots @ along) / of_members, 1.0), float(most)) if of_members > 1 else float(most)
+    known_spread = n_rows * spread > 1 and size > 0
+    return min(max(float(along @ of_roots @ along) / (size * spread), 1.0), most) if known_spread else most
 
 
 def _ranges(tables: NoisyTables, question: Question) -> list[tuple[float, float]]:
@@ -486,10 +611,50 @@ def _numbers(column: PublishedColumn) -> list[np.ndarray]:
     return [numbers_of(column), *ends]
 
 
-def _share(tables: NoisyTables, shares: list[Average], label: str, level: float) -> Term:
+def _share(tables: NoisyTables, question: Question, shares: list[Average], label: str, level: float) -> Term:
     [share] = shares
-    rows, low, high = counted_rows(tables, share, level)
-    return replace(term_of("share", label, "", share, share.ends(level)), rows=rows, rows_low=low, rows_high=high)
+    term = term_of("share", label, "", share, share.own_ends(level))
+    if not question.weight:
+        rows, low, high = counted_rows(tables, share, level)
+        return replace(term, rows=rows, rows_low=low, rows_high=high)
+    counts: dict[str, Any] = _weighted_count(tables, question, share, level)
+    return replace(term.within(share.ends(level), BINNED_INTERVAL) if share.own else term, **counts)
+
+
+def _weighted_count(tables: NoisyTables, question: Question, share: Average, level: float) -> dict[str, int | None]:
+    """Return how many persons the rows in the numerator stand for, as the fields of a term: theory 13.18, weighted answers.
+
+    As `counted_rows`, with sums of weights in place of rows; a population has an interval where no clusters are declared, whose
+    sizes would be a further error of a count.
+    """
+    kept_rows, release = tables.kept, tables.release
+    times = 1.0 if kept_rows.way == "stated" else kept_rows.number / kept_rows.drawn
+    more = kept_rows.most / kept_rows.drawn if kept_rows.way == "stated" else 1.0
+    largest = float(_numbers(release.by_name[question.weight])[-1].max())
+    drawn, clustered = Sampling.of(question, release), release.design is not None and release.design.clusters is not None
+
+    def ends(not_counted: float) -> tuple[int, int]:
+        lows, highs = [], []
+        for average in share.own or (share,):
+            ratio = average.file
+            noise_weights, total = times * ratio.weights[0], times * ratio.numerator
+            noise_weights[-1] = ratio.numerator / kept_rows.drawn
+            of_drawn = max(average.squares - ratio.numerator**2 / kept_rows.drawn, 0.0) + largest**2
+            half = half_width(ratio.noises, noise_weights, not_counted * times**2 * of_drawn, level, 0.0)
+            lows.append(total - half)
+            highs.append((total + half) * more)
+        return max(0, math.floor(min(lows))), math.ceil(max(0.0, *highs))
+
+    low, high = ends(kept_rows.left_out)
+    of_population = (None, None) if clustered else ends(max(drawn.not_drawn, kept_rows.left_out))
+    rows = None if kept_rows.way == "stated" else round(max(0.0, times * share.file.numerator))
+    return {
+        "rows": rows,
+        "rows_low": low,
+        "rows_high": high,
+        "population_rows_low": of_population[0],
+        "population_rows_high": of_population[1],
+    }
 
 
 def rows_of(tables: NoisyTables, share: Average, level: float) -> Term:
@@ -545,10 +710,11 @@ def _mean(column: PublishedColumn, label: str, averages: list[Average], level: f
     ratio would take the place of all three.
     """
     by_number, *by_ends = averages
-    ends = by_number.ends(level)
-    if tells_values(column):
+    ends, in_bins = by_number.ends(level), not tells_values(column)
+    if not in_bins and not by_number.own:
         return term_of(column.name, label, column.unit, by_number, ends)
-    lowest, highest = (average.ends(level) for average in by_ends) if by_ends else (OPEN, OPEN)
+    unknown = OPEN if in_bins else by_number.own_ends(level)
+    lowest, highest = (average.own_ends(level) for average in by_ends) if by_ends else (unknown, unknown)
     values = (lowest[0], highest[1], lowest[2], highest[3])
     return term_of(column.name, label, column.unit, by_number, values).within(ends, BINNED_INTERVAL)
 
@@ -583,9 +749,9 @@ def _median(column: PublishedColumn, label: str, shares: list[Average], level: f
 
 def _ends(share: Average, level: float) -> Ends:
     ratio = share.population
-    if ratio.denominator > 0 and abs(ratio.estimate - 0.5) > _FAR * ratio.standard_error:
+    if not share.own and ratio.denominator > 0 and abs(ratio.estimate - 0.5) > _FAR * ratio.standard_error:
         return (ratio.estimate,) * 4
-    return share.ends(level)
+    return share.own_ends(level)
 
 
 def term_of(name: str, group: str, unit: str, average: Average, ends: Ends) -> Term:

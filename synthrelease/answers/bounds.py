@@ -551,7 +551,7 @@ def bound(
 
 def _of_question(knowledge: Knowledge, question: Question) -> _Measure | _OfMembers | _Contrast:
     """Return what a question in the words of `estimate` asks for."""
-    if question.kind not in ("share", "mean") or question.by:
+    if question.kind not in ("share", "mean") or question.by or question.weight:
         raise InputError(
             f"{cut(question.text, 200)!r}: expected 'share CONDITION' or 'mean COLUMN' [: CONDITION against CONDITION] [where "
             "CONDITION], found a question that `synthrelease estimate` alone answers."

@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from synthrelease.answers.averages import OPEN, Average, Ratio
-from synthrelease.answers.words import Term, known
+from synthrelease.answers.words import INTERVAL, Term, known
 
 Interval = tuple[float, float, float]
 """Low end, estimate, high end."""
@@ -25,11 +26,20 @@ _NOTHING: Interval = (math.nan, math.nan, math.nan)
 
 def of_shares(first: Average, second: Average, level: float) -> list[Term]:
     """Difference, ratio and odds ratio of two shares; without numbers where the noise does not tell a denominator from 0."""
-    return [
-        _term("risk difference", "", first, second, level),
-        _term("risk ratio", "", first, second, level, _log),
-        _term("odds ratio", "", first, second, level, _logit),
-    ]
+    scales: dict[str, Callable[[float], float] | None] = {"risk difference": None, "risk ratio": _log, "odds ratio": _logit}
+    terms = []
+    for name, scale in scales.items():
+        term = _term(name, "", first, second, level, scale)
+        if first.own or second.own:  # the least and the largest contrast by weights between the limits of their classes
+            least, largest = (
+                (first.own[side] if first.own else first, second.own[1 - side] if second.own else second) for side in (0, 1)
+            )
+            low, high = (_term(name, "", *pair, level, scale) for pair in (least, largest))
+            ends = (low.low, high.high, low.population_low, high.population_high)
+            fields: dict[str, Any] = dict(zip(INTERVAL, ends, strict=True))
+            term = replace(term.of_bin_numbers(), **fields)
+        terms.append(term)
+    return terms
 
 
 def of_means(unit: str, first: list[Average], second: list[Average], values_told: bool, level: float) -> Term:
@@ -41,10 +51,11 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
     values_told : whether the numbers are the values.
     """
     term = _term("difference of means", unit, first[0], second[0], level)
-    if values_told:
+    in_classes = any(average.own for average in (*first, *second))  # of weights: nothing is said of the file's own ones
+    if values_told and not in_classes:
         return term
     ends = OPEN
-    if len(first) > 1:
+    if len(first) > 1 and not in_classes:
         lowest, highest = (_both(first[1], second[2], level), _both(first[2], second[1], level))
         ends = (lowest[0][0], highest[0][2], lowest[1][0], highest[1][2])
     return term.of_bin_numbers().within(ends)

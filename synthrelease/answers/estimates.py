@@ -170,7 +170,9 @@ def answered(
         together=together,
         n_intervals=number,
         not_a_sample=drawn.reasons,
-        design=_design(published, drawn),
+        weighting=_weighting(published, asked),
+        weighted=bool(asked.weight),
+        design=_design(published, asked, drawn),
         n_rows=published.n_rows,
         about=about(published, asked, tables.kept.in_words(RISK * (1 - confidence))),
         of="members" if asked.slots else "rows",
@@ -179,12 +181,31 @@ def answered(
     )
 
 
-def _design(release: PublishedRelease, drawn: Sampling) -> str:
-    """Return what an interval for a population rests on, a sentence; empty for a simple random sample from a large one."""
+def _weighting(release: PublishedRelease, question: Question) -> str:
+    """Return what a row counts, a sentence; empty where the release has no design weight."""
+    column = None if release.design is None else release.design.weight
+    if column is None:
+        return ""
+    if not question.weight:
+        ask = " The same question with `weighted` at its end counts it with its weight." if question.kind != "slope" else ""
+        return f"Unweighted: every row counts once, whatever its {column} is.{ask}"
+    if tells_values(release.by_name[column]):
+        return f"Weighted: every row counts with its {column}."
+    return (
+        f"Weighted: every row counts with the number that stands for its class of {column}. The file's own weights lie "
+        "anywhere between the limits of their classes; the interval for them leaves room for that."
+    )
+
+
+def _design(release: PublishedRelease, question: Question, drawn: Sampling) -> str:
+    """Return what an interval for a population rests on, in words; empty for a simple random sample from a large one."""
     sentences = []
+    if question.weight and drawn.effect == 1:
+        sentences.append("The rows are taken as drawn one by one with their weights; nothing is taken off for strata.")
     if release.design is not None and drawn.effect > 1:
-        source = release.design.source
-        sentences.append(f"The stated design effect of {drawn.effect:g} ({source}) multiplies the variance of sampling.")
+        sentences.append(
+            f"The design effect of {drawn.effect:g}, as {release.design.source} states, makes the variance of sampling larger."
+        )
     if drawn.not_drawn < 1:
         sentences.append(f"It is finite, of {release.population:,} records ([population]).")
     return " ".join(sentences)
@@ -194,9 +215,12 @@ def intervals_of(question: Question, release: PublishedRelease, n_groups: int) -
     """Return how many intervals for the file an answer has: a share has one of its rows as well, a mean of bins two."""
     if question.kind == "slope":
         return len(question.on)
-    by_bins = question.kind == "mean" and not tells_values(release.by_name[question.parts[0].column])
+    in_classes = bool(question.weight) and not tells_values(release.by_name[question.weight])
+    by_bins = question.kind == "mean" and (in_classes or not tells_values(release.by_name[question.parts[0].column]))
     contrasts = (3 if question.kind == "share" else 2 if by_bins else 1) if question.groups else 0
-    return n_groups * (2 if question.kind == "share" or by_bins else 1) + contrasts
+    if question.kind == "share":
+        return (2 + in_classes) * n_groups + contrasts * (1 + in_classes)
+    return n_groups * (2 if by_bins else 1) + contrasts
 
 
 def _compared(
@@ -232,7 +256,7 @@ def _slopes(tables: NoisyTables, question: Question, level: float) -> tuple[list
 def _of_bins(release: PublishedRelease, question: Question) -> str:
     """Return what the numbers of bins mean for an answer; empty where they are the values of the rows."""
     names = [name for name in (question.parts[0].column, *question.parts[0].on) if name]
-    if question.kind == "median" or all(tells_values(release.by_name[name]) for name in names):
+    if question.kind in ("share", "median") or all(tells_values(release.by_name[name]) for name in names):
         sentence = ""
     elif question.kind == "mean":
         sentence = (
@@ -248,6 +272,7 @@ def _of_bins(release: PublishedRelease, question: Question) -> str:
             "A slope of bin numbers: every row counts with the numbers that stand for its bins. It is not the slope of the "
             "file's own values, of which nothing is said."
         )
+    names += [question.weight] if question.weight else []
     clipped = [release.by_name[name] for name in names if release.by_name[name].clipped and release.by_name[name].bounds]
     for column in clipped:
         low, high = column.bounds or (0.0, 0.0)
@@ -541,7 +566,8 @@ def _level(years: Sequence[_Year], label: str, confidence: float, weights: Weigh
         return term
     error = math.hypot(*(part * error for part, error in zip(share, errors, strict=True)))
     term = replace(term, estimate=known(of_file[1]), standard_error=known(error)).within(ends)
-    return term.of_bin_numbers() if column and not _tells_values(years[0]) else term
+    in_bins = (bool(column) and not _tells_values(years[0])) or any(average.own for average in averages)
+    return term.of_bin_numbers() if in_bins else term
 
 
 def _weighted(shares: Sequence[float], of_years: Sequence[Interval]) -> Interval:

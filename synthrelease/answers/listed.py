@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import combinations
@@ -31,6 +32,9 @@ MOST_CELLS = 600
 """Of all pairs of columns together. The pairs with the fewest cells come first; one that no longer fits is left out. A column
 of more bins than these has no shares beside its numbers of rows."""
 
+MOST_WEIGHTED = 100
+"""Bins of a column that is listed with the design weight, too."""
+
 _BEFORE = "cannot be told"
 """What 1.0.0 wrote for "not estimable"."""
 
@@ -42,7 +46,8 @@ class EstimateLine:
     Attributes
     ----------
     statistic : "count", "share", "mean", "mean of bin numbers", "median", or what an intended question asks for: also "risk
-        difference", "risk ratio", "odds ratio", "difference of means", "difference of medians", "slope".
+        difference", "risk ratio", "odds ratio", "difference of means", "difference of medians", "slope". What begins with
+        "weighted" counts every row with its design weight, all else counts every row once.
     column, value : a share or count is of the rows that have this value (a bin's label) in this column; a mean, median or
         slope is of this column. `value` of a median is the label of its bin.
     by, group : among the rows that have this value in another column; "" among all rows. A count is of the rows with both.
@@ -116,6 +121,10 @@ def listed(
     for name in release.linked.names if release.linked else ():
         if name not in release.by_name:
             lines += _of_members(tables, name, level, before)
+    weight = "" if release.design is None else release.design.weight or ""
+    for column in alone if weight else ():
+        if column.name != weight and tables.number({column.name, weight}) and len(column.labels) <= MOST_WEIGHTED:
+            lines += [_as_weighted(line) for line in _weighted(tables, column, weight, level, before)]
     for first, second in pairs(release.schema, [table.columns for table in tables.tables]):
         lines += _means(tables, second, first.name, level, before)
         lines += _cells(tables, first, second, level, before)
@@ -173,9 +182,13 @@ def _asked(
         statistic = term.name if contrast else read.kind
         column = read.column if contrast or read.kind != "slope" else term.name
         common = {"question": question, "by": read.by, "group": term.group, "source": _source(tables, read.columns)}
-        yield from _lines(statistic, column, term, tables, read, before, **common)
-        if read.kind == "share" and not contrast:
-            yield _count(term, tables, None, column="", **common)
+        lines = list(_lines(statistic, column, term, tables, read, before, **common))
+        lines += (
+            [_count(term, tables, None, column="", weighted=bool(read.weight), **common)]
+            if read.kind == "share" and not contrast
+            else []
+        )
+        yield from map(_as_weighted, lines) if read.weight else lines
 
 
 def _of_column(tables: NoisyTables, column: PublishedColumn, level: float, before: bool) -> Iterator[EstimateLine]:
@@ -195,6 +208,27 @@ def _of_column(tables: NoisyTables, column: PublishedColumn, level: float, befor
         if has_shares:
             yield from _lines("share", column.name, term, tables, question, before, value=value, source=source)
         yield _count(term, tables, count_error(tables, share), column=column.name, value=value, source=source)
+
+
+def _weighted(tables: NoisyTables, column: PublishedColumn, weight: str, level: float, before: bool) -> Iterator[EstimateLine]:
+    """Yield the mean of a column where it has one, and the share and the count of each bin, with the design weight."""
+    names = {column.name, weight}
+    source, tables = _source(tables, names), tables.over(names)
+    questions = [] if None in column.numbers[: column.present] else [("", _question("mean", column=column.name, weight=weight))]
+    for bin_, value in enumerate(column.labels):
+        met = _InBin(text="", rule=None, column=column, place=bin_)
+        questions.append((value, _question("share", met=met, weight=weight)))
+    for value, question in questions:
+        for label, averages in groups(tables, question):
+            term = term_in(tables, question, label, averages, level)
+            yield from _lines(question.kind, column.name, term, tables, question, before, value=value, source=source)
+            if value:
+                told_term = judged("share", term, tables, question)
+                yield _count(told_term, tables, column=column.name, value=value, source=source, weighted=True)
+
+
+def _as_weighted(line: EstimateLine) -> EstimateLine:
+    return replace(line, statistic=f"weighted {line.statistic}")
 
 
 def _of_members(tables: NoisyTables, name: str, level: float, before: bool) -> Iterator[EstimateLine]:
@@ -257,9 +291,17 @@ def _cells(
             yield _count(term, tables, count_error(tables, share), **said)
 
 
-def _question(kind: str, *, column: str = "", met: Condition | None = None, by: str = "") -> Question:
+def _question(kind: str, *, column: str = "", met: Condition | None = None, by: str = "", weight: str = "") -> Question:
     every = Condition(text="", rule=None)
-    return Question(kind=kind, text="", column=column, met=met or every, where=every, by=by)  # type: ignore[arg-type]
+    return Question(
+        kind=kind,  # type: ignore[arg-type]
+        text="",
+        column=column,
+        met=met or every,
+        where=every,
+        by=by,
+        weight=weight,
+    )
 
 
 def _lines(
@@ -282,9 +324,13 @@ def _lines(
         yield _line(name, term.estimate, term.standard_error, term, BINNED_INTERVAL, possible, common)
 
 
-def _count(term: Term, tables: NoisyTables, error: float | None = None, **fixed: str) -> EstimateLine:
-    """Return how many rows of the file a share counts."""
-    return _line("count", term.rows, error, term, ("rows_low", "rows_high"), float(tables.kept.most), {**fixed, "unit": "rows"})
+def _count(
+    term: Term, tables: NoisyTables, error: float | None = None, *, weighted: bool = False, **fixed: str
+) -> EstimateLine:
+    """Return how many rows of the file a share counts, or weighted how many persons they stand for (of a judged term)."""
+    ends = ("rows_low", "rows_high", "population_rows_low", "population_rows_high")
+    most, unit = (math.inf, "persons") if weighted else (float(tables.kept.most), "rows")
+    return _line("count", term.rows, error, term, ends, most, {**fixed, "unit": unit})
 
 
 def _line(

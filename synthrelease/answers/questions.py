@@ -34,6 +34,7 @@ from synthrelease.data.rules import (
 )
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, closest, cut, listing
+from synthrelease.published.options import DesignPart
 
 # Conditions on the released bins: the grammar of the plausibility rules, read over bins instead of values.
 #
@@ -61,6 +62,9 @@ class AskedOf(Protocol):
 
     @property
     def linked(self) -> Linked | None: ...
+
+    @property
+    def design(self) -> DesignPart | None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,6 +336,7 @@ class Question:
     by : a column, for each bin of which a share, mean or median is asked for; "" for all rows together.
     on : the columns of a regression.
     groups : the two groups that are compared, the exposed one first; none otherwise.
+    weight : the column with the design weight of each row, where the answer is weighted; "" where every row counts once.
     slots : of a question about members, the same of the member of each slot: what it asks for is added up over them. Its own
         names are those of columns of a member. Empty for a question about rows.
     """
@@ -344,6 +349,7 @@ class Question:
     by: str = ""
     on: tuple[str, ...] = ()
     groups: tuple[Condition, ...] = ()
+    weight: str = ""
     slots: tuple[Question, ...] = ()
 
     @property
@@ -354,7 +360,7 @@ class Question:
     @property
     def columns(self) -> set[str]:
         """All columns that it names."""
-        columns = {name for name in (self.column, self.by, *self.on) if name}
+        columns = {name for name in (self.column, self.by, self.weight, *self.on) if name}
         return columns.union(*(condition.columns for condition in (self.met, self.where, *self.groups)))
 
 
@@ -414,9 +420,10 @@ def _of_rows(words: QuestionWords, release: AskedOf) -> Question:
     if by and by not in release.by_name:
         raise _unknown(by, release, "one column after 'by'")
     groups = tuple(parse_condition(group, release) for group in words.groups)
+    weight = _weight(text, release) if words.weighted else ""
     if kind == "share":
         met = parse_condition(head, release)
-        return Question(kind=kind, text=text, column="", met=met, where=rows, by=by, groups=groups)
+        return Question(kind=kind, text=text, column="", met=met, where=rows, by=by, groups=groups, weight=weight)
     on = _columns(words.on)
     if kind == "slope" and (not on or len({head, *on}) <= len(on)):
         targets = listing(on) or "none"
@@ -427,7 +434,17 @@ def _of_rows(words: QuestionWords, release: AskedOf) -> Question:
         for name in (head, *on):
             check_numbers(release, name)
     met = parse_condition("", release)
-    return Question(kind=kind, text=text, column=head, met=met, where=rows, by=by, on=on, groups=groups)
+    return Question(kind=kind, text=text, column=head, met=met, where=rows, by=by, on=on, groups=groups, weight=weight)
+
+
+def _weight(text: str, release: AskedOf) -> str:
+    """Return the column with the design weights. Raises InputError where the release names none."""
+    if release.design is None or release.design.weight is None:
+        raise InputError(f"{cut(text, 200)!r}: expected a release that names its design weight ([design] weight), found none.")
+    if not np.isfinite(release.by_name[release.design.weight].value_limits).all():
+        expected = f"classes of {release.design.weight!r} with limits (`bounds` of the column)"
+        raise InputError(f"{cut(text, 200)!r}: expected {expected}, found an open one, in which a weight may be anything.")
+    return release.design.weight
 
 
 def _check_order(release: AskedOf, name: str) -> None:

@@ -60,8 +60,9 @@ def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) 
     """
     if Sampling.of(question, tables.release).reasons:
         term = term.without(POPULATION)
-    if statistic == "share" and not told(term.rows_low, term.rows_high, tables.kept.most):
-        term = term.without(("rows", "rows_low", "rows_high"))
+    weights = tables.release.by_name[question.weight].value_limits[1] if question.weight else np.ones(1)
+    if statistic == "share" and not told(term.rows_low, term.rows_high, tables.kept.most * float(weights.max())):
+        term = term.without(("rows", "rows_low", "rows_high", "population_rows_low", "population_rows_high"))
     if "median" in statistic:
         is_told = bool(term.bins and term.bins[1]) if statistic == "median" else told(term.low, term.high)
         return term if is_told and (term.bins or term.estimate is not None) else _hidden(term)
@@ -70,7 +71,8 @@ def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) 
     is_told = told(term.binned_low, term.binned_high, possible) if by_bins else has_own
     if statistic != "slope" and by_bins and not has_own:
         term = term.without(INTERVAL)
-        is_told = is_told and not open_bins(tables.release.by_name[question.parts[0].column])
+        names = filter(None, (question.parts[0].column, question.weight))
+        is_told = is_told and not any(open_bins(tables.release.by_name[name]) for name in names)
     return term if is_told and term.estimate is not None else _hidden(term)
 
 
@@ -172,9 +174,9 @@ def verdict(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
 def _of_words(release: PublishedRelease, table: QuestionTable) -> StatedAnswer:
     """Return what is said about a whole question: no criterion covers one, and `bound` answers shares and means."""
     read, estimated = parse_question(table.query, release), _estimated(release, table)
-    if read.kind in ("share", "mean") and not read.by:
+    if read.kind in ("share", "mean") and not read.by and not read.weight:
         return _bounded(release, _knowledge(release), estimated)
-    whose = "of rows" if release.linked is None else "of roots and of members"
+    whose = "without weights" if read.weight else "of rows" if release.linked is None else "of roots and of members"
     return StatedAnswer(word="no statement", because=f"only shares and means {whose} are bounded", estimated=estimated)
 
 

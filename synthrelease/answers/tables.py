@@ -37,10 +37,12 @@ class NoisySums:
     values : (k,) estimates.
     weights : (k, n_noises) weights of all noises in their errors: those of the published cells, and 0 for that of the number of
         rows, the last one.
+    moments : (l,) estimates of further sums, whose errors nobody asks for.
     """
 
     values: np.ndarray
     weights: np.ndarray
+    moments: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -120,12 +122,13 @@ class NoisyTables:
         """Return how many tables hold these columns."""
         return sum(set(names) <= set(table.columns) for table in self.tables)
 
-    def sums(self, names: Iterable[str], figures: np.ndarray) -> NoisySums:
+    def sums(self, names: Iterable[str], figures: np.ndarray, moments: np.ndarray | None = None) -> NoisySums:
         """Estimates of sum figure(cell) * R(cell) over the cells of some columns.
 
         Parameters
         ----------
         figures : (k, n_cells) weights of the cells of these columns, in the order of the release.
+        moments : (l, n_cells) the same of further sums, of which the value is enough.
 
         Raises
         ------
@@ -139,14 +142,19 @@ class NoisyTables:
         tables = [self.tables[index] for index in holding]
         cells, variances, shares = _combined(tables, ordered)
         is_empty = variances == 0
-        moved = (figures @ variances) / variances.sum() if variances.any() else np.zeros(len(figures))
-        centred = np.where(is_empty, 0.0, figures - moved[:, None])
+
+        def centred_and_moved(of_cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            moved = (of_cells @ variances) / variances.sum() if variances.any() else np.zeros(len(of_cells))
+            return np.where(is_empty, 0.0, of_cells - moved[:, None]), moved
+
+        (centred, moved), further = centred_and_moved(figures), centred_and_moved(figures[:0] if moments is None else moments)
         weights = np.zeros((len(figures), len(self.noises.count)))
         for index, table, share in zip(holding, tables, shares, strict=True):
             own_figures = (centred * share).reshape(-1, *shape)
             spread = spread_out(own_figures, ordered, table.columns, table.values.shape) * (table.cells > 0)
             weights[:, self.starts[index] : self.starts[index + 1]] = spread.reshape(len(figures), -1)
-        return NoisySums(values=centred @ cells + moved * self.release.n_rows, weights=weights)
+        n = self.release.n_rows
+        return NoisySums(values=centred @ cells + moved * n, weights=weights, moments=further[0] @ cells + further[1] * n)
 
     def single_bins(self, name: str) -> Iterator[NoisyCount]:
         """Yield how many rows are in each bin of a column: what `sums` gives for each.

@@ -55,7 +55,8 @@ class Term:
         high and those of the population are None.
     population_binned_low, population_binned_high : the same for a population.
     rows, rows_low, rows_high : of shares: how many rows of the file meet both conditions. `rows` is None where the number of
-        rows that the rules keep is stated as a least one.
+        rows that the rules keep is stated as a least one. Weighted: how many persons these rows stand for.
+    population_rows_low, population_rows_high : of weighted shares: the same for a population.
     bins : of medians: the labels of the first bin that may hold it, the one that does by the estimate, and the last one.
     """
 
@@ -77,6 +78,8 @@ class Term:
     rows: int | None = None
     rows_low: int | None = None
     rows_high: int | None = None
+    population_rows_low: int | None = None
+    population_rows_high: int | None = None
     bins: tuple[str, str, str] | None = None
 
     def without(self, names: Iterable[str]) -> Term:
@@ -113,6 +116,8 @@ class Estimate:
     n_intervals : for the file. By themselves, (1 - confidence) times as many miss on average at most.
     not_a_sample : why there is no interval for a population: the release declares design weights, calibration to totals,
         several rows of a person, or clusters without a design effect. Empty where there is one.
+    weighting : what a row counts, in words; empty where the release has no design weight.
+    weighted : whether every row counts with its design weight.
     design : what the interval for a population rests on beside the rows, in words; empty for a simple random sample.
     n_rows : of the release.
     about : which rows of the file are meant, in words.
@@ -135,9 +140,17 @@ class Estimate:
     together: bool = False
     n_intervals: int = 1
     not_a_sample: tuple[NotSample, ...] = ()
+    weighting: str = ""
+    weighted: bool = False
     design: str = ""
     of: str = "rows"
     releases: tuple[str, ...] = ()
+
+    @property
+    def by_bins(self) -> bool:
+        """Whether a share or mean has an interval of its own for the numbers that stand for bins, or for weight classes."""
+        terms = (*self.terms, *self.contrasts)
+        return self.kind in ("share", "mean") and (bool(self.binned) or any(term.binned_low is not None for term in terms))
 
     @staticmethod
     def within_noise(term: Term) -> bool:
@@ -183,6 +196,7 @@ def explained(answer: Estimate) -> str:
     notes = [
         f"{_promise(answer)} The intervals follow from published noisy tables alone; the released rows were not used.",
         f"The file: {answer.about}.",
+        *([answer.weighting] if answer.weighting else []),
         *([answer.binned] if answer.binned else []),
         _population(answer),
         *([] if all_estimable else [_HIDDEN]),
@@ -273,7 +287,7 @@ def _lines(columns: list[list[list[str]]]) -> list[str]:
 
 def _header_of_two(answer: Estimate) -> list[str]:
     heading = "change" if answer.releases else "against each other"
-    if answer.kind == "mean" and answer.binned:
+    if answer.by_bins:
         return _shown(answer, [heading, *_OF_BINS, *_OWN_VALUES, ""])
     return _shown(answer, [heading, "estimate", *(_OWN_VALUES if answer.kind == "median" else ("the file", "population")), ""])
 
@@ -295,7 +309,7 @@ def _line_of_two(answer: Estimate, term: Term) -> list[str]:
         return f"{number * 10**points:,.{decimals}f}"
 
     between = partial(_between, value, least=0.0 if is_ratio else None)
-    binned = [between(term.binned_low, term.binned_high)] if answer.kind == "mean" and answer.binned else []
+    binned = [between(term.binned_low, term.binned_high)] if answer.by_bins else []
     own = [between(term.low, term.high), between(term.population_low, term.population_high)]
     unit = "percentage points" if of_shares else term.unit
     if answer.releases and answer.within_noise(term):
@@ -305,10 +319,16 @@ def _line_of_two(answer: Estimate, term: Term) -> list[str]:
 
 def _header(answer: Estimate) -> list[str]:
     if answer.kind == "share":
-        return _shown(answer, ["", "estimate", "the file", f"{answer.of} of the file", "population", ""])
+        counted = "weighted count" if answer.weighted else f"{answer.of} of the file"
+        own = (
+            [*_OF_BINS, _OWN_VALUES[0], counted, _OWN_VALUES[1]]
+            if answer.by_bins
+            else ["estimate", "the file", counted, "population"]
+        )
+        return _shown(answer, ["", *own, ""])
     if answer.kind == "median":
         return _shown(answer, ["", "in the bin", "or between", *_OWN_VALUES, ""])
-    if not answer.binned or answer.kind == "slope":
+    if not answer.by_bins:
         return _shown(answer, ["", "estimate", "the file", "population", ""])
     return _shown(answer, ["", *_OF_BINS, *_OWN_VALUES, ""])
 
@@ -332,7 +352,7 @@ def _line(answer: Estimate, term: Term) -> list[str]:
         return _shown(answer, [name, middle, bins, of_file, of_population, term.unit])
     if answer.kind == "slope" and term.binned_low is not None:
         of_file, of_population = binned, between(term.population_binned_low, term.population_binned_high)
-    by_bins = [binned] if answer.kind == "mean" and answer.binned else []
+    by_bins = [binned] if answer.by_bins else []
     return _shown(answer, [name, estimate, *by_bins, of_file, *rows, of_population, term.unit])
 
 

@@ -10,7 +10,8 @@ A share, mean or median of two groups against each other:
 
     share CONDITION: CONDITION against CONDITION [where CONDITION]
 
-The second group may leave out the column of the first one ("mother_age >= 35 against < 35") or be "the rest".
+The second group may leave out the column of the first one ("mother_age >= 35 against < 35") or be "the rest". With
+"weighted" at the end of a share, mean or median every row counts with its design weight.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class QuestionWords:
     by: str = ""
     on: str = ""
     groups: tuple[str, ...] = ()
+    weighted: bool = False
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -67,12 +69,23 @@ def split_question(text: str) -> QuestionWords:
     text = " ".join(text.split())
     word, _, rest = text.partition(" ")
     kind = _kind(word, text)
+    rest, weighted = _without_weighted(rest)
+    if weighted and kind == "slope":
+        raise InputError(f"{cut(text, 200)!r}: expected a share, mean or median that is weighted, found a slope.")
     head, parts = _parts(rest, _WORDS[kind], text)
     if kind == "share" and not head:
         raise InputError(f"{cut(text, 200)!r}: expected a condition after 'share', found none; for example {EXAMPLES}.")
     groups = _two_groups(parts, text) if {":", "against"} & set(parts) else ()
     where, by, on = (parts.get(name, "") for name in ("where", "by", "on"))
-    return QuestionWords(kind=kind, text=text, head=head, where=where, by=by, on=on, groups=groups)
+    return QuestionWords(kind=kind, text=text, head=head, where=where, by=by, on=on, groups=groups, weighted=weighted)
+
+
+def _without_weighted(rest: str) -> tuple[str, bool]:
+    """Return a question without the word "weighted" at its end, and whether it was there; a column may have that name."""
+    head, _, last = rest.rpartition(" ")
+    in_condition = ("by", "on", "where", "against", "and", "or", "not")
+    of_column = not head or head[-1] in ",:=<>" or head.rpartition(" ")[2] in in_condition
+    return (rest, False) if last != "weighted" or of_column else (head, True)
 
 
 def is_question(text: str) -> bool:

@@ -123,7 +123,8 @@ class SpecBuilder:
         check_design_weights(self.release, space.transformations, self.problems)
         rule = self._selection_rule()
         options = self._options(setting, criteria, synthetic)
-        check_questions(self.release.intended_queries, schema, self.problems)
+        weighted = self.release.design is not None and self.release.design.weight is not None
+        check_questions(self.release.intended_queries, schema, self.problems, weighted=weighted)
         check_bundle(self.release.bundle, self.release.card, schema, self.problems)
         self.problems.stop()
         return ReleaseSpec(

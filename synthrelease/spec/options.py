@@ -111,9 +111,14 @@ def check_catalogues(chosen: Collection[str], card: CardTable, problems: Problem
         problems.add("card.url", "an address where the release can be had: DCAT-AP demands one", "none")
 
 
-def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: Problems) -> None:
+def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: Problems, *, weighted: bool) -> None:
     """Add a problem for a query that cannot be read. Whether it cuts a released bin depends on the alternative that is drawn;
-    the card says so."""
+    the card says so.
+
+    Parameters
+    ----------
+    weighted : whether [design] names a weight.
+    """
     domains = {}
     for column in schema.columns:
         labels = dict.fromkeys(label for binning in column.alternatives.values() for label in binning.labels)
@@ -129,7 +134,7 @@ def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: P
         problems.add_unknown(f"{where}.mean", "a column", [] if table.mean is None else [table.mean], schema.names)
         conditions = {name: [getattr(table, name) or ""] for name in ("query", "given", "minus")}
         if is_question(table.query):
-            conditions = {"query": _conditions(table, list(names), problems, f"{where}.query")}
+            conditions = {"query": _conditions(table, list(names), problems, f"{where}.query", weighted=weighted)}
         for name, texts in conditions.items():
             for text in filter(None, (" ".join(text.split()) for text in texts)):
                 try:
@@ -138,7 +143,7 @@ def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: P
                     problems.add_error(f"{where}.{name}", error)
 
 
-def _conditions(table: QuestionTable, known: Sequence[str], problems: Problems, where: str) -> list[str]:
+def _conditions(table: QuestionTable, known: Sequence[str], problems: Problems, where: str, *, weighted: bool) -> list[str]:
     """Return the conditions of a whole question, whose words and columns are checked here."""
     if table.given or table.mean or table.minus is not None:
         problems.add(where, "a condition, or a whole question without given, mean and minus", repr(cut(table.query, 60)), "")
@@ -149,4 +154,8 @@ def _conditions(table: QuestionTable, known: Sequence[str], problems: Problems, 
         problems.add(where, "a question that `synthrelease estimate` understands", str(error).rstrip("."), "")
         return []
     problems.add_unknown(where, "columns of the table", words.columns, known)
+    if words.weighted and not weighted:
+        problems.add(
+            where, "a configuration whose [design] names the weight of a weighted question", repr(cut(words.text, 60)), ""
+        )
     return list(words.conditions)

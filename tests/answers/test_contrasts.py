@@ -61,7 +61,7 @@ def test_a_ratio_whose_denominator_may_be_none_has_no_number() -> None:
     assert difference.low is not None
     assert all((term.estimate, term.low, term.high, term.population_high) == (None,) * 4 for term in ratios)
     assert re.search("risk ratio +not estimable *\n", str(found))
-    assert f"risk ratio,,,False{',' * 15}0.95,individual" in found.csv
+    assert f"risk ratio,,,False{',' * 17}0.95,individual" in found.csv
 
 
 def test_the_groups_of_one_table_have_what_the_total_moves_in_common() -> None:

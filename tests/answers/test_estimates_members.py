@@ -340,8 +340,8 @@ def test_drawing_roots_of_two_is_drawing_one_or_two_members(alike: bool, effect:
     pairs = [(1, 1)] * 30 + [(0, 0)] * 70 if alike else [(1, 1)] * 9 + [(1, 0)] * 42 + [(0, 0)] * 49
     met = np.array([[sum(pair), 2] for pair in pairs], dtype=float)
     share = Ratio(numerator=60.0, denominator=200.0, weights=np.zeros((2, 0)), noises=None)  # type: ignore[arg-type]
-    assert averages._design_effect(share, met.T @ met, 2) == pytest.approx(effect)
-    assert averages._design_effect(share, met.T @ met, 1) == 1.0
+    assert averages._design_effect(share, met.T @ met, 200, 200, 2) == pytest.approx(effect)
+    assert averages._design_effect(share, met.T @ met, 200, 200, 1) == 1.0
 
 
 def test_a_share_of_the_second_members_is_said_to_be_among_all_roots() -> None:

@@ -211,10 +211,12 @@ class BinnedColumns:
     ----------
     schema : in the order of the table.
     linked : how they are those of roots and members; None where they are not.
+    design : none: nothing is weighted here.
     """
 
     schema: tuple[PublishedColumn, ...]
     linked: Linked | None = None
+    design: None = None
 
     @classmethod
     def of(cls, configuration: Configuration) -> BinnedColumns:
