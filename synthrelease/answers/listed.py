@@ -286,7 +286,7 @@ def _cells(
                 low=low,
                 high=high,
             )
-            said = {**fixed, "value": value, "group": group}
+            said: dict[str, Any] = {**fixed, "value": value, "group": group}
             yield from _lines("share", term=term, tables=tables, read=question, before=before, **said)
             yield _count(term, tables, count_error(tables, share), **said)
 

@@ -450,5 +450,9 @@ def ddi_bytes(document: ReleaseDocument, table: ReleasedTable, dataset: Dataset)
         return sum(rows for bin_, rows in zip(column.bins, counts, strict=True) if bin_.missing)
 
     template, constants = environment().get_template("ddi.xml"), {"notice": NOTICE, "weight": WEIGHT}
+    constants |= {"design_weight": "", "design_weight_id": ""}
+    if document.design is not None and (weight := document.design.weight) is not None:
+        place = [column.name for column in document.table_files[0].columns].index(weight) + 1
+        constants |= {"design_weight": weight, "design_weight_id": f"V{place}"}
     text = template.render(constants, document=document, dataset=dataset, tables=tables, files=files, missing_rows=missing_rows)
     return f"{text}\n".encode()

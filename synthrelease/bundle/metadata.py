@@ -154,7 +154,8 @@ def _schema(document: ReleaseDocument, table: DataTable) -> dict[str, Any]:
 
 def _field(document: ReleaseDocument, file: TableFile, field: Field) -> dict[str, Any]:
     if field.column is not None:
-        return _field_of_bins(field.column)
+        role = document.role_of(field.column)
+        return _field_of_bins(field.column) | ({} if role == "answer" else {"role": role})
     if field.kind == "key":
         what_it_counts = (
             "the row that this member belongs to" if file.of_members else "this row, from 1; it is in no other file"

@@ -231,6 +231,8 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
     if (members := document.members) is not None:
         texts = paragraphs_of("members", members, document.csv, document.tables[0][1])
         listed.append(CardSection(anchor="members", heading="Members", sentences=texts))
+    if (design := document.design) is not None:
+        listed.append(CardSection(anchor="design", heading="Design of the sample", sentences=paragraphs_of("design", design)))
     if (weights := document.calibration) is not None:
         listed.append(
             CardSection(

@@ -78,10 +78,15 @@ class NumberedVariable:
 def _stata(document: ReleaseDocument) -> bytes:
     """The script for Stata."""
     names = renamed([criterion.name for criterion in document.criteria], STATA, ())
+    of_rows, *of_members = [variables(document, STATA, file) for file in document.table_files]
+    tables = [_numbered(columns) for columns in (of_rows, *of_members)]
+    roles = {document.role_of(variable.column): variable.name for variable in reversed(of_rows)}
     text = _script(
         STATA_NAME,
         document,
-        tables=[_numbered(variables(document, STATA, file)) for file in document.table_files],
+        tables=tables,
+        design_weight=next((table.of_numbers for table in tables[0] if table.name == roles.get("weight")), ""),
+        stratum=roles.get("stratum", ""),
         member_key=key_name(document.table_files[-1].key, STATA) if document.linked else "",
         figures=_figures(document),
         rows=[names[criterion.name] for criterion in document.criteria],

@@ -65,6 +65,7 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
         bin_numbers={label: number for label, number in bins if number is not None},
         stata=_for_stata([*(pair or (column,)), *(means or ())], [column, *(means or ())]),
         weighted=document.weighted,
+        design_weight="" if document.design is None else document.design.weight or "",
         few_rows=useful.rule if useful else "",
         left_out=len(every) - len(listed),
         most=MOST_CELLS,

@@ -270,6 +270,23 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
     total = Loss(spec.plan.total.epsilon, spec.plan.total.delta)
     for text in spec.options.in_words(total, rows or usual_rows(spec)):
         screen.print(text)
+    _print_weighted(spec)
+
+
+def _print_weighted(spec: ReleaseSpec) -> None:
+    """Say which columns `estimate ... weighted` will answer: those of a published noisy table with the design weight."""
+    from synthrelease.studio.rehearsal.expected_noise import measured_tables
+
+    weight = None if spec.options.design is None else spec.options.design.weight
+    if weight is None or not spec.publish_measurements:
+        return
+    tables = [table.columns for table in measured_tables(spec) if weight in table.columns]
+    held = [name for name in spec.schema.names if name != weight and any(name in columns for columns in tables)]
+    lacking = [name for name in spec.schema.names if name not in (*held, weight)]
+    screen.print(
+        f"Weighted answers: {listing(held, 200) or 'none'}, measured with {weight}."
+        + (f" Others need a table with it, such as {lacking[0]}:{weight}." if lacking else "")
+    )
 
 
 def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:

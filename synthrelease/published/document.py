@@ -345,6 +345,12 @@ class ReleaseDocument(Part):
         """Return whether the table has one column more than `columns`, "weight"."""
         return self.calibration is not None and self.calibration.weights is not None
 
+    def role_of(self, column: ColumnPart) -> Literal["weight", "stratum", "answer"]:
+        """Return what a column is in the design of the sample; keys and clusters are no columns of the table."""
+        if self.design is None:
+            return "answer"
+        return "weight" if column.name == self.design.weight else "stratum" if column.source in self.design.strata else "answer"
+
     @property
     def not_a_sample(self) -> tuple[NotSample, ...]:
         """Return why the rows are no simple random sample of a population: what is stated, or what the other fields tell."""

@@ -168,6 +168,14 @@ class PublishedRelease:
         return self.n_rows if self.divided_rows is None else self.divided_rows - self.n_rows
 
     @cached_property
+    def design_weights(self) -> np.ndarray | None:
+        """Return the (n_rows,) number of the weight class of each row; None where the release names no design weight."""
+        if self.design is None or self.design.weight is None:
+            return None
+        numbers = np.array(self.by_name[self.design.weight].numbers, dtype=float)
+        return numbers[self.codes[:, self.layout.index(self.design.weight)]]
+
+    @cached_property
     def by_name(self) -> dict[str, PublishedColumn]:
         return {column.name: column for column in self.schema}
 

@@ -17,7 +17,7 @@ from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import DesignTable, ImputationTable, PopulationTable
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.spec.geography import Geography, Marks
-from synthrelease.spec.register import population_in_words
+from synthrelease.spec.register import design_in_words, population_in_words
 from synthrelease.spec.series import Series, promise_text
 
 
@@ -53,6 +53,8 @@ class Options:
             yield promise_text(self.series.year)
         if self.population is not None:
             yield population_in_words(self.population, total, rows)
+        if self.design is not None:
+            yield design_in_words(self.design)
         if self.geography is not None:
             yield self.geography.in_words(rows)
         if self.marks is not None:

@@ -112,6 +112,17 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
         problems.add_unknown("design.effect", "columns", table.effect, release.columns)
 
 
+def design_in_words(table: DesignTable) -> str:
+    """Return what answers say of a population, as far as the design tells."""
+    if table.clusters is not None and table.effect is None:
+        return (
+            f"Design: rows of one cluster ({table.clusters}) are alike, and no design effect is stated. No answer has an "
+            "interval for a population."
+        )
+    rest = "the stated design effect" if table.effect is not None else "rows that are drawn one by one"
+    return f"Design: intervals for a population rest on {rest}."
+
+
 def population_in_words(table: PopulationTable, total: Loss, rows: int) -> str:
     """Return the second sentence of a plan, for a file of so many rows (theory 11.3, amplification by a subset)."""
     sampled = min(rows, table.size)

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, groupby
+from typing import Literal
 
 import numpy as np
 
@@ -261,6 +262,7 @@ class LeftOut:
     rows_of_one, mean_rows : of a key whose values come again, the most rows of the public file that have the same one, and the
         mean; 0 for all others.
     heavy : of such a key the value that far more rows have than any other, in words; empty where there is none.
+    design : what it looks like in the design of a sample, as [design] calls it; empty for all others.
     """
 
     source: str
@@ -268,6 +270,7 @@ class LeftOut:
     rows_of_one: int = 0
     mean_rows: float = 0.0
     heavy: str = ""
+    design: Literal["", "clusters", "strata"] = ""
 
 
 @dataclass(frozen=True, kw_only=True)

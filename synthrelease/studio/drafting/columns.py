@@ -401,8 +401,8 @@ def _draft(answers: Answers, taken: Collection[str], order: Order) -> ColumnDraf
         return LeftOut(source=source, because="nearly all rows have one value")
     if untidy := _untidy(answers):
         return LeftOut(source=source, because=untidy)
-    if design := _design(answers):
-        return LeftOut(source=source, because=design)
+    if part_of_design := _design(answers):
+        return part_of_design
     if key := left_out_as_key(answers):
         return key
     if all(NUMBER.fullmatch(text) for text in texts):
@@ -410,21 +410,22 @@ def _draft(answers: Answers, taken: Collection[str], order: Order) -> ColumnDraf
     return _grouped(answers, taken, f"{len(texts)} categories in the public file")
 
 
-def _design(answers: Answers) -> str:
-    """Return why a column of strata or clusters of a sample is left out; empty for others, and where a codebook wants it."""
+def _design(answers: Answers) -> LeftOut | None:
+    """Return that a column of strata or clusters of a sample is left out; None for others, and where a codebook wants it."""
     if answers.entry.number or answers.entry.code:
-        return ""
+        return None
     named = f"{words_in(answers.source)} {words_in(answers.entry.description)}"
     what = "cluster" if _CLUSTER.search(named) and len(answers.texts) > _FEW_CLUSTERS else ""
     what = what or ("stratum" if _STRATUM.search(named) and len(answers.texts) > _FEW_STRATA else "")
     if not what:
-        return ""
+        return None
     lost = {
-        "cluster": "its codes name places or interviewers, and intervals are too narrow where rows of a cluster are alike",
-        "stratum": "no estimate from the release uses strata",
+        "cluster": "its codes name places or interviewers; [design] names it, because its rows are alike",
+        "stratum": "no estimate from the release uses strata; [design] names it",
     }[what]
     wanted = json.dumps({answers.source: {"kind": "code"}}, ensure_ascii=False)
-    return f"it looks like the {what} of a sample: {lost}. If users need it, draft again with a codebook: {wanted}"
+    because = f"it looks like the {what} of a sample: {lost}. If users need it, draft again with a codebook: {wanted}"
+    return LeftOut(source=answers.source, because=because, design="clusters" if what == "cluster" else "strata")
 
 
 def _untidy(answers: Answers) -> str:

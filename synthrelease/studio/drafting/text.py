@@ -334,6 +334,7 @@ def configuration_text(
             column_settings(name, column, of_member=of_member), _column_remarks(column)
         ),
         left_out=_left_out(left_out),
+        design=design_settings(columns, left_out),
         members=members,
         left_out_of_members=_left_out(members.left_out) if members else [],
         gaps=f'Rows without {", ".join(gaps)} are left out: {lost}. For a bin of their own: missing = "bin".' if gaps else "",
@@ -346,6 +347,16 @@ def configuration_text(
         test_epsilon=TEST,
         usual_rows=BudgetTable.model_fields["rows"].default,
     )
+
+
+def design_settings(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]) -> dict[str, object]:
+    """Return [design], with the columns that look like the weight, the strata and the clusters of a sample."""
+    weights, (clusters, strata) = (
+        [column.name for column in columns if column.weight],
+        ([column.source for column in left_out if column.design == part] for part in ("clusters", "strata")),
+    )
+    settings = {"weight": weights[:1], "clusters": clusters[:1]}
+    return {name: found[0] for name, found in settings.items() if found} | ({"strata": strata} if strata else {})
 
 
 def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut]) -> str:

@@ -30,6 +30,11 @@ numbers{{ of }} <- list()
 {% for column in file.columns if column.bins | selectattr("number", "ne", none) | list %}
 numbers{{ of }}[[{{ column.name | r }}]] <- setNames(c({% for bin in column.bins %}{{ "NA" if bin.number is none else bin.number | repr }}{{ ", " if not loop.last }}{% endfor %}), levels({{ table }}[[{{ column.name | r }}]]))
 {% endfor %}
+{% if document.design and document.design.weight and not file.of_members %}
+{% set weight_of_rows = document.design.weight %}
+{{ table }}[[{{ (weight_of_rows ~ "_number") | r }}]] <- unname(numbers[[{{ weight_of_rows | r }}]][as.character({{ table }}[[{{ weight_of_rows | r }}]])])
+attr({{ table }}[[{{ (weight_of_rows ~ "_number") | r }}]], "label") <- "Design weight, the number of its class: for shares and means, not for standard errors"
+{% endif %}
 missing{{ of }} <- character(0)
 {% for column in file.columns %}
 {% for bin in column.bins if bin.missing %}

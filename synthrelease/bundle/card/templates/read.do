@@ -23,6 +23,9 @@ set type double
 {{ numbers_of(tables[0]) }}
 {% if document.weighted %}
 svyset [pweight = {{ weight }}]
+{% elif design_weight %}
+* Shares and means with the design weight. Their standard errors leave out the error of the synthesis: see estimates.csv.
+svyset [pweight = {{ design_weight }}]{{ ", strata(" ~ stratum ~ ")" if stratum }}
 {% endif %}
 matrix figures = ({% for row in figures %}{% for value in row %}{{ "." if value is none else value | repr }}{{ ", " if not loop.last }}{% endfor %}{{ " \\ " if not loop.last }}{% endfor %})
 matrix colnames figures = value threshold low high
