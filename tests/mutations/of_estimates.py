@@ -148,6 +148,22 @@ OF_ESTIMATES = (
         tests=("tests/answers/test_survey.py",),
     ),
     Mutation(
+        name="estimates: own weights are those of their classes",
+        breaks="an interval that the file's own weighted share is outside of",
+        place="answers.averages:_weightings",
+        old="return [by_number, *extremes]",
+        new="return [by_number]",
+        tests=("tests/answers/test_weighted.py",),
+    ),
+    Mutation(
+        name="estimates: the weight is not squared in the error of sampling",
+        breaks="an interval for a population that is too narrow where weights differ",
+        place="answers.averages:_averages",
+        old="(value * weight) ** 2",
+        new="value ** 2 * weight",
+        tests=("tests/answers/test_weighted.py",),
+    ),
+    Mutation(
         name="estimates: the design effect is forgotten",
         breaks="an interval that covers 58% of samples of clusters",
         place="answers.averages:Sampling.factor",

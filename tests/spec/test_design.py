@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from synthrelease.bundle.options import DesignPart
 from synthrelease.errors import SpecError
 from synthrelease.spec.load import load_spec
-from tests.helpers.tiny import write_config
+from synthrelease.studio.drafting.columns import drafted_columns
+from synthrelease.studio.drafting.public_file import read_public_file
+from synthrelease.studio.drafting.text import design_settings
+from tests.helpers.command_line import called
+from tests.helpers.tiny import MEASURED, write_config
 
 SELECTION = "[selection]\nstop_probability = 0.001\n"
 WEIGHT = {
@@ -40,3 +46,41 @@ def test_a_design_effect_is_that_of_the_columns_that_are_estimated() -> None:
     assert part.effect_on(["sex"]) == 1.5
     assert part.effect_on(["sex", "age"]) is None
     assert part.effect_on([]) == 1
+
+
+def test_plan_says_which_answers_can_be_weighted(tmp_path: Path) -> None:
+    design = {"[budget]": '[design]\nweight = "year"\n\n[budget]'}
+    write_config(tmp_path, {**MEASURED, **design, **WEIGHT})
+    text = " ".join(called(tmp_path, "plan", "coins.toml").stdout.split())
+    assert "Weighted answers: 'face', measured with year." in text
+    assert "Design: intervals for a population rest on rows that are drawn one by one." in text
+    clusters = {"[budget]": '[design]\nclusters = "tract"\n\n[budget]'}
+    write_config(tmp_path, {**MEASURED, **clusters})
+    text = " ".join(called(tmp_path, "plan", "coins.toml").stdout.split())
+    assert "No answer has an interval for a population." in text
+    assert "Weighted answers" not in text
+
+
+def test_a_weighted_question_needs_a_weight(tmp_path: Path) -> None:
+    question = "[[intended_queries]]\nquery = \"share face == 'head' weighted\"\n\n[budget]"
+    with pytest.raises(SpecError, match="names the weight of a weighted question"):
+        load_spec(write_config(tmp_path, {**MEASURED, "[budget]": question}))
+
+
+def test_init_names_weight_strata_and_clusters(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    table = {
+        "sex": random.choice(["f", "m"], 3000),
+        "works": random.choice(["no", "yes"], 3000),
+        "design_weight": np.round(random.uniform(20, 60, 3000), 1),
+        "psu": random.integers(1, 200, 3000),
+        "sampling_stratum": random.integers(1, 30, 3000),
+    }
+    pd.DataFrame(table).to_csv(tmp_path / "public.csv", index=False)
+    file = read_public_file(tmp_path / "public.csv")
+    columns, left_out, _ = drafted_columns(file, {})
+    assert design_settings(columns, left_out) == {
+        "weight": "design_weight",
+        "clusters": "psu",
+        "strata": ["sampling_stratum"],
+    }
