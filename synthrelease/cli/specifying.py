@@ -275,11 +275,11 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
 
 def _print_weighted(spec: ReleaseSpec) -> None:
     """Say which columns `estimate ... weighted` will answer: those of a published noisy table with the design weight."""
-    from synthrelease.studio.rehearsal.expected_noise import measured_tables
-
     weight = None if spec.options.design is None else spec.options.design.weight
     if weight is None or not spec.publish_measurements:
         return
+    from synthrelease.studio.rehearsal.expected_noise import measured_tables
+
     tables = [table.columns for table in measured_tables(spec) if weight in table.columns]
     held = [name for name in spec.schema.names if name != weight and any(name in columns for columns in tables)]
     lacking = [name for name in spec.schema.names if name not in (*held, weight)]
