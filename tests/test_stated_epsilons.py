@@ -54,7 +54,7 @@ STATED: list[tuple[str, Callable[[], str]]] = [
      f"{float(part(BIRTHS, 'criterion: regression coefficients')):g} once (the regression) + "
      f"{up(part(BIRTHS, 'selection'), 7)}, the price of a hidden number of rounds of {float(a_round(BIRTHS)):g} ("
      f"{float(spec(BIRTHS).generation_budget):g} generation + "
-     f"{float(a_round(BIRTHS) - spec(BIRTHS).generation_budget):g} for the other seven criteria), = {up(total(BIRTHS), 2)}."),
+     f"{float(a_round(BIRTHS) - spec(BIRTHS).generation_budget):g} for the other eight criteria), = {up(total(BIRTHS), 2)}."),
     ("docs/threat-model.md", lambda: f"({float(a_round(BIRTHS)):g} for the births)"),
     ("docs/threat-model.md", lambda: f"For 10 rounds that is {float(10 * a_round(BIRTHS)):g} instead of "
      f"{up(part(BIRTHS, 'selection'), 7)}."),

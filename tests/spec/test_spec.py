@@ -147,4 +147,4 @@ def test_a_rule_applies_to_the_rows_it_names(
 def test_the_setting_knows_groups_and_criteria_by_name(births: ReleaseSpec) -> None:
     assert births.setting.groups["mother_age"].labels == ("<=24", "25-29", "30-34", ">=35")
     assert set(births.setting.criteria) == {criterion.name for criterion in births.criteria}
-    assert len(births.criteria) == 9
+    assert len(births.criteria) == 10

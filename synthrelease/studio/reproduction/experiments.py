@@ -55,7 +55,7 @@ def table_2() -> Rows:
 
 
 def families() -> Rows:
-    """Return one fit of every family of the paper at epsilon 4: errors as shares of the thresholds of Table 2."""
+    """Return one fit of every family of the paper at epsilon 4: errors as shares of the thresholds."""
     criteria, rows = load_spec(resource("configs/births.toml")).criteria, []
     for name, settings in printed()["families"].items():
         generator = GENERATORS[settings["family"]].model_validate(settings)
