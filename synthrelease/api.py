@@ -206,7 +206,7 @@ def release(
         def nearby(self, ledgers: tuple[Path, ...]) -> None:
             names = ", ".join(str(path) for path in ledgers[:5])
             warnings.warn(
-                f"No ledger was named, and there are some nearby ({names}). If one of them is that of these data, it does not "
+                f"No ledger was named, and there are some nearby ({names}). If one of them belongs to these data, it does not "
                 "learn of this run.",
                 stacklevel=5,
             )

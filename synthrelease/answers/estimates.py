@@ -28,7 +28,7 @@ from synthrelease.published.measurements import IntendedEstimatePart
 
 RATIO = "The file: the law of the noise is computed to about five digits of a probability."
 TOGETHER = (
-    "Two groups: the interval of a difference is put together from those of the two groups, with what their noises have in "
+    "Two groups: the interval of a difference combines the intervals of the two groups, with what their noises have in "
     "common. A ratio has none where the noise does not tell its denominator from 0."
 )
 SAMPLE = (
@@ -40,7 +40,7 @@ DRAWN = (
     "normal, with a variance that is estimated from the noisy tables."
 )
 SLOPES = (
-    "The file: the noise of the sums of products is known, but that of the other columns' part in a slope is followed to "
+    "The file: the noise of the sums of products is known; the noise of the other columns' part in a slope is followed to "
     "first order (and its bias to second)."
 )
 EQUAL = "Population: equal variances around the line are assumed, because no published table holds all columns together."
@@ -352,7 +352,7 @@ def _interval(part: IntendedEstimatePart) -> Interval | None:
 T = TypeVar("T")
 Weights = Literal["rows", "precision"]
 CHANGES = (
-    "Changes: the interval of a difference is put together from those of both years, whose noises are independent. Each holds "
+    "Changes: the interval of a difference combines the intervals of both years, whose noises are independent. Each holds "
     "by itself: of twenty changes that are none, one is beyond its noise."
 )
 SAME_PERSONS = (
@@ -416,7 +416,8 @@ def trend(
         for earlier in years[:index]:
             if _same_noise(earlier, year):
                 raise InputError(
-                    f"{year.name}: expected noisy tables of its own, found those of {earlier.name}: a copy, or an erratum."
+                    f"{year.name}: expected noisy tables of its own, found the noisy tables of "
+                    f"{earlier.name}: a copy, or an erratum."
                 )
     labels = [label for label in first.found if all(label in year.found for year in years)]
     pairs = list(zip(years, years[1:], strict=False)) + ([(first, years[-1])] if len(years) > 2 else [])

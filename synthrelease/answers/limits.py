@@ -158,12 +158,12 @@ class KeptRows:
             return f"the {self.number:,} of its rows that the rules keep"
         if self.way == "stated":
             return (
-                f"those of its {all_rows} that the rules keep, at least {self.number:,}, as is stated (if there are "
+                f"the rows among its {all_rows} that the rules keep, at least {self.number:,}, as is stated (if there are "
                 "fewer, public rows fill up, and nothing of this holds)"
             )
         low, high = self.limits(risk)
         about = "few" if self.few else f"about {self.number:,}"
-        return f"those of its {all_rows} that the rules keep, {about} (between {low:,} and {high:,})"
+        return f"the rows among its {all_rows} that the rules keep, {about} (between {low:,} and {high:,})"
 
 
 # What published noisy tables say about the original one: limits of all their sums, together (theory 13.3, measured sums).

@@ -54,7 +54,7 @@ def part_anew(value: Series, document: ReleaseDocument, content: bytes) -> Serie
     if new.corrects.digest != sha256(content):
         raise OtherRelease("[series] corrects: expected the release that is written anew, found another.")
     if old.card.version == document.card.version:
-        raise OtherRelease("[card] version: expected another one than that of the release which the erratum corrects.")
+        raise OtherRelease("[card] version: expected a version that differs from the corrected release.")
     return new
 
 

@@ -197,7 +197,7 @@ def _estimate_problems(document: ReleaseDocument, part: EstimatesPart | None, fi
     if computed is None and part is None:
         return
     if computed is None or part is None or computed.level != part.level or computed.together != part.together:
-        yield "expected those of the published noisy tables, found others"
+        yield "expected the estimates of the published noisy tables, found others"
         return
     if computed.not_a_sample != part.not_a_sample:
         yield f"not_a_sample: expected {computed.not_a_sample}, as {canonical.NAME} declares, found {part.not_a_sample}"

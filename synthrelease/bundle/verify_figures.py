@@ -141,7 +141,7 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
     alike = generator is not None and all(table.kind is generator.noise for table in read.tables)
     costs = {tuple(table.columns): table.cost for table in read.tables} if alike else {}
     if costs != expected or len(costs) != len(read.tables):
-        yield "its tables and what they cost are not those of the configuration and of the charge of the generation"
+        yield "its tables and their costs do not follow from the configuration and the charge of the generation"
         return
     sums = read.sums or []
     parts: list[MeasuredTablePart | MeasuredSumPart] = [*read.tables, *sums]
@@ -158,7 +158,7 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
         for measured_sum in sums
     ]
     if found_sums != list(_expected_sums(document, layout)):
-        yield "its sums, their scores and what they cost are not those of the configuration and of the charge of the generation"
+        yield "its sums, their scores and their costs do not follow from the configuration and the charge of the generation"
         return
     for measured_sum in sums:
         yield from (
@@ -215,14 +215,14 @@ def _sum_problems(part: MeasuredSumPart, columns: list[ColumnPart]) -> Iterator[
     together = part.together or 1
     sd = laplace_sd(scale) if together == 1 else cube_sd(together, scale)
     if (part.noise == "one noise") != (together > 1) or not (_near(part.scale, float(scale)) and _near(part.variance, sd**2)):
-        yield "its noise, scale and variance are not those of its steps, its epsilon and the sums that share its noise"
+        yield "its noise, scale and variance do not follow from its steps, its epsilon and the sums that share its noise"
     yield from _bin_problems(part.labels, part.released, columns)
 
 
 def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iterator[str]:
     noise = table.kind.of_table(table.cost)
     if not (_near(table.scale, noise.scale) and _near(table.variance, noise.variance)):
-        yield f"its scale and variance are not those of its {noise.cost}"
+        yield f"its scale and variance do not follow from its {noise.cost}"
     try:
         on_released_bins(table, [column.labels for column in columns])
     except Unexpected as error:

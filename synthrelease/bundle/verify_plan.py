@@ -40,7 +40,7 @@ def configuration(document: ReleaseDocument) -> Check:
     for criterion in document.criteria:
         problems += [f"criterion {criterion.name!r}: {problem}" for problem in _criterion(criterion)]
     parts = len(document.criteria) + 2
-    return Check(name="configuration", found=f"{parts} parts with parameters that fit", problems=tuple(problems))
+    return Check(name="configuration", found=f"{parts} parts, all with valid parameters", problems=tuple(problems))
 
 
 def _parts(document: ReleaseDocument) -> Iterator[str]:

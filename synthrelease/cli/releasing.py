@@ -200,7 +200,7 @@ def _print_pieces(statement: Statement, split: Split) -> None:
     screen.print(f"The register is split into {split.pieces} pieces (key {split.key[:16]}). Spent on {'; '.join(pieces)}.")
     delta = f", delta {float(deltas.most_renumbered):g}" if deltas.most_renumbered else ""
     screen.print(
-        "The sum below is that of the dearest piece: what a record pays whose record number stays. Where a record may be "
+        "The sum below is the cost of the dearest piece: a record whose number stays pays it. Where a record may be "
         f"replaced by one of another number, two pieces change: epsilon {decimal_text(spent.most_renumbered)}{delta}."
     )
 

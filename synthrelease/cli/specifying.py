@@ -64,7 +64,7 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     for line in pairs.columns[:MOST_LINES] if pairs.unknown < pairs.pairs else ():
         yield f"  {line.column} × {', '.join(line.others)}"
     if (further := len(pairs.columns) - MOST_LINES) > 0:
-        yield f"  and those of {further} more columns; `synthrelease plan --json` lists every pair."
+        yield f"  and pairs of {further} more columns; `synthrelease plan --json` lists every pair."
     if pairs.carried_triples:
         triples = _shown([" × ".join(triple) for triple in pairs.carried_triples])
         yield f"Three columns at once: {len(pairs.carried_triples):,} of {pairs.triples:,}: {triples}."
@@ -135,7 +135,7 @@ def schema(acceptance: bool = False, out: File | None = None) -> None:
 
     Parameters
     ----------
-    acceptance : Print the schema of the acceptance file. By default that of the configuration.
+    acceptance : Print the schema of the acceptance file. By default print the schema of the configuration.
     out : Write to this file and overwrite an old one. By default print.
     """
     from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, schema_text

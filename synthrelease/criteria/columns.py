@@ -160,10 +160,10 @@ class MarginalCriterion(Criterion):
     largest : all tables of at most so many columns are compared. Left out: every table where there are up to eight columns,
         those of at most three columns where there are more (two above 84, which have 100,000 of three); none beside `tables`.
         Example: `largest = 3`.
-    tables : tables that are compared by name, beside those of `largest`: the columns of a table joined by ":", "age:(sex +
-        region)" for two of them, "all 2-way" for every table of exactly two columns, "all 2-way with age" for those with a
-        column, "all columns" for the one table of all columns, which shows whole rows and costs little however wide it is.
-        Example: `tables = ["diabetes:hospital", "age:sex:region"]`.
+    tables : tables that are compared by name, in addition to the tables of `largest`: the columns of a table joined by ":",
+        "age:(sex + region)" for two of them, "all 2-way" for every table of exactly two columns, "all 2-way with age" for those
+        with a column, "all columns" for the one table of all columns, which shows whole rows and costs little however wide it
+        is. Example: `tables = ["diabetes:hospital", "age:sex:region"]`.
     """
 
     largest: int | None = Field(default=None, ge=1)

@@ -33,8 +33,8 @@ class FacePrivacy(Criterion):
 
     Attributes
     ----------
-    minimum_count : how often each distinct row must occur at least; that of the projection, or less.
-        Example: `minimum_count = 2`.
+    minimum_count : the least number of times that each distinct row must occur, at most the number of the projection. Example:
+        `minimum_count = 2`.
     columns : b, so many columns at a time are looked at; left out, all of them, which is whole rows. Example: `columns = 3`.
     threshold : always 0, and may be left out: no row may be rarer. Example: `threshold = 0`.
     epsilon : always 0, and may be left out: the figure costs nothing. Example: `epsilon = 0`.

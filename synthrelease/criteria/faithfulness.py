@@ -50,9 +50,8 @@ class Faithfulness(Criterion):
         Example: `at_most = 0`.
     exact_around : for a numeric column of `within_one_bin`, a value that matters: the bin that holds it strictly inside must
         match exactly, and so is never one bin apart from its neighbours. Example: `exact_around = { mother_age = 37 }`.
-    any_order : with [members], whether members of a root are compared in any order: those of each root are put in order first,
-        by their bins in the columns that are compared, which are then the same ones of every member.
-        Example: `any_order = true`.
+    any_order : with [members], compare members of a root in any order: the members of each root are sorted first, by their bins
+        in the columns that are compared, which are then the same ones of every member. Example: `any_order = true`.
 
     Privacy
     -------

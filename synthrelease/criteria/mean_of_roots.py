@@ -38,7 +38,7 @@ class MeanOfRoots(Criterion):
 
     Attributes
     ----------
-    column : a column of members; one of roots counts as that of the only member. Example: `column = "age"`.
+    column : a column of members, or of roots, which then count as their own only member. Example: `column = "age"`.
     number : what a root's number is. "agreement": the share of every two members with a value who are in the same bin, of
         [groups] where it has the column; roots with two such members count. "sum": of its members, 0 without any; every root
         counts. "mean": of its members with a value; roots that have one count. Example: `number = "agreement"`.

@@ -94,8 +94,8 @@ class RegressionCoefficients(Criterion):
         Example: `representation = { birth_weight = "hundreds", parity = "five", age = "nine" }`.
     values : "own" takes private rows by their own values, on the grids of the columns (`step`). "own target" takes the features
         by the numbers of the bins of the representation, and the target by its own values: the line of the file on the groups
-        that are released. "bins" takes all by their bins' numbers, as Hod & Canetti (2024) do; the line is then that of a table
-        of bin numbers, which differs from both lines of the file. Example: `values = "own target"`.
+        that are released. "bins" takes the representative values of all bins, as Hod & Canetti (2024) do; the line then belongs
+        to a table of bin numbers, which differs from both lines of the file. Example: `values = "own target"`.
     ranges : for some of the columns [lowest, highest]: values and numbers beyond it count as its ends. The noise grows with the
         furthest values that the rules allow. Left out, the bounds of the column. Example: `ranges = { parity = [1, 10] }`.
     fit : "once", before the loop and outside the selection (paper 4.14.1), or "every_round", as the paper ran it.

@@ -81,7 +81,7 @@ def write_key(path: Path, key: SplitKey) -> None:
             file.flush()
             os.fsync(file.fileno())
     except FileExistsError:
-        problem = "expected no file, found one. A key is never overwritten: it may be that of another ledger"
+        problem = "expected no file, found one. A key is never overwritten: it may belong to another ledger"
     except OSError as error:
         problem = f"the key cannot be written ({error.strerror})"
     if problem:

@@ -123,9 +123,10 @@ class MarginalsGenerator(MeasuringGenerator):
     tables : the marginals to measure, as in a log-linear model: "age:region + week:weight + 2 region"; "all 2-way" stands for
         every table of two columns, "all 2-way with sex" for those with a column, "age:(region + sex)" for age:region + age:sex.
         A number in front of a term is its weight: each table gets the share weight / sum of weights of the budget. In a formula
-        that begins with "by cells:", the number is multiplied with the square root of the table's cells, of D columns those of
-        a single one counted (D - 1) / 2 times. A term of weight 0 is not measured: the model takes what ties its columns
-        together from the prior. Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all 1-way"`.
+        that begins with "by cells:", the number is multiplied with the square root of the table's cells, where the cells of a
+        single column count (D - 1) / 2 times, D the number of columns. A term of weight 0 is not measured: the model takes what
+        ties its columns together from the prior. Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all
+        1-way"`.
     only_measured : marginals that are measured, too, and that the model leaves aside: for criteria that measurements answer,
         and for readers of the published measurements. Their weights share the budget with those of `tables`.
         Example: `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.

@@ -43,13 +43,13 @@ class NestedGenerator(MarginalsGenerator):
 
     Attributes
     ----------
-    areas : the columns of areas, each within one of the column before, joined by ">": those of [geography], or one alone. Of
-        `tables` each may name one of them; those that name none are about the whole. Within an area, what its tables do not say
-        is as in the area it lies in. Example: `areas = "region > municipality"`.
-    wanted : how far off a mean cell may be, as a share of its count: for tables of the whole, then for those of each level. The
+    areas : the columns of areas, each within one of the column before, joined by ">": the columns of [geography], or a single
+        one. Of `tables` each may name one of them; those that name none are about the whole. Within an area, what its tables do
+        not say is as in the area it lies in. Example: `areas = "region > municipality"`.
+    wanted : the error of a mean cell, as a share of its count: for tables of the whole, then for the tables of each level. The
         budget is divided so that the sum of squares of error over wanted is least; the numbers in front of `tables` multiply
-        the shares. Left out, these numbers alone decide.
-        Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas = "region > municipality"`.
+        the shares. Left out, these numbers alone decide. Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas = "region >
+        municipality"`.
     """
 
     counts: ClassVar[bool] = False

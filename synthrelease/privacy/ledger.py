@@ -360,7 +360,7 @@ def check_unsplit(path: Path, found: Statement) -> None:
     if found.split is not None:
         raise BudgetError(
             f"Refused: the register of {path} is split into {found.split.pieces} pieces already (key {found.split.key[:16]}). "
-            "A second split would put records of one piece beside those of another: what was spent on them would be forgotten."
+            "A second split would mix records of different pieces, and what was spent on them would be forgotten."
         )
 
 

@@ -536,7 +536,7 @@ def _wide(roots: Iterator[KeyedRows], members: Iterator[KeyedRows], shape: Table
         yield RowsBatch(bins=columns_of_row, weights=batch.weights)
         done += n
     if waiting.more():
-        raise TableError("expected no member after those of the last root, found more")
+        raise TableError("expected no member after the members of the last root, found more")
 
 
 class _Waiting:

@@ -41,25 +41,25 @@ class CatalogueTable(Stripped):
 
     Attributes
     ----------
-    keywords : words to be found by, beside "synthetic data" and "differential privacy". Example: `keywords = ["births"]`.
+    keywords : search words, in addition to "synthetic data" and "differential privacy". Example: `keywords = ["births"]`.
     themes : terms of the EU's data themes or of another vocabulary; left out, the theme that belongs to the card's sector.
         Example: `themes = ["http://publications.europa.eu/resource/authority/data-theme/HEAL"]`.
-    access : to the released files: everybody's ("public"), or that of whom the publisher lets in ("restricted").
-        Example: `access = "restricted"`.
-    places : which places the data are about, as terms. Example:
-        `places = ["http://publications.europa.eu/resource/authority/country/ISR"]`.
-    start, end : the first and the last day that the data are about. Example: `start = 2024-01-01`, `end = 2024-12-31`.
-    population : who the data are about, in words. Example: `population = "Mothers of live singletons"`.
-    individuals : how many persons the original records are about, if it is published. Example: `individuals = 170000`.
-    minimum_age, maximum_age : of the persons, in full years. Example: `minimum_age = 15`, `maximum_age = 49`.
+    access : "public" where everybody can get the released files, "restricted" where the publisher decides. Example: `access =
+        "restricted"`.
+    places : the places of the data, as terms. Example: `places =
+        ["http://publications.europa.eu/resource/authority/country/ISR"]`.
+    start, end : the first and the last day of the data. Example: `start = 2024-01-01`, `end = 2024-12-31`.
+    population : the population of the data, in words. Example: `population = "Mothers of live singletons"`.
+    individuals : the number of persons in the original records, if it is published. Example: `individuals = 170000`.
+    minimum_age, maximum_age : the age range of the persons, in full years. Example: `minimum_age = 15`, `maximum_age = 49`.
     health_categories : terms of HealthDCAT-AP's categories of health data, which that profile demands.
         Example: `health_categories = ["https://example.org/health-category/registry"]`.
     health_themes : terms for diseases, treatments and the like. Example: `health_themes = ["https://www.wikidata.org/wiki/Q34581"]`.
     coding_systems : codelists that the data use, as terms. Example: `coding_systems = ["https://www.wikidata.org/wiki/Q45127"]`.
     legislation : laws under which the data are held or published, as terms.
         Example: `legislation = ["http://data.europa.eu/eli/reg/2025/327/oj"]`.
-    access_body, access_body_contact : the health data access body, and its web address; the one needs the other.
-        Example: `access_body = "Health data access body"`, `access_body_contact = "https://example.org/access"`.
+    access_body, access_body_contact : the health data access body and its web address; both or neither. Example: `access_body =
+        "Health data access body"`, `access_body_contact = "https://example.org/access"`.
     """
 
     keywords: tuple[_Plain, ...] = ()
@@ -124,14 +124,15 @@ def _paragraphs(text: Any) -> Any:
 
 
 class ProgramTable(Stripped):
-    """[card.program]: where readers get the program that checks the release and answers questions about it. Without this table
+    """[card.program]: the program for readers, which checks the release and answers questions about it. Without this table
     no document of the release names an address, because no package index has the program under its name.
 
     Attributes
     ----------
-    address : of one file, such as the source archive. Example: `address = "https://example.org/synthrelease-1.0.0.tar.gz"`.
-    sha256 : of that file, as `sha256sum` prints it.
-        Example: `sha256 = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`.
+    address : the address of one file, such as the source archive. Example: `address =
+        "https://example.org/synthrelease-1.0.0.tar.gz"`.
+    sha256 : the checksum of that file, as `sha256sum` prints it. Example: `sha256 =
+        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`.
     """
 
     address: Annotated[_Line, checked(_is_secure, "an address that starts with https://")]
@@ -147,19 +148,20 @@ class CardTexts(Stripped):
 
     Attributes
     ----------
-    title : of the released data; the configuration's title where it is empty. Example: `title = "Synthetic live births"`.
-    summary : of the released data; the configuration's description where it is empty.
-        Example: `summary = "Births of one year."`.
-    organisation : who publishes. Example: `organisation = "Office of Vital Statistics"`.
-    source : where the original records come from: who collected them, how, when, about whom.
-        Example: `source = "The register of live births, kept by the hospitals."`.
-    purpose : why the data are released. Example: `purpose = "To let the public study birth weight."`.
-    funding : with whose means the data are released. Example: `funding = "The regular budget of the office."`.
-    uses : what the data are meant for, one text each. Example: `uses = ["Teaching", "Shares of low birth weight"]`.
-    unsuitable : what the data are not fit for, one text each. Example: `unsuitable = ["Clinical decisions"]`.
+    title : the title of the released data; the default is the configuration's title. Example: `title = "Synthetic live
+        births"`.
+    summary : a summary of the released data; the default is the configuration's description. Example: `summary = "Births of one
+        year."`.
+    organisation : the publisher. Example: `organisation = "Office of Vital Statistics"`.
+    source : the source of the original records: who collected them, how, when, about whom. Example: `source = "The register of
+        live births, kept by the hospitals."`.
+    purpose : the purpose of the release. Example: `purpose = "To let the public study birth weight."`.
+    funding : the source of the money. Example: `funding = "The regular budget of the office."`.
+    uses : the intended uses, one text each. Example: `uses = ["Teaching", "Shares of low birth weight"]`.
+    unsuitable : uses for which the data are not fit, one text each. Example: `unsuitable = ["Clinical decisions"]`.
     ethics : review and consent. Example: `ethics = "Reviewed by the committee on confidentiality."`.
     maintenance : updates, errata, and for how long. Example: `maintenance = "Published once; errata under a new version."`.
-    feedback : how to reach the publisher, and with what. Example: `feedback = "Tell us what you missed."`.
+    feedback : the feedback that the publisher asks for. Example: `feedback = "Tell us what you missed."`.
     columns : a readable name for each column. Example: `columns.mother_age = "Mother's age"`.
     """
 
@@ -186,35 +188,35 @@ class CardTexts(Stripped):
 
 
 class CardTable(CardTexts):
-    """[card]: what the publisher says on the data card. Figures never stand here.
+    """[card]: the publisher's texts on the data card. Figures never stand here.
 
     Attributes
     ----------
-    language : of the texts that stand directly under [card]. Example: `language = "en"`.
-    organisation_type : what kind of organisation publishes, in the words of OpenDP's deployments registry.
-        Example: `organisation_type = "Government"`.
+    language : the language of the texts directly under [card]. Example: `language = "en"`.
+    organisation_type : the kind of organisation, in the words of OpenDP's deployments registry. Example: `organisation_type =
+        "Government"`.
     contact : an e-mail address or a web address. Example: `contact = "statistics@example.org"`.
     licence : an SPDX name such as "CC-BY-4.0", or the licence's own name with `licence_url`. Example: `licence = "CC-BY-4.0"`.
-    licence_url : where the licence can be read, for one that the program does not know.
-        Example: `licence_url = "https://example.org/licence"`, `licence = "Our own licence"`.
-    version : of this release, in any counting. Example: `version = "1.0"`.
-    published : the day of publication; left out, the day on which the release was started. Example: `published = 2026-01-31`.
-    region : whom or what place the data are about, in the words of OpenDP's deployments registry. Example: `region = "Israel"`.
-    sector : of what part of public life the data are, in the words of OpenDP's deployments registry.
-        Example: `sector = "Healthcare"`.
-    url : where the release can be had. Example: `url = "https://example.org/births"`.
-    justification : how epsilon, thresholds and bins were chosen. Example: `justification = "Agreed with the ministry."`.
-    tuning : what was done with the private data, or with public data in their place, before the release.
-        Example: `tuning = "Rehearsed on public births alone."`.
-    access : who can reach the private data, and how they are secured.
-        Example: `access = "Two named officers, off the network."`.
-    signed_by : the two who sign that the release may be run. Example: `signed_by = ["A. Levi, steward", "B. Cohen, reviewer"]`.
-    registry_authors : who answers for the entry in the deployments registry. Example: `registry_authors = ["The office"]`.
-    program : where readers get the program, and its checksum; its settings follow below.
-        Example: `program.address = "https://example.org/synthrelease-1.0.0.tar.gz"`,
-        `program.sha256 = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`.
-    catalogue : what catalogues of data ask for beyond this; its settings follow below.
-        Example: `catalogue.keywords = ["births"]`.
+    licence_url : the address of a licence that the program does not know. Example: `licence_url =
+        "https://example.org/licence"`, `licence = "Our own licence"`.
+    version : the version of this release, in any counting. Example: `version = "1.0"`.
+    published : the day of publication; the default is the day on which the release was started. Example: `published =
+        2026-01-31`.
+    region : the place or the people of the data, in the words of OpenDP's deployments registry. Example: `region = "Israel"`.
+    sector : the part of public life, in the words of OpenDP's deployments registry. Example: `sector = "Healthcare"`.
+    url : the web address of the release. Example: `url = "https://example.org/births"`.
+    justification : the reasons for epsilon, thresholds and bins. Example: `justification = "Agreed with the ministry."`.
+    tuning : trials before the release, with private or with public data. Example: `tuning = "Rehearsed on public births
+        alone."`.
+    access : the people who can reach the private data, and the protection of these data. Example: `access = "Two named
+        officers, off the network."`.
+    signed_by : the two persons who allow the run of the release. Example: `signed_by = ["A. Levi, steward", "B. Cohen,
+        reviewer"]`.
+    registry_authors : the authors of the entry in the deployments registry. Example: `registry_authors = ["The office"]`.
+    program : the address and the checksum of the program for readers; its settings follow below. Example: `program.address =
+        "https://example.org/synthrelease-1.0.0.tar.gz"`, `program.sha256 =
+        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`.
+    catalogue : further facts for catalogues of data; its settings follow below. Example: `catalogue.keywords = ["births"]`.
     en : the texts in English, where the card's own language is another. Example: `language = "he"`, `en.title = "Live births"`.
     he : the texts in Hebrew, where the card's own language is another. Example: `he.title = "לידות חי"`.
     """

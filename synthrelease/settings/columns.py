@@ -120,9 +120,9 @@ MOST_CHARACTERS = 100_000
 
 
 class FixedWidthTable(SpecTable):
-    """[input.fixed_width]: where each column stands in the lines of a file that has no header and no delimiters.
+    """[input.fixed_width]: the positions of the columns in a file without header and delimiters.
 
-    Every line is a row. In a hierarchical file a record type says of which table: then a line of another type is no row of it.
+    Every line is a row. In a hierarchical file a record type names the table of a line; lines of another type are skipped.
 
     Attributes
     ----------
@@ -168,34 +168,31 @@ class InputTable(SpecTable):
 
     Attributes
     ----------
-    delimiter : what stands between two cells of a CSV file, one character; other formats need none. Example: `delimiter = ";"`.
-    encoding : of the letters of a CSV file: "utf-8", "latin-1" (ISO 8859-1), "windows-1252", "windows-1255" (Hebrew), "utf-16",
-        or "mixed": UTF-8, and where a byte is not, the letter that it stands for in Windows-1252. Also of texts in files of
-        Stata, SAS and SPSS that do not tell it. Example: `encoding = "latin-1"`.
-    decimal : what stands before the fraction of a number that is written as a text: "." or ",". Numbers of files that know
-        numbers as such have none. Example: `decimal = ","`.
-    table : of a database; other files need none, and a database with one table neither. `--table` goes before it.
-        Example: `table = "births"`.
-    fixed_width : where the columns of a file without delimiters stand; its settings follow below.
-        Example: `fixed_width.columns = { year = [1, 4], income = [5, 12, 2] }`.
+    delimiter : the separator between two cells of a CSV file, one character. Example: `delimiter = ";"`.
+    encoding : the encoding of a CSV file: "utf-8", "latin-1" (ISO 8859-1), "windows-1252", "windows-1255" (Hebrew), "utf-16",
+        or "mixed", which reads a byte that is no UTF-8 as Windows-1252. It also holds for files of Stata, SAS and SPSS that do
+        not name their encoding. Example: `encoding = "latin-1"`.
+    decimal : the decimal sign of numbers that are written as text: "." or ",". Example: `decimal = ","`.
+    table : the table of a database with several tables. `--table` overrides it. Example: `table = "births"`.
+    fixed_width : the positions of columns in a file without delimiters; its settings follow below. Example:
+        `fixed_width.columns = { year = [1, 4], income = [5, 12, 2] }`.
     missing_values : texts of the file that stand for a missing value, in every column, also with spaces around them. A list
         replaces the whole default, so write the empty text into it if empty cells are missing values.
         Example: `missing_values = ["", "-9", "unknown"]`.
-    missing : what a missing value does, and a text that is no number in a column of numbers, or no date: "drop" leaves its row
-        out; "bin" keeps it as a bin of its own, which is released under the column's `missing_label`; "error" refuses the file,
-        after the budget was charged, which tells of a single record what nothing pays for. A column may decide otherwise.
-        Example: `missing = "bin"`.
-    outside : what a value does that is outside a column's bounds or in none of its categories: "clip" takes the nearest bound
-        of numbers and leaves the row out where there is none, which is the case for categories and codes; "drop" leaves the
-        row out; "error" refuses the file, as above. A column may decide otherwise; one of categories or codes may keep it as a
-        "bin". Example: `outside = "drop"`.
-    rows : what is public about how many rows the rules above keep (theory 1.7, resizing). "private": a noisy count, which costs
-        [budget] rows. A whole number: an official figure at or below the kept rows. "exact": their number is published as it
-        is, and whether a record is kept is not protected. Where no row can be left out, it costs nothing and needs no choice.
-        Example: `rows = 150000`.
-    one_row_per : that each row of the file is one respondent, counted once; required where a column has `role = "weight"`. A
-        file in which a respondent stands as often as the weight says is refused: replacing one respondent would move counts by
-        the largest weight and not by 1, and the guarantee would not hold. Example: `one_row_per = "respondent"`.
+    missing : the rule for missing values, and for texts that are no number or no date. "drop" leaves the row out. "bin" keeps
+        the value as a bin of its own, under the column's `missing_label`. "error" refuses the file after the budget was
+        charged; this reveals a fact about a single record that no epsilon covers. A column may have another rule. Example:
+        `missing = "bin"`.
+    outside : the rule for values beyond the bounds or outside the categories. "clip" takes the nearest bound of a number; the
+        row of an unknown category or code is left out. "drop" leaves the row out. "error" refuses the file, as above. A column
+        may have another rule; categories and codes may have "bin". Example: `outside = "drop"`.
+    rows : the number of rows that follow the rules (theory 1.7, resizing). "private" counts them with noise, which costs
+        [budget] rows. A whole number is an official figure at or below their number. "exact" publishes their number; whether a
+        record follows the rules is then not protected. Where no row can be left out, nothing has to be chosen or paid. Example:
+        `rows = 150000`.
+    one_row_per : states that each row of the file is one respondent, counted once; required where a column has `role =
+        "weight"`. A file that was expanded by its weights is refused: one respondent would change counts by the largest weight
+        and not by 1, and the guarantee would not hold. Example: `one_row_per = "respondent"`.
     """
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
@@ -237,22 +234,20 @@ class ColumnTable(SpecTable):
     ----------
     kind : "integer" for whole numbers, "real" for other numbers, "category" for texts, "code" for texts or numbers that a
         codelist explains. Example: `kind = "integer"`.
-    description : what the column says about a record, in the words of the data card.
-        Example: `description = "Age in full years"`.
-    unit : in what the numbers are measured, for the data card. Example: `unit = "years"`.
-    source : the column's name in the private file, where it is another one. Example: `source = "date_of_birth"`.
+    description : the meaning of the column, for the data card. Example: `description = "Age in full years"`.
+    unit : the unit of the numbers, for the data card. Example: `unit = "years"`.
+    source : the column's name in the private file, if it differs. Example: `source = "date_of_birth"`.
     part : reads one part of a date as the number, in a column of whole numbers: the year, quarter (1 to 4), month, week (1 to
         53, of ISO 8601), day or weekday (1, Monday, to 7). Example: `part = "month"`.
-    minus : the column of the file with another date: the number is the days from that one to the one in `source`, in a column
-        of whole numbers. With `part = "year"` beside it, it is the completed years, as ages are counted.
-        Example: `source = "discharged"`, `minus = "admitted"`.
-    minus_format : how the dates of `minus` are written, where they are written otherwise than those of `source`.
-        Example: `source = "discharged"`, `minus = "admitted"`, `minus_format = "%d/%m/%Y"`.
-    format : how dates are written, of %Y (a year of four digits), %m (a month as a number) or %b (Jan to Dec), and %d (a day).
-        Left out, yyyy-mm-dd. Files that know dates as such give them as yyyy-mm-dd. Example: `format = "%d.%m.%Y"`.
+    minus : a column of the file with another date. The number is the days from this date to the date in `source`; with `part =
+        "year"` the completed years, as of an age. Example: `source = "discharged"`, `minus = "admitted"`.
+    minus_format : the format of the dates in `minus`, if it differs from `format`. Example: `source = "discharged"`, `minus =
+        "admitted"`, `minus_format = "%d/%m/%Y"`.
+    format : the format of dates, made of %Y (a year of four digits), %m (a month as a number) or %b (Jan to Dec), and %d (a
+        day). The default is yyyy-mm-dd, which also fits files with a type for dates. Example: `format = "%d.%m.%Y"`.
     bounds : the lowest and the highest value of a numeric column, both included; required for it. Example: `bounds = [15, 74]`.
-    bounds_by : who said that these are the bounds, so that nobody takes them for what the private file holds.
-        Example: `bounds_by = "The registry's handbook"`, `bounds = [15, 74]`.
+    bounds_by : the source of the bounds, which shows readers that they are not from the private file. Example: `bounds_by =
+        "The registry's handbook"`, `bounds = [15, 74]`.
     categories : the categories, each a text of the file; or a table of each released category with all the texts of the file
         that stand for it. Required for the kind "category". A text that stands here is never a missing value.
         Example: `categories = { M = ["0", "male"], F = ["1", "female"] }`.
@@ -261,39 +256,35 @@ class ColumnTable(SpecTable):
         `code,label` and, if there are any, levels of groups such as a municipality's state, each of which is one of the
         `alternatives`. Its content is part of the specification.
         Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
-    numbers : the number that stands for a bin wherever the released table is computed with (means, regressions), by its label.
-        Categories: one for each, or criteria that compute with the column refuse it. Numeric columns: where none is given, a
-        bin stands for its middle, and an open bin for its edge, which is seldom the mean of what is in it. State a public
-        guess of the mean in the bin, never one learned from the private file; `init` takes it from the public file.
-        Example: `numbers = { M = 0, F = 1 }`.
-    step : the grid on which the own values of the rows are counted, where a criterion computes with them: each counts as the
-        nearest multiple of it, so that figures are within half a step. Left out, the least of 1, 2 and 5 times a power of ten
-        that is a thousandth of the bounds or more, and of whole numbers at least 1. A finer one costs time, not privacy.
-        Example: `step = 5`.
-    ordered : whether neighbouring categories are near each other, as levels of education are, so that the criterion of
-        faithfulness may count them as one bin apart. Numbers always are. Example: `ordered = true`.
-    role : "weight" marks the design weight of a survey: a number above 0 for each of its bins, which says for how many persons
-        a row stood. It is modelled like any column and multiplies no count; [calibration] may start from it.
-        Example: `role = "weight"`.
-    missing : as in [input], for this column; left out, [input] decides. A bin of missing values is never merged with
-        another one and has no number; no rule fires because of it. Example: `missing = "bin"`.
-    missing_label : how the bin of missing values is called in the release. Example: `missing = "bin"`,
-        `missing_label = "not stated"`.
-    missing_values : further texts of the file that mean a missing value in this column, beside those of [input].
-        Example: `missing_values = ["97", "98", "99"]`.
-    characters : of codes, how many of the first characters of a text are the code: 1 of "I21.4" is "I". What means missing is
-        recognised before anything is cut off. Codes that are digits must all have their leading zeros.
-        Example: `characters = 3`.
-    outside : as in [input], for this column; left out, [input] decides. Categories and codes have "bin" in place of "clip":
-        what is not listed becomes the category of the `outside_label`, and no row is left out. Example: `outside = "bin"`.
-    outside_label : that category: a new one, or one of the listed; a column that names it and no `outside` has "bin". In
-        alternatives it is a group of its own, unless one has its name or lists it. Where `outside = "bin"` stands alone, it is
-        called "other". Example: `outside = "bin"`, `outside_label = "all others"`.
-    alternatives : the bins that the column may be released in, under a name for each way. Numbers: a list of bins that cover
-        the bounds without a gap, such as "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind
-        "real"), ">44". Categories and codes: a table of groups (of codes, not of their labels); left out, each category is
-        a bin under the name "categories", each code under the name "codes".
-        Example: `alternatives.coarse = ["<18", "18-64", ">64"]`.
+    numbers : the representative value of each bin, by its label, for means and regressions. Categories need one each, or no
+        criterion can compute with the column. The default of a numeric bin is its middle, and of an open bin its edge, which is
+        seldom the mean in the bin. State a public guess of this mean, never one learned from the private file; `init` takes it
+        from the public file. Example: `numbers = { M = 0, F = 1 }`.
+    step : the grid for the rows' own values, where a criterion computes with them. Each value counts as the nearest multiple,
+        so criterion values are exact within half a step. The default is about a thousandth of the range of the bounds. A finer
+        grid costs time, not privacy. Example: `step = 5`.
+    ordered : true for categories with an order, such as levels of education. Numbers always have an order. Example: `ordered =
+        true`.
+    role : "weight" marks the design weight of a survey, with a number above 0 for each of its bins. It is modelled like any
+        column and multiplies no count; [calibration] may start from it. Example: `role = "weight"`.
+    missing : the rule for missing values of this column; the default is the rule of [input]. A bin of missing values is never
+        merged with another one, has no number, and breaks no plausibility rule. Example: `missing = "bin"`.
+    missing_label : the label of the bin of missing values in the release. Example: `missing = "bin"`, `missing_label = "not
+        stated"`.
+    missing_values : texts of the file that mean a missing value in this column, in addition to the list in [input]. Example:
+        `missing_values = ["97", "98", "99"]`.
+    characters : the number of leading characters that make up the code: with 1, "I21.4" is "I". Missing values are recognised
+        before the text is cut. Codes of digits need their leading zeros. Example: `characters = 3`.
+    outside : the rule for values outside the bounds or categories of this column; the default is the rule of [input].
+        Categories and codes have "bin" in place of "clip": an unlisted text gets the label of `outside_label`, and no row is
+        left out. Example: `outside = "bin"`.
+    outside_label : the label of unlisted texts, a new one or a listed category; it implies `outside = "bin"`. In alternatives
+        it is a group of its own, unless a group has its name or lists it. The default is "other". Example: `outside = "bin"`,
+        `outside_label = "all others"`.
+    alternatives : the bins of the release, each list under a name. Numbers: a list of bins that cover the bounds without a gap,
+        such as "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind "real"), ">44". Categories and
+        codes: a table of groups (of codes, not of their labels); left out, each category is a bin under the name "categories",
+        each code under the name "codes". Example: `alternatives.coarse = ["<18", "18-64", ">64"]`.
     """
 
     kind: Literal["integer", "real", "category", "code"]

@@ -33,8 +33,8 @@ class PartitionTable(SpecTable):
 
     Attributes
     ----------
-    fit : the share of the rows that the generator is fitted to. Example: `fit = 0.5`, `score = 0.5`.
-    score : the share of the rows that the criteria ask; both together are 1. Example: `score = 0.5`, `fit = 0.5`.
+    fit : the share of the rows for the generator. Example: `fit = 0.5`, `score = 0.5`.
+    score : the share of the rows for the criteria; `fit` and `score` add up to 1. Example: `score = 0.5`, `fit = 0.5`.
     """
 
     fit: Fraction = Field(gt=0, lt=1)
@@ -53,9 +53,8 @@ class SplitTable(SpecTable):
     ----------
     by : the column of the private file with the record number: public, in every row, none twice, and no column of the release.
         Example: `by = "certificate"`, `piece = 1`, `of = 2`.
-    piece : which piece this release reads, 1 to `of`. Example: `piece = 1`, `by = "certificate"`, `of = 2`.
-    of : into how many pieces the register is split, as the ledger says, too. Example: `of = 2`, `by = "certificate"`,
-        `piece = 1`.
+    piece : the piece that this release reads, from 1 to `of`. Example: `piece = 1`, `by = "certificate"`, `of = 2`.
+    of : the number of pieces of the register, as in the ledger. Example: `of = 2`, `by = "certificate"`, `piece = 1`.
     """
 
     by: Line = Field(min_length=1, max_length=200)
@@ -74,27 +73,27 @@ class MembersTable(SpecTable):
 
     Attributes
     ----------
-    key : the column of both files that says to which root a member belongs. It is used for this alone; the released files have
-        new numbers under its name. Example: `key = "household"`.
-    most : members of a root that are released, at most. Every one more makes the record wider. Example: `most = 6`.
+    key : the column of both files that names the root of a member. It is not released; the released files have new numbers
+        under its name. Example: `key = "household"`.
+    most : the largest number of released members of a root. Each further member makes the record wider. Example: `most = 6`.
     least : a root with fewer members is left out. Example: `least = 1`.
-    more : of a root with more members, "first" releases the first ones in the order below, and "drop" leaves the root out with
-        all of them. Example: `more = "drop"`.
-    order : columns of the members' file by which the members of a root are ordered: numbers by size, dates by time, other texts
-        by their first letters, rows without a value last. Members that agree in them are ordered by what is released; the
-        order of the file has no effect. A column that is released may stand here, too: the figures of it are then about the
-        first members of each root. Example: `order = ["number"]`.
+    more : the rule for a root with more members: "first" releases the first ones in the order below, "drop" leaves out the root
+        with all members. Example: `more = "drop"`.
+    order : columns of the members' file that order the members of a root: numbers by size, dates by time, other texts by their
+        first letters, rows without a value last. Members that agree in them are ordered by their released values; the order of
+        the file has no effect. A released column is allowed; its statistics are then about the first members of each root.
+        Example: `order = ["number"]`.
     reference : a column of the members' file, with the text of the members who come before all others, such as a household's
         reference person. Example: `reference = { relation = "reference person" }`.
-    size : how the released column with the number of members is called. Example: `size = "persons"`.
+    size : the name of the released column with the number of members. Example: `size = "persons"`.
     columns : the columns of a member, as [columns.NAME]; each has one list of bins. In criteria and queries the column NAME of
-        the first member is NAME_1, that of the second NAME_2, and so on.
-        Example: `columns.age = { kind = "integer", bounds = [0, 99] }`.
-    rules : what must never occur in a member, as [[rules]]: a root with such a member is left out. A rule may name columns of
-        the root as well, and as first.NAME those of the first member (it is then about all others) or as other.NAME those of
-        another one (about every two members), compare whole numbers (`age > first.age - 12`), and count members
-        (`count(relation == 'spouse') > 1`, `count(age < 18) > children`).
-        Example: `rules = [{ never = "relation == 'spouse' and other.relation == 'spouse'" }]`.
+        the first member is NAME_1, of the second member NAME_2, and so on. Example: `columns.age = { kind = "integer", bounds =
+        [0, 99] }`.
+    rules : plausibility rules for members, as [[rules]]: a root with a member that breaks one is left out. A rule may name
+        columns of the root, columns of the first member as first.NAME (it is then about all others) and columns of another
+        member as other.NAME (about every two members). It may compare whole numbers (`age > first.age - 12`) and count members
+        (`count(relation == 'spouse') > 1`, `count(age < 18) > children`). Example: `rules = [{ never = "relation == 'spouse'
+        and other.relation == 'spouse'" }]`.
     """
 
     key: str = Field(min_length=1)
@@ -165,19 +164,18 @@ class CalibrationTable(SpecTable):
 
     Attributes
     ----------
-    source : which published figures the totals are. Totals that were counted in the private file are not allowed: they would
-        be published outside of the guarantee. Example: `source = "Population register, 1 January 2024, table 3"`.
-    margins : the totals, one table for each margin; their settings follow below. Margins must agree in what they share.
+    source : the published source of the totals. Totals that were counted in the private file are not allowed: they would be
+        published outside of the guarantee. Example: `source = "Population register, 1 January 2024, table 3"`.
+    margins : the totals, one table for each margin; their settings follow below. Margins must agree in their common totals.
         Example: `margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
     start : a column with `role = "weight"`: the weights start from the numbers of its bins. Left out, all start equal.
         Example: `start = "design_weight"`.
     cap : the largest weight, in mean weights. Example: `cap = 5`.
     floor : the least weight, in mean weights; rows in a group with a total of 0 weigh 0 all the same. Example: `floor = 0.2`.
-    tolerance : by what share a weighted count may differ from its total; by so much margins may disagree, too. The sum of all
-        margins is taken from the first one. Example: `tolerance = 0.0001`.
-    collapse : columns whose neighbouring groups may be joined in a margin, where too few released rows are in a group, in the
-        order in which they are tried. Groups are neighbours in the order of their bins, or in which their totals are written.
-        Example: `collapse = ["age"]`.
+    tolerance : the largest difference between a weighted count and its total, as a share of the total; margins may disagree by
+        as much. The sum of the first margin counts. Example: `tolerance = 0.0001`.
+    collapse : columns whose neighbouring groups are joined where a group has too few released rows, in the order of trial.
+        Groups are neighbours in the order of their bins or of their totals. Example: `collapse = ["age"]`.
     fewest_rows : groups of a margin with fewer released rows are joined with a neighbour, where `collapse` allows it.
         Example: `fewest_rows = 30`.
     """
@@ -193,43 +191,38 @@ class CalibrationTable(SpecTable):
 
 
 class SeriesTable(SpecTable):
-    """[series]: which releases of the same register there were before. The card shows what each cost and the sum for a person
+    """[series]: other releases of the same register, and a plan over years. The card shows their cost and the sum for a person
     who is in all of them; `verify --with` checks it.
 
     Attributes
     ----------
-    name : of the series. Example: `name = "Live births, yearly"`.
-    earlier : the files release.json of all earlier releases from records of the same persons, relative to this file, the oldest
-        first. Example: `earlier = ["../births-2022/release.json", "../births-2023/release.json"]`.
-    years : how many years the plan has, with one release each. It is promised to a person before the first one what all of them
-        cost together; `ledger years` notes it, and every release of the series names that ledger.
-        Example: `years = 5`, `first = 2019`, `year = 2020`, `epsilon = [0.85, 0.5]`, `records = 1`,
-        `name = "Live births, yearly"`.
+    name : the name of the series. Example: `name = "Live births, yearly"`.
+    earlier : the files release.json of all earlier releases about the same persons, relative to this file, the oldest first.
+        Example: `earlier = ["../births-2022/release.json", "../births-2023/release.json"]`.
+    years : the number of years in the plan, with one release each. The plan promises a person the cost of all years before the
+        first release. `ledger years` notes it, and every release of the series names that ledger. Example: `years = 5`, `first
+        = 2019`, `year = 2020`, `epsilon = [0.85, 0.5]`, `records = 1`, `name = "Live births, yearly"`.
     first : the first year. Example: `first = 2019`, `years = 5`, `year = 2020`, `epsilon = 0.5`, `name = "Births"`.
-    year : that of this release. Example: `year = 2020`, `years = 5`, `first = 2019`, `epsilon = 0.5`, `name = "Births"`.
-    epsilon : the most that the release of a year may cost a record: one number, or one for each year, the last of which
-        stands for those that follow. Example: `epsilon = [0.85, 0.5]`, `years = 5`, `first = 2019`, `year = 2020`,
-        `name = "Births"`.
-    delta : the same of delta, for every year. Example: `delta = 1e-9`, `epsilon = 0.5`, `years = 5`, `first = 2019`,
+    year : the year of this release. Example: `year = 2020`, `years = 5`, `first = 2019`, `epsilon = 0.5`, `name = "Births"`.
+    epsilon : the most that the release of a year may cost a record: one number, or one for each year; the last one holds for
+        all later years. Example: `epsilon = [0.85, 0.5]`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
+    delta : the largest delta of the release of a year. Example: `delta = 1e-9`, `epsilon = 0.5`, `years = 5`, `first = 2019`,
         `year = 2020`, `name = "Births"`.
-    records : how many records one person can have in the files of all years together, at most: 1 where each record is in one
-        year and of somebody else, 4 where a mother has four births at most. Without it everybody can be in every year, with as
-        many records as [unit] says. Example: `records = 4`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`,
-        `name = "Births"`.
-    fallbacks : in how many years a second release may follow where the first one released nothing, as with last year's release
-        as public table it may. They count in what is promised, whether they are needed or not.
-        Example: `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`,
-        `name = "Births"`.
-    fallback_epsilon : the most that such a release may cost a record. Example: `fallback_epsilon = 0.85`, `fallbacks = 1`,
-        `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
-    again : whether this release is such a second one. Example: `again = true`, `fallbacks = 1`, `fallback_epsilon = 0.85`,
-        `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
+    records : the largest number of records of a person in the files of all years together: 1 where each record is a different
+        person in one year, 4 where a mother has four births at most. The default is the number in [unit] for every year.
+        Example: `records = 4`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
+    fallbacks : the number of years in which a second release may follow a first one that found no table. They count in the
+        promise, whether they are needed or not. Example: `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon = 0.5`, `years =
+        5`, `first = 2019`, `year = 2020`, `name = "Births"`.
+    fallback_epsilon : the largest epsilon of a second release for a record. Example: `fallback_epsilon = 0.85`, `fallbacks =
+        1`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
+    again : true for the second release of a year. Example: `again = true`, `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon
+        = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
     corrects : the file release.json of the release that an erratum replaces. `card --bundle` writes errata, at no cost;
         a new release cannot be one. Example: `corrects = "../births-2024/release.json"`, `reason = "A wrong unit."`,
         `name = "Live births, yearly"`.
-    reason : what the erratum puts right; required with `corrects`, and for it alone.
-        Example: `reason = "The unit of the weight was wrong."`, `corrects = "../births-2024/release.json"`,
-        `name = "Live births, yearly"`.
+    reason : the correction of the erratum; required with `corrects` and not allowed without it. Example: `reason = "The unit of
+        the weight was wrong."`, `corrects = "../births-2024/release.json"`, `name = "Live births, yearly"`.
     """
 
     name: Line = Field(min_length=1, max_length=300)
@@ -308,13 +301,13 @@ class PopulationTable(SpecTable):
 
     Attributes
     ----------
-    size : records of the population, each in the file at most once. Example: `size = 2000000`,
-        `sample = "simple random, without replacement"`, `source = "Population register, 1 January 2024"`.
-    sample : how the file was drawn from them. "simple random, without replacement" is the only design for which this is proved:
+    size : the number of records in the population, each at most once in the file. Example: `size = 2000000`, `sample = "simple
+        random, without replacement"`, `source = "Population register, 1 January 2024"`.
+    sample : the sampling design of the file. "simple random, without replacement" is the only design for which this is proved:
         strata, clusters, panels and unequal weights are refused. Example: `sample = "simple random, without replacement"`,
         `size = 2000000`, `source = "Population register, 1 January 2024"`.
-    source : where the number of records is published. Example: `source = "Population register, 1 January 2024"`,
-        `size = 2000000`, `sample = "simple random, without replacement"`.
+    source : the published source of the number of records. Example: `source = "Population register, 1 January 2024"`, `size =
+        2000000`, `sample = "simple random, without replacement"`.
     """
 
     size: int = Field(ge=1, le=10**12)
@@ -333,7 +326,7 @@ def _effect(value: Any) -> Any:
 
 
 class DesignTable(SpecTable):
-    """[design]: how the private file was drawn from its population: a survey with weights, strata or clusters. Intervals for a
+    """[design]: the survey design of the private file: weights, strata and clusters. Intervals for a
     population rest on it. Left out, they take the file for a simple random sample, unless something else says that it is none.
     It changes no released row and no charge.
 
@@ -341,16 +334,16 @@ class DesignTable(SpecTable):
     ----------
     weight : the column with `role = "weight"`; `estimate` then answers weighted questions.
         Example: `weight = "design_weight"`.
-    strata : columns of the private file within which the rows were drawn apart. Example: `strata = ["region"]`.
+    strata : the columns of the private file that name the stratum of a row. Example: `strata = ["region"]`.
     clusters : the column of the private file that names the primary sampling unit (PSU) of a row, such as a census tract or a
         school. It is not read, and no released column may be read from it. Without `effect` an answer has no interval for a
         population. Example: `clusters = "tract"`.
     effect : published design effects: by how many times weights, strata and clusters together make the variance of an estimate
         larger than in a simple random sample of as many rows; at least 1. One number for all columns, or one for each column
         whose share, mean or median is estimated. Example: `effect = 1.8`, `source = "Survey report, table B.1"`.
-    source : where these are published; required with `effect`, and for it alone. A design effect that was computed from the
-        private file is not allowed: it would be published outside of the guarantee.
-        Example: `source = "Survey report, table B.1"`, `effect = 1.8`.
+    source : the published source of the design effects; required with `effect` and not allowed without it. A design effect that
+        was computed from the private file is not allowed: it would be published outside of the guarantee. Example: `source =
+        "Survey report, table B.1"`, `effect = 1.8`.
     """
 
     weight: str | None = None
@@ -370,10 +363,10 @@ class ImputationTable(SpecTable):
 
     Attributes
     ----------
-    copies : how many complete copies; what differs between them shows how unsure the filled values are. Example: `copies = 10`.
-    donors : a gap is filled from a released row that has the value and agrees in the columns of `match`; in fewer of them, from
-        the last one back, until so many rows agree. Example: `donors = 20`.
-    match : the columns in which rows should agree, the most important first; left out, all in their order.
+    copies : the number of complete copies. Their differences show the uncertainty of the filled values. Example: `copies = 10`.
+    donors : the least number of rows to draw a value from. A gap is filled from a released row that agrees in the columns of
+        `match`; the last columns are dropped until so many rows agree. Example: `donors = 20`.
+    match : the columns in which rows should agree, the most important first. The default is all columns in their order.
         Example: `match = ["age", "sex"]`.
     """
 
@@ -390,8 +383,7 @@ class GeographyTable(SpecTable):
     Attributes
     ----------
     column : the column of codes of the smallest areas, whose codelist has levels. Example: `column = "municipality"`.
-    levels : the levels of that codelist that get a column of their own, of their name, the largest areas first.
-        Example: `levels = ["region"]`.
+    levels : the levels of that codelist that become columns, the largest areas first. Example: `levels = ["region"]`.
     """
 
     column: str = Field(min_length=1)
@@ -413,12 +405,11 @@ class MarksTable(SpecTable):
 
     Attributes
     ----------
-    groups : by the name of the new column, the columns of its group.
-        Example: `groups = { heart = ["infarct", "failure", "stroke"], lung = ["asthma", "copd"] }`.
-    most : the number that stands for itself and all above, in the last bin of each new column. Example: `most = 3`.
-    yes : of a column the released category, or the categories, that are a mark; of a column that is not named it is the one
-        that is called 1, yes, y, true or t, in small or capital letters.
-        Example: `yes = { alive = ["no"], infarct = ["acute", "old"] }`.
+    groups : the columns of each group, by the name of the new column. Example: `groups = { heart = ["infarct", "failure",
+        "stroke"], lung = ["asthma", "copd"] }`.
+    most : the number that starts the last bin of each new column. Example: `most = 3`.
+    yes : the categories of a column that are an indicator. The default is the category 1, yes, y, true or t, in small or
+        capital letters. Example: `yes = { alive = ["no"], infarct = ["acute", "old"] }`.
     """
 
     groups: dict[str, list[str]] = Field(min_length=1, max_length=100)

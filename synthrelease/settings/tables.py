@@ -43,13 +43,13 @@ class BudgetTable(SpecTable):
     generation : epsilon of one fit; where a family has a zero-concentrated guarantee, rho of one fit, and pure ones beside it
         get the epsilon of which epsilon^2 / 2 is rho. Example: `generation = 4`.
     generation_delta : delta of one fit, for families with an approximate guarantee. Example: `generation_delta = 1e-10`.
-    limit : the largest epsilon of the whole release; a plan above it is refused before anything is read. Left out, nothing but
-        the ledger limits it. Example: `limit = 9.98`.
+    limit : the largest epsilon of the whole release; a plan above it is refused before anything is read. Without it only the
+        ledger limits the release. Example: `limit = 9.98`.
     delta : the largest delta of the whole release, at which zero-concentrated guarantees are stated; 0 allows pure
         differential privacy alone. Example: `delta = 1e-9`.
-    rows : epsilon of counting the rows that are kept, where [input] rows is "private" and rows can be left out.
+    rows : epsilon of counting the rows that follow the rules, where [input] rows is "private" and rows can be left out.
         Example: `rows = "1/20"`.
-    reason : why this budget, in the steward's words. Example: `reason = "Agreed with the data protection officer"`.
+    reason : the steward's reason for this budget. Example: `reason = "Agreed with the data protection officer"`.
     """
 
     generation: Fraction = Field(gt=0)
@@ -67,23 +67,22 @@ NOT_ANSWERED = "not answered"
 
 
 class UnitTable(SpecTable):
-    """[unit]: how the records that the guarantee protects belong to persons.
+    """[unit]: the records of a person, which the guarantee protects.
 
     Attributes
     ----------
-    name : what a record is, in one word or two. Example: `name = "hospital stay"`.
-    key : the column of the file that says whose row it is. Of each person the first records_per_person rows that the rules keep
-        are released, and all others left out; then all rows of a person are protected together, however many there are. The
-        key is used for this alone and never released. 12, 12.0, 1.2e+01 and 0.12E+02 are one key; 007 and 7 are two, and so
-        are 1E5 and 100000, because they may be codes. Without a key each row is a record, and nothing is left out.
-        Example: `key = "patient"`.
-    first_by : with a key, the columns of the file by which a person's rows are ordered: numbers by size, dates by time, other
-        texts by their first letters, rows without a value last. Rows that agree in them come in a random order; with "random"
-        all rows do. Left out, or [], with a key: what spends refuses it. Example: `first_by = ["admitted"]`, `key = "patient"`.
-    records_per_person : with a key, how many rows of a person are released at most; without one, in how many rows of the file
-        one person can stand at most. "not answered", as in drafts, is refused by what spends.
-        Example: `records_per_person = 12`.
-    why : where that number comes from. Example: `why = "One stay a month is counted"`.
+    name : the name of a record, in one or two words. Example: `name = "hospital stay"`.
+    key : the column of the file that identifies the person. The first records_per_person rows of each person that follow the
+        rules are released, and all others are left out. All rows of a person are protected together, however many there are.
+        The key is never released. 12, 12.0, 1.2e+01 and 0.12E+02 are one key; 007 and 7 are two, and so are 1E5 and 100000,
+        because they may be codes. Without a key each row is a record, and nothing is left out. Example: `key = "patient"`.
+    first_by : with a key, the columns of the file that order the rows of a person: numbers by size, dates by time, other texts
+        by their first letters, rows without a value last. Rows that agree in them come in a random order; with "random" all
+        rows do. With a key it is required. Example: `first_by = ["admitted"]`, `key = "patient"`.
+    records_per_person : with a key, the largest number of released rows of a person; without one, the largest number of rows
+        that a person can have in the file. "not answered", as in drafts, has to be replaced before a release. Example:
+        `records_per_person = 12`.
+    why : the source of that number. Example: `why = "One stay a month is counted"`.
     """
 
     name: Line = Field(default="record", min_length=1, max_length=60)
@@ -121,34 +120,33 @@ Rounds = Annotated[str, Field(pattern="^[1-9][0-9]{0,4}$")]
 
 
 class SelectionTable(SpecTable):
-    """[selection]: how rounds are repeated, what is tested in a round, and what is measured.
+    """[selection]: the number of rounds, the test of a round, and the measurements.
 
     Attributes
     ----------
-    mode : "known_threshold" (Liu & Talwar 2019), at most a "hidden_number" of rounds with the law of `rounds`, which for pure
-        rounds costs least (theory 2b.4, best law), or at most a hidden, "truncated_negative_binomial" number of rounds
-        (Papernot & Steinke 2022), whose price for zero-concentrated rounds is a Renyi curve.
-        Example: `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
-    rounds : the law of the hidden number of rounds: numbers of rounds with their probabilities, which are exact and add up to
-        1. For mode "hidden_number" alone. The number is drawn before the rounds and never shown.
-        Example: `rounds = { 1 = 0.185, 6 = 0.544, 7 = 0.271 }`, `mode = "hidden_number"`.
-    stop_probability : the probability that the search ends after a rejected round (gamma of the theorem): a search that never
-        accepts ends after about one over it rounds; 0 never ends it, and makes pure rounds cost twice their epsilon. Not for
-        mode "hidden_number". Example: `stop_probability = 0.001`.
-    shape : eta of the truncated negative binomial law; 1 is geometric, 0 logarithmic. For that mode alone.
-        Example: `shape = 1`, `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
-    test : "each" criterion by its own noisy figure in every round, or all by one noisy test ("joint"; theory 4, joint test),
-        with the figures released once after acceptance. Example: `test = "joint"`, `test_epsilon = 0.2`.
+    mode : "known_threshold" runs rounds until one is accepted or a coin stops them (Liu & Talwar 2019). "hidden_number" draws
+        their number from `rounds`, which costs least for pure rounds (theory 2b.4, best law). "truncated_negative_binomial"
+        draws it from that distribution (Papernot & Steinke 2022); the privacy cost for zero-concentrated rounds is a Renyi
+        curve. Example: `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
+    rounds : the distribution of the hidden number of rounds: each number with its exact probability; they add up to 1. For mode
+        "hidden_number" alone. The number is drawn before the rounds and never shown. Example: `rounds = { 1 = 0.185, 6 = 0.544,
+        7 = 0.271 }`, `mode = "hidden_number"`.
+    stop_probability : the probability that the search ends after a rejected round (gamma of the theorem). With 0.001 a search
+        that never accepts ends after about 1,000 rounds. With 0 it never ends, and pure rounds cost twice their epsilon. Not
+        for mode "hidden_number". Example: `stop_probability = 0.001`.
+    shape : eta of the truncated negative binomial distribution; 1 is geometric, 0 logarithmic. For that mode alone. Example:
+        `shape = 1`, `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
+    test : "each" tests every criterion by its own noisy value in every round. "joint" tests all criteria by one noisy number,
+        and releases the values once after acceptance (theory 4, joint test). Example: `test = "joint"`, `test_epsilon = 0.2`.
     test_epsilon : budget of one joint test; required with test = "joint", and for it alone.
         Example: `test_epsilon = 0.2`, `test = "joint"`.
-    false_acceptance : of the joint test: the largest probability that a round with a criterion above its threshold passes.
+    false_acceptance : for the joint test, the largest probability that a round with a criterion above its threshold passes.
         Example: `false_acceptance = 0.01`.
-    measurements : "fresh" in every round, or made once before the loop and "shared" by all rounds (theory 5, shared
-        measurements). Example: `measurements = "shared"`.
-    publish_measurements : put the noisy marginals that the released table was made from into the release.
-        Example: `publish_measurements = true`.
-    bound_risk : the probability, over the noise of shared measurements, that one of the bounds of the criteria that they answer
-        is wrong, whichever table is released (theory 13.6, criteria that measurements answer). Example: `bound_risk = 0.01`.
+    measurements : "fresh" measures in every round; "shared" measures once before the rounds (theory 5, shared measurements).
+        Example: `measurements = "shared"`.
+    publish_measurements : publish the noisy tables that the rows were made from. Example: `publish_measurements = true`.
+    bound_risk : the probability that shared measurements give a wrong bound for some criterion that they answer (theory 13.6,
+        criteria that measurements answer). Example: `bound_risk = 0.01`.
     """
 
     mode: Literal["known_threshold", "hidden_number", "truncated_negative_binomial"] = "known_threshold"
@@ -237,18 +235,18 @@ MOST_PAIRS = 1000
 
 
 class NotPromisedTable(SpecTable):
-    """[not_promised]: what the publisher knows that the release does not keep, and releases it all the same. The card says it.
-    A shortlist whose rehearsal found more than stands here is refused.
+    """[not_promised]: associations that the release is known to lose; the card names them. A shortlist whose rehearsal lost
+    more pairs than this table names is refused.
 
     Attributes
     ----------
-    pairs : pairs of associated columns in the public file, that no criterion judges and no table measures, and that the
-        candidates of the rehearsal lost. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
-    dependence : true where the release may be no better than a table with independent columns: then nothing is promised about
-        the association of any two columns. Example: `dependence = true`, `why = "Only single columns are used"`.
+    pairs : pairs of columns whose association the candidates of the rehearsal lost, and that no criterion or measured table
+        has. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
+    dependence : true promises nothing about the association of any two columns: the release may be no better than independent
+        columns. Example: `dependence = true`, `why = "Only single columns are used"`.
     why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.
-    kept : what fits to public data keep of the associations, in words, for the plan and the card.
-        Example: `kept = "A fit to one half of the public file keeps 84% in the other half."`.
+    kept : a sentence for plan and card on the associations that fits to public data preserve. Example: `kept = "A fit to one
+        half of the public file keeps 84% in the other half."`.
     """
 
     pairs: tuple[Pair, ...] = Field(default=(), max_length=MOST_PAIRS)
@@ -367,51 +365,52 @@ class ReleaseFile(SpecTable):
 
     Attributes
     ----------
-    extends : another configuration, relative to this file: each top-level key or table that is not in this file is taken from
-        that one, whole; of [card] each text that is not in this file, without `justification`, `tuning`, `version`,
-        `published`, `url` and `signed_by`, which are true of one release alone. Example: `extends = "births.toml"`.
-    override : single settings of a table that is taken from that file, by the names of table and setting. Lists are replaced as
-        a whole, and nothing is taken out. Example: `override.columns.age.bounds = [12, 60]`, `extends = "births.toml"`.
-    title : of the released data, one line. Example: `title = "Live births"`.
-    description : what one row is and where the data come from. Example: `description = "Singleton live births of one year."`.
+    extends : another configuration, relative to this file. Each top-level key or table that this file lacks is taken from it as
+        a whole; of [card] each text that this file lacks, except `justification`, `tuning`, `version`, `published`, `url` and
+        `signed_by`, which belong to one release. Example: `extends = "births.toml"`.
+    override : single settings that replace settings of the other file, by the names of table and setting. A list is replaced as
+        a whole. Example: `override.columns.age.bounds = [12, 60]`, `extends = "births.toml"`.
+    title : the title of the released data, one line. Example: `title = "Live births"`.
+    description : the meaning of a row and the source of the data. Example: `description = "Singleton live births of one
+        year."`.
     acceptance : the acceptance file, relative to this file. Example: `acceptance = "../acceptance/births.toml"`.
-    input : how the private file is read; its settings follow below. Example: `input.missing = "drop"`.
+    input : rules for reading the private file; its settings follow below. Example: `input.missing = "drop"`.
     columns : one table for each released column; its settings follow below.
         Example: `columns.age = { kind = "integer", bounds = [0, 99], alternatives.coarse = ["<18", "18-64", ">64"] }`.
     rules : plausibility rules; their settings follow below. Example: `rules = [{ never = "age < 15 and parity > 0" }]`.
-    transformations : for each column the alternatives that configurations are drawn from; all of a column that is not named.
-        Example: `transformations.age = ["coarse", "fine"]`.
-    generators : the families of models and their hyperparameters. A list of values stands for a generator with each of them,
-        and all combinations of lists are in the space that configurations are drawn from.
-        Example: `generators = [{ family = "privbayes", flavour = "theta", theta = [4, 8], epsilon_split = 0.1 }]`.
-    projections : what is done to a synthetic table before it is scored. Lists are as for generators.
-        Example: `projections = [{ kind = "minimum_count", minimum_count = [2, 3] }]`.
-    budget : what a fit may cost, and the whole release; its settings follow below. Example: `budget.generation = 4`.
-    selection : how rounds are repeated; its settings follow below. Example: `selection.stop_probability = 0.001`.
-    unit : how records belong to persons; its settings follow below. Example: `unit.name = "birth"`.
-    partition : Random pieces of the rows, one for the generator and one for the criteria; its settings follow below. Left
-        out, both work with all rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
-    split : Which piece of the register this release reads, where the ledger has split it; its settings follow below. Left
-        out, it reads all rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
+    transformations : the alternatives of each column that a configuration may have. A column that is not named has all of its
+        alternatives. Example: `transformations.age = ["coarse", "fine"]`.
+    generators : the families of models and their hyperparameters. A list of values tries each of them, in all combinations with
+        other lists. Example: `generators = [{ family = "privbayes", flavour = "theta", theta = [4, 8], epsilon_split = 0.1 }]`.
+    projections : changes to a synthetic table before it is scored. Lists are as for generators. Example: `projections = [{ kind
+        = "minimum_count", minimum_count = [2, 3] }]`.
+    budget : the cost of a fit, and the limit of the whole release; its settings follow below. Example: `budget.generation = 4`.
+    selection : the number of rounds, and the test of a round; its settings follow below. Example: `selection.stop_probability =
+        0.001`.
+    unit : the records of a person; its settings follow below. Example: `unit.name = "birth"`.
+    partition : Random pieces of the rows, one for the generator and one for the criteria; its settings follow below. Without it
+        both use all rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
+    split : The piece of the register that this release reads, where the ledger has split it; its settings follow below. Without
+        it the release reads all rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
     members : A second table with the members of each row, such as the persons of a household; its settings follow below.
         Example: `members = { key = "household", most = 6, columns = { age = { kind = "integer", bounds = [0, 99] } } }`.
-    calibration : Published totals that the released rows are weighted to, after acceptance and at no cost; its settings
-        follow below. Example: `calibration.source = "Population register, 1 January 2024, table 3"`, `calibration.margins =
-        [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
+    calibration : Published totals, to which the released rows are weighted after acceptance, at no cost; its settings follow
+        below. Example: `calibration.source = "Population register, 1 January 2024, table 3"`, `calibration.margins = [{ columns
+        = ["sex"], totals = { F = 5100, M = 4900 } }]`.
     series : Earlier releases of the same register; its settings follow below. Example: `series.name = "Live births,
         yearly"`.
-    population : What the private file is a simple random sample of; its settings follow below. Example: `population = {
-        size = 2000000, sample = "simple random, without replacement", source = "Population register" }`.
-    design : How the private file was drawn as a survey: its weight, strata and clusters; its settings follow below. Example:
-        `design = { clusters = "tract", effect = 1.8, source = "Survey report, table B.1" }`.
+    population : The population of which the private file is a simple random sample; its settings follow below. Example:
+        `population = { size = 2000000, sample = "simple random, without replacement", source = "Population register" }`.
+    design : The survey design of the private file: its weight, strata and clusters; its settings follow below. Example: `design
+        = { clusters = "tract", effect = 1.8, source = "Survey report, table B.1" }`.
     imputation : Complete copies of the released rows, made after acceptance and at no cost; its settings follow below.
         Example: `imputation.copies = 5`.
     geography : Areas that lie within one another, such as municipalities in regions; its settings follow below. Example:
         `geography = { column = "municipality", levels = ["region"] }`.
-    marks : Groups of marks, yes or no, such as rare diagnoses: of each group a column with the number of marks in the row;
-        its settings follow below. Example: `marks.groups.heart = ["infarct", "failure", "stroke"]`.
-    intended_queries : questions that the release is meant to answer; their settings follow below. The card says what is
-        stated about each. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
+    marks : Groups of indicators, such as rare diagnoses. Each group gets a column with the number of indicators in the row; its
+        settings follow below. Example: `marks.groups.heart = ["infarct", "failure", "stroke"]`.
+    intended_queries : questions that the release is meant to answer; their settings follow below. The card says of each which
+        error is stated. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
     bundle : further formats of the release, at no cost; its settings follow below. Example: `bundle.formats = ["r"]`.
     card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
     """

@@ -416,6 +416,6 @@ def check_members(source: Source, *, asked: bool) -> None:
         raise InputError(f"{source.members}: expected a file of members, found no such file. Nothing was spent.")
     if (source.path, source.uri, source.table) == (source.members.path, source.members.uri, source.members.table):
         raise InputError(
-            f"{source.members}: expected another file of members, found that of the roots once more, in which a root would "
+            f"{source.members}: expected another file of members, found the file of the roots once more, in which a root would "
             "stand as often as it has members. Where one file has both, leave --members out. Nothing was spent."
         )

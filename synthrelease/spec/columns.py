@@ -258,7 +258,7 @@ def _resolved(name: str, table: dict[str, Any], configuration: Path) -> dict[str
         return {**table, "codes": dict(codelist.labels)}  # a mistake that is told where tables are checked
     for level in codelist.levels:
         if level in listed:
-            raise problem(f"alternatives.{level}", "another name than that of a level of the codelist", repr(level))
+            raise problem(f"alternatives.{level}", "a name that no level of the codelist has", repr(level))
     return {**table, "codes": dict(codelist.labels), "alternatives": {**listed, **codelist.levels}}
 
 

@@ -170,7 +170,7 @@ def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> 
         problems.add("marks", "no such table where a second file has members of a row", "both")
     if len(release.columns) + len(table.groups) > MAX_TABLES:
         found = f"{len(release.columns)} and {len(table.groups)} of groups"
-        problems.add("marks.groups", f"{MOST_COLUMNS}, those of the groups among them", found)
+        problems.add("marks.groups", f"{MOST_COLUMNS}, with the columns of the groups", found)
     named = dict.fromkeys(name for columns in table.groups.values() for name in columns)
     for name in table.groups:
         if name in release.columns:

@@ -54,7 +54,7 @@ def check_members(table: MembersTable, release: ReleaseFile, problems: Problems)
     wide = len(release.columns) + 1 + table.most * len(table.columns)
     if wide > MAX_TABLES:
         found = f"{wide}: {len(release.columns) + 1} of roots and {table.most} times {len(table.columns)} of members"
-        problems.add("members.most", f"{MOST_COLUMNS}, those of a root and of its members together", found)
+        problems.add("members.most", f"{MOST_COLUMNS}, of a root and its members together", found)
 
 
 def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
@@ -69,7 +69,7 @@ def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> Non
         problems.add("members.least", f"at most {table.most}, as many as are released", str(table.least))
     names_made = {table.size, *(name for slot in table.members_with(release.input.missing).slots for name in slot)}
     if taken := [name for name in release.columns if name in names_made]:
-        expected = f"columns of roots that are not called like those of members ({listing(sorted(names_made))})"
+        expected = f"columns of roots with other names than the columns of members ({listing(sorted(names_made))})"
         problems.add("columns", expected, listing(taken))
     if len(names_made) != 1 + table.most * len(table.columns):
         problems.add("members.columns", "names that differ with the number of a member behind them", listing(table.columns))
@@ -78,7 +78,7 @@ def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> Non
             expected = f"a column that is not released, found that {name!r} is made of it: take that column out"
             problems.add("members.key", expected, repr(table.key))
     if table.key in {*release.columns, *names_made, *table.columns}:
-        expected = "a name of its own: in the released files it is that of the first column"
+        expected = "a name of its own: in the released files it is the name of the first column"
         problems.add("members.key", expected, f"a column that is called {table.key!r}, too")
     for name, column in table.columns.items():
         _check_column(f"members.columns.{name}", name, column, release, problems)

@@ -122,8 +122,8 @@ class ReleaseRequest(ClusterRequest):
     split_key : Read the secret key of a split register. [default: LEDGER.key]
     dataset : Refuse a ledger whose dataset has another name. By default the name is not compared.
     archive : Write the released folder to this new .zip file, too, without times. By default no archive.
-    rows : Refuse criteria that no table of this number of rows can meet, before anything is spent. [default: that of the
-        rehearsed file]
+    rows : Refuse criteria that no table of this number of rows can meet, before anything is spent. [default: rows of
+        the rehearsed file]
     nobodys : Keep no ledger: the data are simulated and come with the program. For the demonstration alone.
     """
 
@@ -218,11 +218,11 @@ class AllocationRequest(TableRequest):
     Attributes
     ----------
     data : Read this PUBLIC file or database, which has the columns of the private one.
-    total : Divide this epsilon of the whole release. By default that of the specification.
+    total : Divide this epsilon of the whole release. By default the total of the specification.
     success : Find the least epsilon at which this share of tries succeeds, such as 0.95. By default --total is divided.
-    afresh : Find tables and sums from the criteria. By default use those of the generators.
+    afresh : Find tables and sums from the criteria. By default use the tables and sums of the generators.
     delta : Use Gaussian noise with this delta. By default the noise stays as it is.
-    rows : Assume at most this number of rows in the private file. By default that of --data.
+    rows : Assume at most this number of rows in the private file. By default the rows of --data.
     minutes : Begin no step after this many minutes.
     seed : Set the random seed. The same seed gives the same choice if time suffices.
     out : Write the outcome to this new JSON file. By default only print it.

@@ -198,8 +198,9 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
         mistakes.append((expected, "others: rehearse again, and release with that shortlist"))
     problems = [Problem(file=str(path), path="verdict", expected=expected, found=found) for expected, found in mistakes]
     if file.attacks is not None and file.attacks.contradicts:
-        expected = "guesses that are right no more often than the claim allows (docs/audit.md, When it contradicts a claim)"
-        problems.append(Problem(file=str(path), path="attacks", expected=expected, found="guesses that are right more often"))
+        expected = "attacks that agree with the claimed epsilon (docs/audit.md, When it contradicts a claim)"
+        found = "an attack that is right more often than the claim allows"
+        problems.append(Problem(file=str(path), path="attacks", expected=expected, found=found))
     if problems:
         raise SpecError(problems)
     return narrow

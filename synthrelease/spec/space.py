@@ -185,7 +185,7 @@ def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, proble
         for criterion in criteria:
             target = getattr(criterion, "target", None)
             if bins and criterion.measured_line and target == _column(bins, space):
-                expected = f"no bins of {target!r}, as the line of {criterion.name!r} is that of the other rows"
+                expected = f"no bins of {target!r}, because the line of {criterion.name!r} is about the other rows"
                 problems.add("generators[0].rare_bins", expected, _shown(generator))
                 return
 
@@ -330,7 +330,7 @@ def _check_generators(
             faulty.add(where)
         elif (generator.guarantee == "approximate") != (first.guarantee == "approximate"):
             expected = (
-                f"families whose guarantee goes with that of {first_where} ({first.guarantee}), because all get the same budget"
+                f"families with the privacy definition of {first_where} ({first.guarantee}), because all get the same budget"
             )
             problems.add(f"{where}.family", expected, f"{generator.family!r} ({generator.guarantee})")
             faulty.add(where)

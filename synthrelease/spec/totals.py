@@ -155,7 +155,7 @@ def _check_columns(table: MarginTable, schema: Schema, earlier: Sequence[MarginT
     if len(set(table.columns)) != len(table.columns):
         raise Unexpected("each column once", listing(table.columns))
     if any(set(margin.columns) == set(table.columns) for margin in earlier):
-        raise Unexpected("other columns than those of the margins before", listing(table.columns))
+        raise Unexpected("columns that no earlier margin has", listing(table.columns))
 
 
 def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], file: Path) -> Margin:

@@ -148,7 +148,9 @@ def test_bins_that_a_question_does_not_ask_of_may_be_others() -> None:
 
 def test_a_copy_is_no_further_year() -> None:
     """Its noise is that of the other one: a level of both would be no more exact than one of them."""
-    with pytest.raises(InputError, match="2022: expected noisy tables of its own, found those of 2021: a copy, or an erratum"):
+    with pytest.raises(
+        InputError, match="2022: expected noisy tables of its own, found the noisy tables of 2021: a copy, or an erratum"
+    ):
         trend([year("2021", TABLE), year("2023", LAST), year("2022", TABLE)], "share c == 1")
 
 

@@ -104,7 +104,7 @@ def test_the_public_part_says_what_protects_a_person_with_several_records(made: 
     for name, start, end in (("README.md", "## For everyone", "## For data users"), ("README.html", "<main", 'id="files"')):
         public = in_words((folder / name).read_text(encoding="utf-8").replace("\\", "").partition(start)[2].partition(end)[0])
         factor, right = worst_factor(2 * TOTAL), right_guess(release_document(made, {}), whole_person=True)
-        assert "That of a person with 2 records, at most" in public, name
+        assert "Privacy loss of a person with 2 records, at most" in public, name
         assert f"by a larger epsilon, at most {public_epsilon(str(2 * TOTAL))}: the factor is {factor}, the guess" in public
         assert f"with a probability of at most {right}, and delta is at most 0." in public
 
@@ -370,7 +370,7 @@ def test_without_attacks_card_and_sheet_say_so(document: ReleaseDocument) -> Non
 def test_a_shortlist_whose_attacks_contradict_the_claim_is_refused(made: Release, tmp_path: Path) -> None:
     tried = AttacksTable.model_validate({**TRIED, "contradicts": True})
     (tmp_path / "tried.toml").write_text(shortlist_text("Coins", [made.spec.space[0].describe()], attacks=tried))
-    with pytest.raises(SpecError, match="guesses that are right no more often than the claim allows"):
+    with pytest.raises(SpecError, match="attacks that agree with the claimed epsilon"):
         narrowed(made.spec, tmp_path / "tried.toml")
 
 

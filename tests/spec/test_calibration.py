@@ -125,7 +125,7 @@ def test_a_file_of_totals_has_the_name_of_one(tmp_path: Path) -> None:
         (margin('["sex"]', "{ male = { x = 1 }, female = { x = 2 } }"), "a number for each group of one column"),
         (margin('["sex", "age"]', "{ male = 1, female = 2 }"), "a table of numbers for each group of the first column"),
         (margin('["sex", "sex"]', "{ male = 1, female = 2 }"), "each column once"),
-        (margin('["sex"]', "{ male = 1, female = 2 }") * 2, "other columns than those of the margins before"),
+        (margin('["sex"]', "{ male = 1, female = 2 }") * 2, "columns that no earlier margin has"),
         (margin('["sex"]', "{ male = true, female = 2 }"), "a finite number of at least 0 for each group"),
         (margin('["age"]', '{ "15..74" = 3 }'), "a total for each bin from 15 to 74 of 'age'"),
     ],

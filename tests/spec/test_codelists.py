@@ -240,7 +240,7 @@ def test_a_listed_alternative_cannot_have_the_name_of_a_level(tmp_path: Path) ->
     listed = 'codes = "lists/places.csv"\nalternatives.state = { one = ["01"], other = ["02", "03", "04"] }\n'
     found = mistake(tmp_path, config=CONFIG.replace('codes = "lists/places.csv"\n', listed))
     place = "release.toml: columns.place.alternatives.state"
-    assert found == f"{place}: expected another name than that of a level of the codelist; found 'state'."
+    assert found == f"{place}: expected a name that no level of the codelist has; found 'state'."
 
 
 SEX = 'codes = { "1" = "Male", "2" = "Female", "9" = "Other" }\n'

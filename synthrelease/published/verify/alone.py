@@ -82,10 +82,12 @@ def noise(document: ReleaseDocument) -> Check:
         )
         return Check(name="noise", problems=(problem,))
     if (document.first_run and version is None) or (version is not None and number is None):
-        summary = "unknown which program drew that of short tables: release.json names no version of OpenDP, which drew it then"
+        summary = (
+            "unknown which program drew the noise of short tables: release.json names no version of OpenDP, which drew it then"
+        )
         limit = "Which program drew the noise of short tables is unknown, and so whether it is biased."
         return Check(name="noise", found=summary, limits=(limit,))
-    drew = "synthrelease drew all of it" if version is None else f"OpenDP {version} drew that of short tables"
+    drew = "synthrelease drew all of it" if version is None else f"OpenDP {version} drew the noise of short tables"
     return Check(name="noise", found=f"{drew}; no known bias")
 
 
@@ -208,7 +210,7 @@ def _bin_problems(column: ColumnPart) -> Iterator[str]:
         if (bin_.categories is None) == (column.kind == "category"):
             yield f"schema: column {column.name!r}: bin {bin_.label!r}: expected edges or categories, as the column's kind asks"
         elif column.kind != "category" and not _label_fits(bin_, column):
-            problem = "its edges are not those of its label, or its number is not in it"
+            problem = "its edges do not fit its label, or its number is not in it"
             yield f"schema: column {column.name!r}: bin {bin_.label!r}: {problem}"
 
 

@@ -192,7 +192,7 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
         secret or several or bool(document.raw_rules) or any("drop" in (column.missing, column.outside) for column in of_file)
     )
     if not dropped and domain.way in ("counted", "exact"):
-        yield f"domain: nothing is left out, so the number of rows is that of the file; found {domain.way!r}"
+        yield f"domain: nothing is left out, so expected the number of rows of the file; found {domain.way!r}"
     if dropped and domain.way == "whole":
         yield "domain: rows can be left out, so expected a number that was counted, stated or exact; found 'whole'"
 

@@ -405,7 +405,7 @@ def of_geography(part: GeographyPart, bundle: KnownFiles) -> Check:
     for level in part.levels:
         rows = counts.marginal([counts.layout.columns.index(level.column)])
         with_rows.append(f"{np.count_nonzero(rows):,} of {level.areas:,} {level.column}")
-    summary = f"areas with rows: {', '.join(with_rows)}; the rows of each are those of the areas in it"
+    summary = f"areas with rows: {', '.join(with_rows)}; each has as many rows as the areas in it"
     return Check(name="geography", found=summary)
 
 
@@ -430,7 +430,7 @@ def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str
         summed = np.bincount(home, weights=lowest, minlength=counts.layout.sizes[index]).astype(np.int64)
         if wrong := int((summed != counts.marginal([index])).sum()):
             name = counts.layout.columns[index]
-            yield f"geography: expected rows of {name!r} that are those of the areas in it, found others in {wrong}"
+            yield f"geography: expected as many rows in each area of {name!r} as in the areas in it, found others in {wrong}"
     for upper, lower in pairwise(homes):
         if len(np.unique(np.stack([upper, lower]), axis=1).T) != len(np.unique(lower)):
             yield "geography: expected levels that lie within one another, found an area in two of the level above"

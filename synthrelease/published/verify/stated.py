@@ -176,7 +176,7 @@ def _problems(
     document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile, tables: Mapping[str, Any]
 ) -> Iterator[str]:
     if (document.title, document.description) != (release.title, release.description.strip()):
-        yield "title or description: expected those of the specification, found others"
+        yield "title or description: expected the texts of the specification, found others"
     rules = [(rule.never, rule.applies_to, rule.why) for rule in release.rules]
     if [(rule.never, rule.applies_to, rule.why) for rule in document.rules] != rules:
         yield f"rules: expected the {len(rules)} of the specification, in their order, found others"
@@ -196,7 +196,7 @@ def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
         return
     groups = in_slots(acceptance.groups, release.linked, release.columns)
     if list(document.groups) != list(groups):
-        yield "groups: expected those of the specification, found others"
+        yield "groups: expected the groups of the specification, found others"
         return
     for part in document.columns:
         listed = groups.get(part.name)
@@ -210,7 +210,7 @@ def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
         if part.binning not in alternatives:
             yield f"schema: column {part.name!r}: expected bins among {', '.join(alternatives)}, found {part.binning!r}"
         if listed is not None and document.groups[part.name] != _groups(column, listed):
-            yield f"groups: {part.name}: expected those of the specification, found others"
+            yield f"groups: {part.name}: expected the groups of the specification, found others"
 
 
 def _groups(column: Column, listed: Any) -> list[BinPart]:

@@ -46,11 +46,11 @@ def test_a_release_with_measurements_verifies(folder: Path) -> None:
 
 EDITS: list[tuple[Edit, str]] = [
     (lambda found: found.update(n_rows=found["n_rows"] + 1), "rows, found"),
-    (lambda found: found["tables"].pop(), "not those of the configuration"),
-    (lambda found: found["tables"].append(found["tables"][0]), "not those of the configuration"),
-    (lambda found: found["tables"][0].update(epsilon="1/100"), "not those of the configuration"),
-    (lambda found: found["tables"][0].update(scale=1.0), "not those of its epsilon"),
-    (lambda found: found["tables"][0].update(variance=1.0), "not those of its epsilon"),
+    (lambda found: found["tables"].pop(), "do not follow from the configuration"),
+    (lambda found: found["tables"].append(found["tables"][0]), "do not follow from the configuration"),
+    (lambda found: found["tables"][0].update(epsilon="1/100"), "do not follow from the configuration"),
+    (lambda found: found["tables"][0].update(scale=1.0), "do not follow from its epsilon"),
+    (lambda found: found["tables"][0].update(variance=1.0), "do not follow from its epsilon"),
     (lambda found: found["tables"][0]["counts"].pop(), "as many whole numbers"),
     (lambda found: found["tables"][0]["counts"].__setitem__(0, 0.5), "as many whole numbers"),
     (lambda found: found["tables"][0]["released"][0].reverse(), "another label"),

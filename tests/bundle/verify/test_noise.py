@@ -43,8 +43,8 @@ def test_a_release_by_a_biased_sampler_is_named(version: str) -> None:
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        ("0.14.2", "OpenDP 0.14.2 drew that of short tables"),
-        ("0.14.10", "OpenDP 0.14.10 drew that of short tables"),
+        ("0.14.2", "OpenDP 0.14.2 drew the noise of short tables"),
+        ("0.14.10", "OpenDP 0.14.10 drew the noise of short tables"),
         (None, "unknown which program drew"),
         ("not installed as a package", "unknown which program drew"),
     ],

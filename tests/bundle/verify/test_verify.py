@@ -234,11 +234,11 @@ EDITS = {
     "a selection that is not doubled": (("charges", "parts", 1, "rule"), "sum", "its parts give 131/6"),
     "a rule of one's own": (("charges", "parts", 1, "rule"), "mine", "expected a known rule, found 'mine'"),
     "another n": (("n_rows",), 399, "data.csv: expected 399 rows, found 400"),
-    "other bins": (("schema", 1, "bins", 0, "below"), 4, "its edges are not those of its label, or its number is not in it"),
+    "other bins": (("schema", 1, "bins", 0, "below"), 4, "its edges do not fit its label, or its number is not in it"),
     "another label": (
         ("schema", 1, "bins", 0, "label"),
         "1-3",
-        "its edges are not those of its label, or its number is not in it",
+        "its edges do not fit its label, or its number is not in it",
     ),
     "a category that is not in the table": (
         ("schema", 0, "bins", 0, "label"),
