@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import partial
 from importlib.metadata import version
 from itertools import chain
 from typing import Literal
@@ -169,8 +168,8 @@ def _reused_noise() -> Case:
         family="discrete Laplace",
         name="two counts with one draw of noise",
         claim=1.0,
-        left=partial(_same_noise, (5, 0)),
-        right=partial(_same_noise, (4, 1)),
+        draw=_same_noise,
+        sides=((5, 0), (4, 1)),
         features=("count 0", "count 1", "difference"),
         draws=2_000,
         faulty=True,
@@ -189,8 +188,8 @@ def coarse_noise_case() -> Case:
         family="discrete Laplace",
         name="noise without its lowest digit",
         claim=1 / 40,
-        left=partial(_without_lowest_digit, 0),
-        right=partial(_without_lowest_digit, 1),
+        draw=_without_lowest_digit,
+        sides=(0, 1),
         features=("count",),
         draws=2_000,
         faulty=True,
@@ -216,8 +215,8 @@ def _published_rounds() -> Case:
         family="selection",
         name="the number of rounds is published",
         claim=2 * math.log(2),
-        left=partial(_outputs_with_rounds, FiniteRound(weights=(50,), total=100)),
-        right=partial(_outputs_with_rounds, FiniteRound(weights=(25,), total=100)),
+        draw=_outputs_with_rounds,
+        sides=(FiniteRound(weights=(50,), total=100), FiniteRound(weights=(25,), total=100)),
         features=("output", "rounds"),
         draws=5_000,
         faulty=True,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations, combinations_with_replacement, islice, permutations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -571,8 +571,7 @@ class ResizedPairs:
     coupled : pairs of tables in the couplings.
     contradictions : pairs of files where the program's tables have another law than the coupling, or a pair of tables in it is
         further apart than one replaced row.
-    apart : (k,) pairs of different tables, as `first * number of tables + second`, first < second, and `of_file` (k,) the pair
-        of files that each belongs to.
+    apart : (k, 2) pairs of different tables by their indices, the lower first; `of_file` (k,) the pair of files of each.
     """
 
     files: int
@@ -584,17 +583,15 @@ class ResizedPairs:
     @classmethod
     def none(cls) -> ResizedPairs:
         """No files: what is left out of one is enumerated over other cells, and the proof asks nothing of cells."""
-        nothing = np.zeros(0, dtype=np.int64)
-        return cls(files=0, coupled=0, contradictions=0, apart=nothing, of_file=nothing)
+        nothing = np.zeros((0, 2), dtype=np.int64)
+        return cls(files=0, coupled=0, contradictions=0, apart=nothing, of_file=nothing[:, 0])
 
-    def touched(self, worse: np.ndarray) -> int:
-        """How many pairs of files lead to one of these pairs of tables (k,), numbered as in `apart`."""
-        return len(np.unique(self.of_file[np.isin(self.apart, worse)])) if len(worse) else 0
-
-
-def pair_numbers(first: np.ndarray, second: np.ndarray, tables: int) -> np.ndarray:
-    """One number for each pair of tables, whatever their order."""
-    return np.minimum(first, second) * tables + np.maximum(first, second)
+    def touched(self, first: np.ndarray, second: np.ndarray) -> int:
+        """Return how many pairs of files lead to one of these pairs of tables (k,), whatever their order."""
+        if not len(first):
+            return 0
+        pairs = {(min(pair), max(pair)) for pair in zip(first.tolist(), second.tolist(), strict=True)}
+        return len({file for (a, b), file in zip(self.apart.tolist(), self.of_file.tolist(), strict=True) if (a, b) in pairs})
 
 
 @lru_cache(maxsize=64)
@@ -606,7 +603,7 @@ def resized_pairs(highs: tuple[tuple[str, int], ...], size: int, n_file: int) ->
     sequence = public_sequence(layout, n_file)
     laws: dict[Rows, Law] = {}
     files = coupled = contradictions = 0
-    apart: list[tuple[int, int]] = []
+    apart: list[tuple[int, ...]] = []
     of_file: list[int] = []
     for pair in file_pairs(layout.n_cells, n_file):
         if size == n_file == len(pair.kept(1)):
@@ -621,21 +618,22 @@ def resized_pairs(highs: tuple[tuple[str, int], ...], size: int, n_file: int) ->
         for first, other in together:
             right &= (Counter(first) - Counter(other)).total() <= 1
             if first != other:
-                apart.append((index_of[first], index_of[other]))
+                apart.append(tuple(sorted((index_of[first], index_of[other]))))
                 of_file.append(files)
         files, coupled, contradictions = files + 1, coupled + len(together), contradictions + (not right)
-    numbers = np.array(apart, dtype=np.int64).reshape(-1, 2)
     return ResizedPairs(
         files=files,
         coupled=coupled,
         contradictions=contradictions,
-        apart=pair_numbers(numbers[:, 0], numbers[:, 1], len(index_of)),
+        apart=np.array(apart, dtype=np.int64).reshape(-1, 2),
         of_file=np.array(of_file, dtype=np.int64),
     )
 
 
-Draw = Callable[[int], np.ndarray]
-"""(draws) -> (draws, n_features) outputs of independent runs of a mechanism on one table."""
+Draw = Callable[[Any, int], np.ndarray]
+"""(table, draws) -> (draws, n_features) outputs of independent runs of a mechanism on a table."""
+
+Side = Literal["left", "right"]
 
 NOT_A_NUMBER = 1e300
 """Stands for NaN among the features, so that outputs can be compared."""
@@ -650,7 +648,8 @@ class Case:
     family : the mechanism, for the table of results.
     name : unique among all cases.
     claim : the epsilon that the program states for this mechanism. Natural logarithms, as everywhere. Or its mu.
-    left, right : draw the mechanism's outputs on the two tables; each output is a row of numbers.
+    draw : the mechanism's outputs on a table; each output is a row of numbers.
+    sides : the two tables, as `draw` takes them.
     features : a name for each number of an output.
     draws : draws on each side when nothing else is asked for, besides those that choose the events.
     event : fixed beforehand; None has the events chosen on held-out draws.
@@ -662,8 +661,8 @@ class Case:
     family: str
     name: str
     claim: float
-    left: Draw
-    right: Draw
+    draw: Draw
+    sides: tuple[Any, Any]
     features: tuple[str, ...]
     draws: int
     event: Event | None = None
@@ -671,9 +670,9 @@ class Case:
     gaussian: bool = False
     alone: bool = False
 
-    def sample(self, side: str, draws: int) -> np.ndarray:
-        """(draws, n_features) outputs on the table of one side, without NaN."""
-        outputs = np.asarray((self.left if side == "left" else self.right)(draws), dtype=float).reshape(draws, -1)
+    def sample(self, side: Side, draws: int) -> np.ndarray:
+        """Return (draws, n_features) outputs on the table of one side, without NaN."""
+        outputs = np.asarray(self.draw(self.sides[side == "right"], draws), dtype=float).reshape(draws, -1)
         if outputs.shape[1] != len(self.features):
             raise ValueError(f"{self.name}: expected {len(self.features)} numbers for each output, found {outputs.shape[1]}")
         return np.nan_to_num(outputs, nan=NOT_A_NUMBER, posinf=NOT_A_NUMBER, neginf=-NOT_A_NUMBER)

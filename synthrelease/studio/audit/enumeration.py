@@ -37,7 +37,7 @@ from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.charges import RowsRule, decimal_text
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
-from synthrelease.studio.audit.cases import FROM_0, Case, ResizedPairs, Rows, World, file_pairs, pair_numbers, resized_pairs
+from synthrelease.studio.audit.cases import FROM_0, Case, ResizedPairs, Rows, World, file_pairs, resized_pairs
 from synthrelease.studio.audit.exact import exact_figures, least_slack
 from synthrelease.studio.audit.sweep import SMALL, WIDE, Neighbours, Sweep, Table, criterion
 from synthrelease.studio.audit.worlds import SWEEPS
@@ -94,6 +94,13 @@ class Enumeration:
     files: int = 0
     coupled: int = 0
 
+    @classmethod
+    def of_all(cls, parts: Sequence[Enumeration], most_records: int) -> Enumeration:
+        """Add the enumerations of tables of 1, 2, ... `most_records` records."""
+        added = ("figures", "triples", "violations", "disagreements", "files", "coupled")
+        totals = {name: sum(getattr(part, name) for part in parts) for name in added}
+        return replace(parts[-1], most_records=most_records, largest=max(part.largest for part in parts), **totals)
+
     @property
     def sound(self) -> bool:
         """No violation, no disagreement, and the bound attained where that is claimed."""
@@ -110,10 +117,7 @@ def neighbour_pairs(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def enumerate_sweep(sweep: Sweep, most_records: int) -> Enumeration:
     """Enumerate a sweep for tables of 1, 2, ... `most_records` records, made of files of `most_records` rows."""
     most_records = min(most_records, sweep.most or most_records)
-    parts = [_enumerate(sweep, n, most_records) for n in range(1, most_records + 1)]
-    added = ("figures", "triples", "violations", "disagreements", "files", "coupled")
-    totals = {name: sum(getattr(part, name) for part in parts) for name in added}
-    return replace(parts[-1], most_records=most_records, largest=max(part.largest for part in parts), **totals)
+    return Enumeration.of_all([_enumerate(sweep, n, most_records) for n in range(1, most_records + 1)], most_records)
 
 
 def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
@@ -137,8 +141,7 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
         allowed = exact.bound * exact.denominator
         too_large = changes > int(allowed // 1)
         too_large |= np.abs(recorded.steps[first] - recorded.steps[second]) > recorded.allowed_steps
-        violations += int(too_large.sum())
-        violations += resized.touched(pair_numbers(first[too_large], second[too_large], len(tables)))
+        violations += int(too_large.sum()) + resized.touched(first[too_large], second[too_large])
         tolerance = recorded.sensitivity * GRID_SHARE * (1 + 1e-9)
         disagreements += int((np.abs(recorded.values - exact.values) > tolerance).sum())
         disagreements += int(abs(recorded.sensitivity - float(exact.bound) * exact.unit) > 1e-12 * recorded.sensitivity)
@@ -320,13 +323,12 @@ def shared_case(epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
 
     What tells the sides apart best is which of the two the largest entry of the noise is further from.
     """
-    draw = partial(_shared, spent or epsilon)
     return Case(
         family="figures with one noise",
         name=f"four figures, each moves{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
         claim=float(epsilon),
-        left=partial(draw, 0),
-        right=partial(draw, 1),
+        draw=partial(_shared, spent or epsilon),
+        sides=(0, 1),
         features=(
             *(f"figure {number}" for number in range(len(_SENSITIVITIES))),
             "largest entry from the right, less from the left",
@@ -358,32 +360,27 @@ def scoring_case(name: str, epsilon: Fraction, *, spent: Fraction | None = None)
     sweep, neighbours = next((sweep, sweep.furthest) for sweep in sweeps() if sweep.name == name)
     if neighbours is None:
         raise LookupError(f"{name}: expected the neighbours that are furthest apart, found none")
-    draw = partial(_slacks if sweep.joint else _scores, sweep, spent or epsilon, neighbours.synthetic)
-    return Case(
-        family=sweep.kind if sweep.joint else f"criterion {sweep.kind}",
-        name=f"{name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
-        claim=float(epsilon),
-        left=partial(draw, neighbours.left),
-        right=partial(draw, neighbours.right),
-        features=("value",),
-        draws=DRAWS,
-        faulty=spent is not None,
-    )
+    name = f"{name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}"
+    return _scored_case(sweep, name, epsilon, neighbours, spent)
 
 
 def expanded_case(epsilon: Fraction) -> Case:
     """A file in which every respondent stands as often as their weight says, three times, scored as if each row were one."""
     sweep = next(sweep for sweep in sweeps() if sweep.name == "absolute, 2 x 3, all tables")
-    draw = partial(_scores, sweep, epsilon, (0, 0, 0, 0, 0, 0))
+    neighbours = Neighbours((0, 0, 0, 0, 0, 0), (0, 0, 0, 1, 1, 1), (1, 1, 1, 1, 1, 1))
+    return _scored_case(sweep, f"rows repeated by their weight, epsilon {decimal_text(epsilon)}", epsilon, neighbours, epsilon)
+
+
+def _scored_case(sweep: Sweep, name: str, epsilon: Fraction, neighbours: Neighbours, spent: Fraction | None) -> Case:
     return Case(
-        family=f"criterion {sweep.kind}",
-        name=f"rows repeated by their weight, epsilon {decimal_text(epsilon)}",
+        family=sweep.kind if sweep.joint else f"criterion {sweep.kind}",
+        name=name,
         claim=float(epsilon),
-        left=partial(draw, (0, 0, 0, 1, 1, 1)),
-        right=partial(draw, (1, 1, 1, 1, 1, 1)),
+        draw=partial(_slacks if sweep.joint else _scores, sweep, spent or epsilon, neighbours.synthetic),
+        sides=(neighbours.left, neighbours.right),
         features=("value",),
         draws=DRAWS,
-        faulty=True,
+        faulty=spent is not None,
     )
 
 
@@ -411,8 +408,8 @@ def _coefficients_case(fit: str, epsilon: Fraction, highs: dict[str, int], left:
         family="criterion regression_coefficients",
         name=f"coefficients, fit {fit.replace('_', ' ')}, {shape}, epsilon {decimal_text(epsilon)}",
         claim=float(epsilon),
-        left=partial(_lines, scored, highs, left),
-        right=partial(_lines, scored, highs, right),
+        draw=partial(_lines, scored, highs),
+        sides=(left, right),
         features=("distance", "intercept", "slope"),
         draws=FIT_DRAWS,
     )
@@ -439,8 +436,8 @@ def _face_case() -> Case:
         family="criterion face_privacy",
         name="face privacy, which looks at the synthetic rows alone",
         claim=0.0,
-        left=partial(_face_figures, scored, (0, 0, 0)),
-        right=partial(_face_figures, scored, (3, 0, 0)),
+        draw=partial(_face_figures, scored),
+        sides=((0, 0, 0), (3, 0, 0)),
         features=("value",),
         draws=DRAWS,
     )

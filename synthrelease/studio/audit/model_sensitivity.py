@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, permutations, product
 
 import numpy as np
@@ -19,7 +20,7 @@ from synthrelease.generators.clique_tables import CompetingTable
 from synthrelease.generators.marginals import Marginals
 from synthrelease.generators.measured_noise import TABLE_CHANGE
 from synthrelease.generators.privbayes_mechanism import _measure, dependence_score, score_sensitivity
-from synthrelease.studio.audit.cases import FROM_0, Coding, World, pair_numbers, resized_pairs
+from synthrelease.studio.audit.cases import FROM_0, Coding, World, resized_pairs
 from synthrelease.studio.audit.enumeration import Enumeration, Recording, neighbour_pairs
 from synthrelease.studio.audit.sweep import CODINGS
 
@@ -45,12 +46,8 @@ _MEASURED = (
 """Tables, sums, and the bins of b that are counted apart."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measured:
-    """What one mechanism adds noise to: exact integers for a table, and the l1 sensitivity that it claims."""
-
-    values: Callable[[tuple[int, ...]], np.ndarray]
-    sensitivity: int
+Values = Callable[[tuple[int, ...]], np.ndarray]
+"""The exact integers that a mechanism adds noise to, for a table by the codes of its records."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,12 +57,14 @@ class MeasuredModel:
     Attributes
     ----------
     highs : the highest value of each column.
+    sensitivity : the l1 sensitivity that it claims for so many rows.
     tight : whether some pair of neighbours moves it by its whole sensitivity.
     """
 
     name: str
     highs: Mapping[str, int]
-    measured: Callable[[int], Measured]
+    values: Values
+    sensitivity: Callable[[int], int]
     tight: bool
 
     @property
@@ -74,9 +73,18 @@ class MeasuredModel:
         return self.name.partition(":")[0]
 
     @classmethod
-    def of(cls, name: str, highs: Mapping[str, int], measured: Callable[[int], Measured], *, tight: bool) -> MeasuredModel:
-        shape = " x ".join(str(size) for size in World(highs).layout.sizes)
-        return cls(name=f"{name}, {shape}", highs=highs, measured=measured, tight=tight)
+    def of(
+        cls, name: str, world: World, values: Values, sensitivity: int | Callable[[int], int], *, tight: bool = True
+    ) -> MeasuredModel:
+        """Return the model of a world, whose numbers of bins stand in its name."""
+        sizes = world.layout.sizes
+        return cls(
+            name=f"{name}, {' x '.join(map(str, sizes))}",
+            highs={column: size - 1 for column, size in zip(world.layout.columns, sizes, strict=True)},
+            values=values,
+            sensitivity=sensitivity if callable(sensitivity) else lambda n: sensitivity,
+            tight=tight,
+        )
 
 
 def enumerate_models(most_records: int, wanted: Callable[[str, str], bool] = lambda kind, name: True) -> Iterator[Enumeration]:
@@ -92,82 +100,67 @@ def enumerate_models(most_records: int, wanted: Callable[[str, str], bool] = lam
 
 
 def _models() -> Iterator[MeasuredModel]:
+    model = MeasuredModel.of
     for highs in ({"p": 1, "x": 1}, {"p": 1, "x": 2}, {"p": 2, "x": 1}):
         world = World(highs)
-        yield MeasuredModel.of("PrivBayes: structure score", highs, _score(world), tight=False)
+        yield model("PrivBayes: structure score", world, partial(_score, world), score_sensitivity, tight=False)
     for highs in ({"a": 1, "b": 1}, {"a": 1, "b": 2}):
         world = World(highs)
         for network in _networks(len(highs)):
-            yield MeasuredModel.of(f"PrivBayes: joint tables {network}", highs, _tables(world, network), tight=True)
-    for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
+            name = f"PrivBayes: joint tables {network}"
+            yield model(name, world, partial(_tables, world, network), 2 * len(network))
+    for world in (World({"a": 1, "b": 2}), World({"a": 2, "b": 1})):
         for tables, sums, apart in _MEASURED:
-            if apart is None or highs["b"] == 2:
+            if apart is None or world.layout.sizes[1] == 3:
                 generator = Marginals(tables=tables, sums=sums, rare_bins=apart)
                 name = f"marginals: {tables}{f', sums {sums}' if sums else ''}{f', {apart} apart' if apart else ''}"
-                yield MeasuredModel.of(name, highs, _answers(World(highs), generator), tight=True)
-    for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
-        world = World(highs)
+                yield model(name, world, partial(_answers, world, generator), _WHOLE)
         for columns in ((0,), (1,), (0, 1)):
             question = _asked(world, columns)
-            yield MeasuredModel.of(f"adaptive: table {columns}", highs, _answered(world, columns), tight=True)
-            yield MeasuredModel.of(f"adaptive: score of {columns}", highs, _scored(world, question), tight=True)
-    for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
-        world = World(highs)
-        yield MeasuredModel.of("networks: frequencies", highs, _frequencies(world), tight=True)
-    for prior, name in ((None, "mid-range"), (PRIOR, "a prior")):
+            yield model(f"adaptive: table {columns}", world, partial(_answered, world, columns), TABLE_CHANGE)
+            scored = partial(_scored, world, question)
+            yield model(f"adaptive: score of {columns}", world, scored, TABLE_CHANGE * question.weight)
+        yield model("networks: frequencies", world, partial(_frequencies, world), 2 * TABLE_CHANGE)
+    for prior, words in ((None, "mid-range"), (PRIOR, "a prior")):
         for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}, {"a": 1, "b": 1}):
-            world = World(highs)
-            yield MeasuredModel.of(f"functional mechanism: moments, {name}", highs, _moments(world, prior), tight=False)
+            yield _moments_model(World(highs), prior, FROM_0, words)
     for words, coding in CODINGS.items():
-        highs = {"a": 1, "b": 1}
-        moments = _moments(World(highs), None, coding)
-        yield MeasuredModel.of(f"functional mechanism: moments, {words}", highs, moments, tight=False)
+        yield _moments_model(World({"a": 1, "b": 1}), None, coding, words)
 
 
 def _enumerated(model: MeasuredModel, most_records: int) -> Enumeration:
     """Compare every pair of neighbours. The code's own values are enumerated, so there is nothing to disagree with
     but the resizing theorem."""
-    world = World(model.highs)
-    figures = pairs = violations = files = coupled = contradictions = 0
-    largest = Fraction(0)
+    world, parts = World(model.highs), []
     for n in range(1, most_records + 1):
-        mechanism = model.measured(n)
-        codes = world.all_tables(n)
-        values = np.array([mechanism.values(table) for table in codes])
+        codes, sensitivity = world.all_tables(n), model.sensitivity(n)
+        values = np.array([model.values(table) for table in codes])
         first, second = neighbour_pairs(world.dense(codes))
         changes = np.abs(values[first] - values[second]).sum(axis=1)
-        figures, pairs = figures + len(codes), pairs + len(first)
-        worse = changes > mechanism.sensitivity
+        worse = changes > sensitivity
         resized = resized_pairs(tuple(model.highs.items()), n, most_records)
-        files, coupled = files + resized.files, coupled + resized.coupled
-        contradictions += resized.contradictions
-        violations += int(worse.sum()) + resized.touched(pair_numbers(first[worse], second[worse], len(codes)))
-        largest = max(largest, Fraction(int(changes.max()), mechanism.sensitivity))
-    return Enumeration(
-        name=model.name,
-        kind=model.kind,
-        tight=model.tight,
-        most_records=most_records,
-        cells=world.layout.n_cells,
-        figures=figures,
-        triples=pairs,
-        violations=violations,
-        disagreements=contradictions,
-        largest=largest,
-        files=files,
-        coupled=coupled,
-    )
+        parts.append(
+            Enumeration(
+                name=model.name,
+                kind=model.kind,
+                tight=model.tight,
+                most_records=n,
+                cells=world.layout.n_cells,
+                figures=len(codes),
+                triples=len(first),
+                violations=int(worse.sum()) + resized.touched(first[worse], second[worse]),
+                disagreements=resized.contradictions,
+                largest=Fraction(int(changes.max(initial=0)), sensitivity),
+                files=resized.files,
+                coupled=resized.coupled,
+            )
+        )
+    return Enumeration.of_all(parts, most_records)
 
 
-def _score(world: World) -> Callable[[int], Measured]:
-    def of(n: int) -> Measured:
-        def values(table: tuple[int, ...]) -> np.ndarray:
-            joint = np.bincount(table, minlength=world.layout.n_cells).reshape(world.layout.sizes)
-            return np.array([dependence_score(joint, n)])
-
-        return Measured(values=values, sensitivity=score_sensitivity(n))
-
-    return of
+def _score(world: World, codes: tuple[int, ...]) -> np.ndarray:
+    joint = np.bincount(codes, minlength=world.layout.n_cells).reshape(world.layout.sizes)
+    return np.array([dependence_score(joint, len(codes))])
 
 
 def _networks(n_columns: int) -> list[list[tuple[tuple[int, ...], int]]]:
@@ -182,34 +175,23 @@ def _networks(n_columns: int) -> list[list[tuple[tuple[int, ...], int]]]:
     return networks
 
 
-def _tables(world: World, network: list[tuple[tuple[int, ...], int]]) -> Callable[[int], Measured]:
-    def of(n: int) -> Measured:
-        def values(table: tuple[int, ...]) -> np.ndarray:
-            recorder = Recording()
-            _measure(lattice(world.counts(table)), network, Fraction(1), recorder)
-            if recorder.scales != [2.0 * len(network)]:
-                raise ValueError("expected one vector of noisy tables with noise for two counts in each")
-            return recorder.values[0]
-
-        return Measured(values=values, sensitivity=2 * len(network))
-
-    return of
+def _tables(world: World, network: list[tuple[tuple[int, ...], int]], codes: tuple[int, ...]) -> np.ndarray:
+    recorder = Recording()
+    _measure(lattice(world.counts(codes)), network, Fraction(1), recorder)
+    if recorder.scales != [2.0 * len(network)]:
+        raise ValueError("expected one vector of noisy tables with noise for two counts in each")
+    return recorder.values[0]
 
 
-def _answers(world: World, generator: Marginals) -> Callable[[int], Measured]:
+def _answers(world: World, generator: Marginals, codes: tuple[int, ...]) -> np.ndarray:
     """All noisy tables and sums at epsilon 1, each over the scale of its noise: the l1 change is the loss of all together."""
-    charge = generator.charge(Fraction(1))
-
-    def values(codes: tuple[int, ...]) -> np.ndarray:
-        recorder = Recording()
-        generator.measure(world.private(codes, [charge], recorder), charge)
-        if any(_WHOLE % scale for scale in recorder.scales):
-            raise ValueError("expected scales of noise that divide all losses")
-        return np.concatenate(
-            [answer * int(_WHOLE / scale) for answer, scale in zip(recorder.values, recorder.scales, strict=True)]
-        )
-
-    return lambda n: Measured(values=values, sensitivity=_WHOLE)
+    charge, recorder = generator.charge(Fraction(1)), Recording()
+    generator.measure(world.private(codes, [charge], recorder), charge)
+    if any(_WHOLE % scale for scale in recorder.scales):
+        raise ValueError("expected scales of noise that divide all losses")
+    return np.concatenate(
+        [answer * int(_WHOLE / scale) for answer, scale in zip(recorder.values, recorder.scales, strict=True)]
+    )
 
 
 def _asked(world: World, columns: tuple[int, ...]) -> CompetingTable:
@@ -218,53 +200,40 @@ def _asked(world: World, columns: tuple[int, ...]) -> CompetingTable:
     return CompetingTable(columns=columns, expected=np.arange(int(np.prod(sizes))).reshape(sizes), weight=3, handicap=1)
 
 
-def _answered(world: World, columns: tuple[int, ...]) -> Callable[[int], Measured]:
+def _answered(world: World, columns: tuple[int, ...], codes: tuple[int, ...]) -> np.ndarray:
     """A table of an adaptive generator: what gets Gaussian noise, whose squared l2 change is the l1 change of two counts."""
-
-    def values(codes: tuple[int, ...]) -> np.ndarray:
-        recorder = Recording()
-        Gaussian(world.counts(codes), Fraction(1), recorder).table(columns, Fraction(1, 2))
-        if [Fraction(scale) ** 2 >= TABLE_CHANGE for scale in recorder.scales] != [True]:
-            raise ValueError("expected one table with noise for two counts")
-        return recorder.values[0]
-
-    return lambda n: Measured(values=values, sensitivity=TABLE_CHANGE)
+    recorder = Recording()
+    Gaussian(world.counts(codes), Fraction(1), recorder).table(columns, Fraction(1, 2))
+    if [Fraction(scale) ** 2 >= TABLE_CHANGE for scale in recorder.scales] != [True]:
+        raise ValueError("expected one table with noise for two counts")
+    return recorder.values[0]
 
 
-def _frequencies(world: World) -> Callable[[int], Measured]:
-    """The columns from which conditions are drawn: two counts of each, at a rho of 1 / columns."""
-    columns = len(world.layout.sizes)
-
-    def values(codes: tuple[int, ...]) -> np.ndarray:
-        recorder = Recording()
-        noisy_frequencies(world.counts(codes), Fraction(1), recorder)
-        if [Fraction(scale) ** 2 * 2 >= TABLE_CHANGE * columns for scale in recorder.scales] != [True] * columns:
-            raise ValueError("expected a table for each column with noise for two counts")
-        return np.concatenate(recorder.values)
-
-    return lambda n: Measured(values=values, sensitivity=TABLE_CHANGE * columns)
-
-
-def _scored(world: World, asked: CompetingTable) -> Callable[[int], Measured]:
+def _scored(world: World, question: CompetingTable, codes: tuple[int, ...]) -> np.ndarray:
     """The score that a table competes with."""
-
-    def values(codes: tuple[int, ...]) -> np.ndarray:
-        exact = world.counts(codes).marginal(asked.columns)
-        return np.array([score_of(asked, exact)])
-
-    return lambda n: Measured(values=values, sensitivity=TABLE_CHANGE * asked.weight)
+    return np.array([score_of(question, world.counts(codes).marginal(question.columns))])
 
 
-def _moments(world: World, prior: Prior | None, coding: Coding = FROM_0) -> Callable[[int], Measured]:
+def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
+    """The columns from which conditions are drawn: two counts of each, at a rho of 1 / columns."""
+    columns, recorder = len(world.layout.sizes), Recording()
+    noisy_frequencies(world.counts(codes), Fraction(1), recorder)
+    if [Fraction(scale) ** 2 * 2 >= TABLE_CHANGE * columns for scale in recorder.scales] != [True] * columns:
+        raise ValueError("expected a table for each column with noise for two counts")
+    return np.concatenate(recorder.values)
+
+
+def _moments_model(world: World, prior: Prior | None, coding: Coding, words: str) -> MeasuredModel:
+    """The moments of the functional mechanism, over records whose bins have the numbers of a coding."""
     numbers = tuple(np.array([float(coding.number(code)) for code in range(size)]) for size in world.layout.sizes)
     design = Design.of(numbers, np.ones(world.layout.n_cells, bool), prior)
 
-    def values(table: tuple[int, ...]) -> np.ndarray:
+    def values(codes: tuple[int, ...]) -> np.ndarray:
         recorder = Recording()
-        records = records_of_cells(np.bincount(table, minlength=world.layout.n_cells), design.numbers)
+        records = records_of_cells(np.bincount(codes, minlength=world.layout.n_cells), design.numbers)
         noisy_sums(records, design, Fraction(1), recorder)
         if recorder.scales != [float(design.sensitivity)]:
             raise ValueError("expected one vector of moments with noise for their sensitivity")
         return recorder.values[0]
 
-    return lambda n: Measured(values=values, sensitivity=design.sensitivity)
+    return MeasuredModel.of(f"functional mechanism: moments, {words}", world, values, design.sensitivity, tight=False)

@@ -128,14 +128,14 @@ def noise_cases() -> Iterator[Case]:
     for name in _GAUSSIAN:
         for mu in (2, 4):
             yield gaussian_case(name, mu)
-    yield low_bits_case(_figures_of_sensitivity_one, faulty=False)
+    yield low_bits_case(partial(_figures, 1.0, Fraction(1)), faulty=False)
     for probability in _COINS:
         yield Case(
             family="stop coin",
             name=f"probability {probability}, against an independent source",
             claim=0.0,
-            left=partial(_coins, probability),
-            right=partial(_reference_coins, probability),
+            draw=partial(_tossed, probability),
+            sides=(_coins, _reference_coins),
             features=("heads",),
             draws=100_000,
         )
@@ -152,8 +152,8 @@ def laplace_case(
         family="discrete Laplace",
         name=f"{name}, epsilon {decimal_text(epsilon)}",
         claim=float(epsilon),
-        left=partial(draw, left),
-        right=partial(draw, right),
+        draw=draw,
+        sides=(left, right),
         features=tuple(f"count {i}" for i in range(len(left))),
         draws=unit_draws(epsilon),
         faulty=spent is not None or sensitivity is not None,
@@ -172,8 +172,8 @@ def gaussian_case(name: str, mu: int, *, spent: Fraction | None = None) -> Case:
         family="rounded Gaussian",
         name=f"{name}{', a tenth too small' if spent else ''}, mu {mu}",
         claim=float(mu),
-        left=partial(draw, left),
-        right=partial(draw, right),
+        draw=draw,
+        sides=(left, right),
         features=tuple(f"count {i}" for i in range(len(left))),
         draws=200_000,
         faulty=spent is not None,
@@ -200,15 +200,15 @@ def figure_case(name: str, epsilon: Fraction, *, spent: Fraction | None = None, 
         family="released figure",
         name=f"{name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
         claim=float(epsilon),
-        left=partial(_figures, left, sensitivity, spent or epsilon),
-        right=partial(_figures, right, sensitivity, spent or epsilon),
+        draw=partial(_figures, sensitivity, spent or epsilon),
+        sides=(left, right),
         features=("figure",),
         draws=draws,
         faulty=spent is not None,
     )
 
 
-def _figures(value: float, sensitivity: float, epsilon: Fraction, draws: int) -> np.ndarray:
+def _figures(sensitivity: float, epsilon: Fraction, value: float, draws: int) -> np.ndarray:
     return np.array([laplace_figure(value, sensitivity=sensitivity, epsilon=epsilon).value for _ in range(draws)])
 
 
@@ -218,17 +218,13 @@ def low_bits_case(draw_around: Callable[[float, int], np.ndarray], *, faulty: bo
         family="low bits of textbook Laplace" if faulty else "low bits of a figure",
         name=f"a double of size 1/4 to 1/2 with bits below 2^-53{', textbook noise' if faulty else ''}",
         claim=1.0,
-        left=partial(draw_around, 0.0),
-        right=partial(draw_around, 1.0),
+        draw=draw_around,
+        sides=(0.0, 1.0),
         features=("figure",),
         draws=500_000,
         event=Event(text="low bits", statistic=has_low_bits, threshold=1.0),
         faulty=faulty,
     )
-
-
-def _figures_of_sensitivity_one(value: float, draws: int) -> np.ndarray:
-    return _figures(value, 1.0, Fraction(1), draws)
 
 
 def has_low_bits(figures: np.ndarray) -> np.ndarray:
@@ -239,6 +235,10 @@ def has_low_bits(figures: np.ndarray) -> np.ndarray:
     """
     size, scaled = figures[:, 0], figures[:, 0] * 2.0**53
     return ((size >= 0.25) & (size < 0.5) & (scaled != np.rint(scaled))).astype(float)
+
+
+def _tossed(probability: Fraction, toss: Callable[[Fraction, int], np.ndarray], draws: int) -> np.ndarray:
+    return toss(probability, draws)
 
 
 def _coins(probability: Fraction, draws: int) -> np.ndarray:
@@ -273,8 +273,8 @@ def vector_cases() -> Iterator[Case]:
             family="rounded Gaussian",
             name=f"one count by 50, in vectors of {length}",
             claim=2.0,
-            left=partial(numbers, partial(rounded_gaussian, squared_sensitivity=50**2, rho=Fraction(2)), length, 0),
-            right=partial(numbers, partial(rounded_gaussian, squared_sensitivity=50**2, rho=Fraction(2)), length, 50),
+            draw=partial(numbers, partial(rounded_gaussian, squared_sensitivity=50**2, rho=Fraction(2)), length),
+            sides=(0, 50),
             features=("count",),
             draws=50_000,
             gaussian=True,
@@ -300,8 +300,8 @@ def scale_case(length: int) -> Case:
         family="discrete Laplace, by length",
         name=f"one count by 5, in vectors of {length}, scale 5",
         claim=1.0,
-        left=partial(numbers, noise, length, 0),
-        right=partial(numbers, noise, length, 5),
+        draw=partial(numbers, noise, length),
+        sides=(0, 5),
         features=("count",),
         draws=unit_draws(Fraction(1)),
     )
@@ -320,8 +320,8 @@ def _by_one(family: str, name: str, noise: Noise, length: int, scale: int, *, fa
         family=family,
         name=name,
         claim=1 / scale,
-        left=partial(numbers, noise, length, 0),
-        right=partial(numbers, noise, length, 1),
+        draw=partial(numbers, noise, length),
+        sides=(0, 1),
         features=("count",),
         draws=min(draws, MOST_CALLS * length),
         event=event,
@@ -423,8 +423,8 @@ def choice_case(
         family=mechanism.replace("_", " ") if mechanism == "permute_and_flip" else "exponential mechanism",
         name=f"{mechanism.replace('_', ' ')}: {name}, epsilon {decimal_text(epsilon)}",
         claim=float(epsilon),
-        left=partial(draw, left),
-        right=partial(draw, right),
+        draw=draw,
+        sides=(left, right),
         features=("chosen",),
         draws=draws,
         faulty=spent is not None,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from synthrelease.studio.audit.cases import Case, Event, Hits, best_event, proven
+from synthrelease.studio.audit.cases import Case, Event, Hits, Side, best_event, proven
 
 CONFIDENCE = 0.999
 """Of all findings of a run together."""
@@ -137,18 +137,12 @@ def prepare(case: Case, draws: int, error: float) -> PreparedCase:
 def count(case: Case, ready: PreparedCase, draws: int, error: float) -> Finding:
     """Count the fixed events in fresh draws."""
     start = time.perf_counter()
-    hits = {side: _hits(case, side, ready.events, draws) for side in ("left", "right")}
+    hits = [_hits(case, "left", ready.events, draws), _hits(case, "right", ready.events, draws)]
     directions = []
-    for which, (more, less) in enumerate([("left", "right"), ("right", "left")]):
-        first, second = (Hits(hits=hits[side][which], draws=draws) for side in (more, less))
-        directions.append(
-            Direction(
-                event=ready.events[which].text,
-                more=first,
-                less=second,
-                epsilon=proven(first, second, error, gaussian=case.gaussian),
-            )
-        )
+    for side, event in enumerate(ready.events):  # of the left over the right, and the other way round
+        more, less = (Hits(hits=hits[of_side][side], draws=draws) for of_side in (side, 1 - side))
+        epsilon = proven(more, less, error, gaussian=case.gaussian)
+        directions.append(Direction(event=event.text, more=more, less=less, epsilon=epsilon))
     return Finding(
         case=case,
         directions=(directions[0], directions[1]),
@@ -157,7 +151,7 @@ def count(case: Case, ready: PreparedCase, draws: int, error: float) -> Finding:
     )
 
 
-def _hits(case: Case, side: str, events: tuple[Event, Event], draws: int) -> list[int]:
+def _hits(case: Case, side: Side, events: tuple[Event, Event], draws: int) -> list[int]:
     totals = [0, 0]
     for begin in range(0, draws, _PIECE):
         outputs = case.sample(side, min(_PIECE, draws - begin))

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from itertools import count
 
 import numpy as np
@@ -83,8 +82,8 @@ def _case(name: str, draw: Callable[[tuple[float, float], int], np.ndarray], *, 
         family="selection, rounds side by side",
         name=f"{name}, the time of a round depends on the table",
         claim=0.0,
-        left=partial(draw, (_SLOW, 0.0)),
-        right=partial(draw, (0.0, _SLOW)),
+        draw=draw,
+        sides=((_SLOW, 0.0), (0.0, _SLOW)),
         features=("output",),
         draws=DRAWS,
         event=Event(text="the output of the second round", statistic=OneNumber(index=0, sign=1), threshold=1.0),
@@ -144,31 +143,30 @@ _ROUNDS: dict[str, tuple[Fraction | int, tuple[int, ...], tuple[int, ...], int]]
 
 
 def selection_cases() -> Iterator[Case]:
-    """The loop at several stop probabilities."""
-    for name, (ratio, left, right, total) in _ROUNDS.items():
+    """Return the loop at several stop probabilities, and with hidden numbers of rounds."""
+    for name in _ROUNDS:
         for stop in STOPS:
-            yield Case(
-                family="selection",
-                name=f"{name}, stop probability {stop}",
-                claim=claimed(ratio, SelectionRule(stop_probability=stop)),
-                left=partial(_outputs, FiniteRound(weights=left, total=total), SelectionRule(stop_probability=stop)),
-                right=partial(_outputs, FiniteRound(weights=right, total=total), SelectionRule(stop_probability=stop)),
-                features=("output",),
-                draws=SELECTION_DRAWS,
-            )
+            rule = SelectionRule(stop_probability=stop)
+            yield _rounds_case(name, f"stop probability {stop}", rule, rule)
     for name in ("acceptance doubles", "a rare output, large epsilon"):
         yield hidden_case(name, _BIRTHS, _BIRTHS)
 
 
 def hidden_case(name: str, law: FiniteLaw, other: FiniteLaw, *, faulty: bool = False) -> Case:
     """A hidden number of rounds with one law on the first table, and with one on its neighbour; they ought to be the same."""
+    words = law.words + (f", or {other.words}" if faulty else "")
+    return _rounds_case(name, words, SelectionRule(rounds=law), SelectionRule(rounds=other), faulty=faulty)
+
+
+def _rounds_case(name: str, words: str, rule: SelectionRule, rule_on_right: SelectionRule, *, faulty: bool = False) -> Case:
+    """Rounds of `_ROUNDS`, selected by a rule on either table; the claim is that of the first rule."""
     ratio, left, right, total = _ROUNDS[name]
     return Case(
         family="selection",
-        name=f"{name}, {law.words}" + (f", or {other.words}" if faulty else ""),
-        claim=claimed(ratio, SelectionRule(rounds=law)),
-        left=partial(_outputs, FiniteRound(weights=left, total=total), SelectionRule(rounds=law)),
-        right=partial(_outputs, FiniteRound(weights=right, total=total), SelectionRule(rounds=other)),
+        name=f"{name}, {words}",
+        claim=claimed(ratio, rule),
+        draw=_outputs,
+        sides=((FiniteRound(weights=left, total=total), rule), (FiniteRound(weights=right, total=total), rule_on_right)),
         features=("output",),
         draws=SELECTION_DRAWS,
         faulty=faulty,
@@ -186,10 +184,8 @@ def claimed(ratio: Fraction | int, rule: SelectionRule) -> float:
     return float(2 * epsilon if rule.law is None else rule.law.price(epsilon))
 
 
-def _outputs(run: FiniteRound, rule: SelectionRule, draws: int) -> np.ndarray:
+def _outputs(rounds: tuple[FiniteRound, SelectionRule], draws: int) -> np.ndarray:
     """Outputs of the loop; -1 for "nothing"."""
-    return np.array([_number(select_by(rule, run)) for _ in range(draws)])
-
-
-def _number(output: int | None) -> int:
-    return -1 if output is None else output
+    run, rule = rounds
+    outputs = (select_by(rule, run) for _ in range(draws))
+    return np.array([-1 if output is None else output for output in outputs])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -67,9 +68,15 @@ class Noise:
         return self.generator.integers(0, 3, (draws, 10)).astype(float)
 
 
+def drawn(mechanism: Callable[[int], np.ndarray], draws: int) -> np.ndarray:
+    return mechanism(draws)
+
+
 def case(left, right, *, claim: float = 0.0, features: int = 10, draws: int = 300, **more: object) -> Case:
     names = tuple(f"number {i}" for i in range(features))
-    return Case(family="made up", name="made up", claim=claim, left=left, right=right, features=names, draws=draws, **more)
+    return Case(
+        family="made up", name="made up", claim=claim, draw=drawn, sides=(left, right), features=names, draws=draws, **more
+    )
 
 
 class Shares:
