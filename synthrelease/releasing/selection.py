@@ -43,7 +43,6 @@ import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from enum import Enum
-from fractions import Fraction
 from functools import lru_cache, partial, wraps
 from itertools import count, repeat
 from typing import TYPE_CHECKING, Generic, NamedTuple, ParamSpec, TypeVar
@@ -51,7 +50,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, ParamSpec, TypeVar
 from synthrelease.errors import BudgetError, InternalError, PrivateFailure, RejectedRound, failure_of
 from synthrelease.privacy.hidden_numbers import coin, from_finite_law, truncated_negative_binomial
 from synthrelease.privacy.protection import set_core_limit
-from synthrelease.privacy.selection import FiniteLaw, SelectionRule
+from synthrelease.privacy.selection import SelectionRule
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -152,13 +151,13 @@ class RoundResult(NamedTuple, Generic[T]):
     failure: str = ""
 
 
-def select(run_round: Callable[[], T | None], stop_probability: Fraction, jobs: int = 1) -> T | None:
-    """Run rounds until one is accepted or the stop coin says so.
+def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int = 1) -> T | None:
+    """Run rounds until one is accepted, or until the rule says that no further one is run.
 
     Parameters
     ----------
+    rule : fixed before private data were read; with a stop probability of 0 and nothing else the loop may never end.
     run_round : one round; returns its output when accepted, None when rejected. Picklable when jobs > 1.
-    stop_probability : gamma in [0, 1]; at 0 the loop may never end.
     jobs : rounds run ahead of need in this many processes. The outcome is that of the first round in order that ends the
         loop, never of the first to finish, so the output has the same law for any number of jobs.
 
@@ -171,68 +170,7 @@ def select(run_round: Callable[[], T | None], stop_probability: Fraction, jobs: 
     PrivateFailure : when a round that the loop needs failed inside private code.
     InternalError : when one failed after the noise, for a reason that is not noise.
     """
-    return _first_accepted(run_round, jobs, lambda: coin(stop_probability))
-
-
-def select_best(run_round: Callable[[], T | None], shape: Fraction, stop_probability: Fraction, jobs: int = 1) -> T | None:
-    """Run at most K rounds, K hidden and truncated negative binomial, until one is accepted.
-
-    Parameters
-    ----------
-    run_round, jobs : as for `select`.
-    shape, stop_probability : eta > -1 and gamma in (0, 1) of the law of K.
-
-    Returns
-    -------
-    The accepted output, or None for "nothing".
-
-    Raises
-    ------
-    PrivateFailure : when a round that the loop needs failed inside private code.
-    InternalError : when one failed after the noise, for a reason that is not noise.
-    """
-    return _up_to(truncated_negative_binomial(shape, stop_probability), run_round, jobs)
-
-
-def select_hidden(run_round: Callable[[], T | None], law: FiniteLaw, jobs: int = 1) -> T | None:
-    """Run at most K rounds, K hidden and drawn from a law with finitely many values before the first, until one is accepted.
-
-    Parameters
-    ----------
-    run_round, jobs : as for `select`.
-    law : fixed before private data were read.
-
-    Returns
-    -------
-    The accepted output, or None for "nothing".
-
-    Raises
-    ------
-    PrivateFailure : when a round that the loop needs failed inside private code.
-    InternalError : when one failed after the noise, for a reason that is not noise.
-    """
-    return _up_to(from_finite_law(law.atoms), run_round, jobs)
-
-
-def _up_to(hidden: int, run_round: Callable[[], T | None], jobs: int) -> T | None:
-    rejected = count(1)
-    return _first_accepted(run_round, jobs, lambda: next(rejected) == hidden)
-
-
-def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int = 1) -> T | None:
-    """Return the loop of a rule."""
-    if rule.rounds is not None:
-        return select_hidden(run_round, rule.rounds, jobs)
-    if rule.shape is None:
-        return select(run_round, rule.stop_probability, jobs)
-    return select_best(run_round, rule.shape, rule.stop_probability, jobs)
-
-
-def _first_accepted(run_round: Callable[[], T | None], jobs: int, is_over: Callable[[], bool]) -> T | None:
-    """Return the output of the first accepted round; None as soon as it is over, which is asked once after every rejected
-    round.
-    """
-    results = _results(run_round, jobs)
+    is_over, results = _ending(rule), _results(run_round, jobs)
     try:
         for result in results:
             if result.verdict is Verdict.ACCEPTED:
@@ -246,6 +184,21 @@ def _first_accepted(run_round: Callable[[], T | None], jobs: int, is_over: Calla
     finally:
         results.close()
     raise PrivateFailure()
+
+
+def _ending(rule: SelectionRule) -> Callable[[], bool]:
+    """Return what is asked once after every rejected round: whether the coin says "nothing", or it was the last of K rounds.
+
+    K is hidden, and drawn before the first round.
+    """
+    if rule.rounds is not None:
+        hidden = from_finite_law(rule.rounds.atoms)
+    elif rule.shape is not None:
+        hidden = truncated_negative_binomial(rule.shape, rule.stop_probability)
+    else:
+        return lambda: coin(rule.stop_probability)
+    rejected = count(1)
+    return lambda: next(rejected) == hidden
 
 
 def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundResult[T], None, None]:

@@ -241,7 +241,7 @@ OF_LEAKS = (
     Mutation(
         name="output: every round leaves a line",
         breaks="the number of rounds on the screen or in a log",
-        place="releasing.selection:_first_accepted",
+        place="releasing.selection:select_by",
         old="if result.verdict is Verdict.ACCEPTED:\n    return result.value",
         new="__import__('sys').stderr.write('a round\\n')\nif result.verdict is Verdict.ACCEPTED:\n    return result.value",
         tests=(SUCCESS,),

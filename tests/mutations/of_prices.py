@@ -222,16 +222,16 @@ OF_PRICES = (
     Mutation(
         name="hidden number: the longer of two draws",
         breaks="another law than is paid for",
-        place="releasing.selection:select_hidden",
-        old="from_finite_law(law.atoms)",
-        new="max(from_finite_law(law.atoms), from_finite_law(law.atoms))",
+        place="releasing.selection:_ending",
+        old="from_finite_law(rule.rounds.atoms)",
+        new="max(from_finite_law(rule.rounds.atoms), from_finite_law(rule.rounds.atoms))",
         tests=(f"{LAWS}::test_a_hidden_number_of_rounds_has_its_law_on_every_path",),
         core=True,
     ),
     Mutation(
         name="hidden number: one round fewer where there is more than one",
         breaks="another law than is paid for",
-        place="releasing.selection:_up_to",
+        place="releasing.selection:_ending",
         old="next(rejected) == hidden",
         new="next(rejected) + 1 >= hidden",
         tests=(LAWS,),
@@ -247,9 +247,9 @@ OF_PRICES = (
     Mutation(
         name="hidden number: a stop coin is tossed instead",
         breaks="a search that the charge does not cover",
-        place="releasing.selection:select_by",
-        old="select_hidden(run_round, rule.rounds, jobs)",
-        new="select(run_round, Fraction(1, 2), jobs)",
+        place="releasing.selection:_ending",
+        old="next(rejected) == hidden",
+        new="coin(type(rule.stop_probability)(1, 2))",
         tests=(LAWS, LOOP),
     ),
     Mutation(

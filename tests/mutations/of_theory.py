@@ -146,7 +146,7 @@ OF_THE_THEORY = (
     Mutation(
         name="hidden number of rounds: one more is run",
         breaks="more rounds than the theorem counts",
-        place="releasing.selection:_up_to",
+        place="releasing.selection:_ending",
         old="next(rejected) == hidden",
         new="next(rejected) > hidden",
         tests=("tests/releasing/test_selection.py",),
@@ -385,7 +385,7 @@ OF_THE_THEORY = (
     Mutation(
         name="selection: the coin is tossed before the verdict",
         breaks="another law of the output",
-        place="releasing.selection:_first_accepted",
+        place="releasing.selection:select_by",
         old="if result.verdict is Verdict.ACCEPTED:\n    return result.value",
         new="if is_over():\n    return None\nif result.verdict is Verdict.ACCEPTED:\n    return result.value",
         tests=("tests/releasing/test_selection.py",),

@@ -15,7 +15,7 @@ import pytest
 from synthrelease.errors import BudgetError, InternalError, PrivateFailure, RejectedRound
 from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.releasing import selection
-from synthrelease.releasing.selection import Verdict, guarded, select, select_best, select_by
+from synthrelease.releasing.selection import Verdict, guarded, select_by
 from tests.helpers.rounds import (
     Numbered,
     always_rejected,
@@ -31,12 +31,13 @@ pytestmark = pytest.mark.slow
 
 Law = dict[str | None, Fraction]
 BROKEN = "broken"
+BEST = SelectionRule(shape=Fraction(1), stop_probability=Fraction(1, 2))
 
 
 def exact_law(
     accepted: dict[str, Fraction], gamma: Fraction, depth: int, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Law, Fraction]:
-    """Output law of `select`, by running it on every sequence of round outcomes and coin tosses of up to `depth` rounds.
+    """Output law with a coin, by running the loop on every sequence of outcomes and coin tosses of up to `depth` rounds.
 
     `accepted` are the probabilities with which a round outputs each value; what is left is rejection. Returns the law and
     the probability that is still undecided after `depth` rounds. A loop that runs more rounds than a sequence has, or
@@ -66,7 +67,7 @@ def exact_law(
             tosses = iter([False] * rounds + [stop])
             monkeypatch.setattr(selection, "coin", partial(next_toss, tosses=tosses))
             try:
-                output = select(partial(next_round, script), gamma)
+                output = select_by(SelectionRule(stop_probability=gamma), partial(next_round, script))
             except InternalError:
                 output = BROKEN
             assert next(script, "used up") == "used up"  # the loop ran exactly these rounds
@@ -113,33 +114,33 @@ def test_a_failure_in_private_code_has_a_verdict_of_its_own() -> None:
 
 
 def test_the_first_round_in_order_wins_not_the_first_to_finish(tmp_path: Path) -> None:
-    assert select(Numbered(first_is_slow, tmp_path), Fraction(0), jobs=2) == "round 0"  # type: ignore[arg-type]
+    assert select_by(SelectionRule(), Numbered(first_is_slow, tmp_path), jobs=2) == "round 0"  # type: ignore[arg-type]
     assert (tmp_path / "1").exists()
 
 
 def test_unused_rounds_are_not_reported(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     """joblib warns how many tasks were not used; that number must not reach a log."""
-    select(Numbered(first_is_slow, tmp_path), Fraction(0), jobs=2)  # type: ignore[arg-type]
+    select_by(SelectionRule(), Numbered(first_is_slow, tmp_path), jobs=2)  # type: ignore[arg-type]
     assert [str(warning.message) for warning in recwarn if "tasks" in str(warning.message)] == []
 
 
 def test_a_failure_in_a_round_that_was_not_needed_changes_nothing(tmp_path: Path) -> None:
-    assert select(Numbered(later_round_fails, tmp_path), Fraction(0), jobs=2) == "round 0"  # type: ignore[arg-type]
+    assert select_by(SelectionRule(), Numbered(later_round_fails, tmp_path), jobs=2) == "round 0"  # type: ignore[arg-type]
 
 
 def test_parallel_rounds_go_on_until_one_is_accepted(tmp_path: Path) -> None:
-    assert select(Numbered(third_is_accepted, tmp_path), Fraction(0), jobs=2) == "third"  # type: ignore[arg-type]
+    assert select_by(SelectionRule(), Numbered(third_is_accepted, tmp_path), jobs=2) == "third"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_nothing_is_an_output(jobs: int) -> None:
-    assert select(always_rejected, Fraction(1), jobs=jobs) is None
+    assert select_by(SelectionRule(stop_probability=Fraction(1)), always_rejected, jobs=jobs) is None
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_failure_inside_private_code_ends_the_run(jobs: int) -> None:
     with pytest.raises(PrivateFailure):
-        select(fails_privately, Fraction(0), jobs=jobs)
+        select_by(SelectionRule(), fails_privately, jobs=jobs)
 
 
 def test_what_noise_brings_about_is_a_rejected_round_and_nothing_else_is() -> None:
@@ -156,15 +157,15 @@ def test_what_noise_brings_about_is_a_rejected_round_and_nothing_else_is() -> No
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_broken_round_ends_the_run_with_its_place_and_no_message(jobs: int) -> None:
     with pytest.raises(InternalError, match=r"machine: ValueError at synthrelease/data/counts\.py:\d+\.") as broken:
-        select(breaks, Fraction(0), jobs=jobs)
+        select_by(SelectionRule(), breaks, jobs=jobs)
     assert "cells" not in str(broken.value)
     assert (broken.value.exit_code, broken.value.__cause__, broken.value.__context__) == (1, None, None)
     with pytest.raises(InternalError):
-        select_best(breaks, Fraction(1), Fraction(1, 1000), jobs=jobs)
+        select_by(SelectionRule(shape=Fraction(1), stop_probability=Fraction(1, 1000)), breaks, jobs=jobs)
 
 
 def test_a_broken_round_counts_in_its_place_alone(tmp_path: Path) -> None:
-    assert select(Numbered(later_round_breaks, tmp_path), Fraction(0), jobs=2) == "round 0"  # type: ignore[arg-type]
+    assert select_by(SelectionRule(), Numbered(later_round_breaks, tmp_path), jobs=2) == "round 0"  # type: ignore[arg-type]
 
 
 def test_an_unplanned_charge_is_not_a_rejected_round() -> None:
@@ -188,13 +189,13 @@ def scripted(outcomes: list[str | None]) -> Callable[[], str | None]:
 
 
 def law_of_best_of_k(accepted: dict[str, Fraction], rounds: dict[int, Fraction], monkeypatch: pytest.MonkeyPatch) -> Law:
-    """Output law of `select_best`, by running it on every sequence of outcomes for every number of rounds K."""
+    """Output law of the loop with a hidden number, by running it on every sequence of outcomes for every number of rounds K."""
     law: Law = defaultdict(Fraction)
     outcomes = [*accepted.items(), (None, 1 - sum(accepted.values()))]
     for k, mass in rounds.items():
         monkeypatch.setattr(selection, "truncated_negative_binomial", lambda shape, stop, k=k: k)
         for path in product(outcomes, repeat=k):
-            output = select_best(scripted([value for value, _ in path]), Fraction(1), Fraction(1, 2))
+            output = select_by(BEST, scripted([value for value, _ in path]))
             law[output] += mass * prod(probability for _, probability in path)
     return law
 
@@ -230,12 +231,12 @@ def test_a_rule_without_a_shape_tosses_coins() -> None:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_private_failure_ends_a_best_of_k_as_well(jobs: int) -> None:
     with pytest.raises(PrivateFailure):
-        select_best(fails_privately, Fraction(1), Fraction(1, 2), jobs)
+        select_by(BEST, fails_privately, jobs)
 
 
 def test_best_of_k_takes_rounds_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "truncated_negative_binomial", lambda shape, stop: 4)
-    assert select_best(Numbered(first_is_slow, tmp_path), Fraction(1), Fraction(1, 2), jobs=2) == "round 0"  # type: ignore[arg-type]
+    assert select_by(BEST, Numbered(first_is_slow, tmp_path), jobs=2) == "round 0"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("rounds", "output"), [(2, None), (3, "third"), (4, "third")])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,8 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter
-from synthrelease.releasing.selection import deaf_children, select
+from synthrelease.privacy.selection import SelectionRule
+from synthrelease.releasing.selection import deaf_children, select_by
 from tests.conftest import ROOT
 from tests.helpers.rounds import Holding
 
@@ -70,6 +70,6 @@ def test_workers_get_private_counts_through_pipes_and_not_through_files(
     monkeypatch.setenv("JOBLIB_TEMP_FOLDER", str(tmp_path))
     layout = Layout(columns=("a",), sizes=(2**40,))
     private = PrivateCounts(Counts(layout, np.arange(300_000)), Meter(()))
-    files, mapped = select(Holding(private, tmp_path), Fraction(0), jobs=2)
+    files, mapped = select_by(SelectionRule(), Holding(private, tmp_path), jobs=2)
     assert (files, mapped) == ([], False)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -17,8 +17,9 @@ import numpy as np
 
 from synthrelease.errors import InputError
 from synthrelease.privacy.noise import SYSTEM
+from synthrelease.privacy.selection import SelectionRule
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.releasing.selection import select
+from synthrelease.releasing.selection import select_by
 from synthrelease.studio.audit.cases import Case, lower_bounds
 from synthrelease.studio.audit.enumeration import (
     MOST_RECORDS,
@@ -232,7 +233,7 @@ def _outputs_with_rounds(run: FiniteRound, draws: int) -> np.ndarray:
             rounds.append(None)
             return run()
 
-        outputs.append([select(counted, Fraction(0)), len(rounds)])
+        outputs.append([select_by(SelectionRule(), counted), len(rounds)])
     return np.array(outputs, dtype=float)
 
 

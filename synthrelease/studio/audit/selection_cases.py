@@ -14,13 +14,13 @@ import numpy as np
 
 from synthrelease.privacy.noise import SYSTEM
 from synthrelease.privacy.selection import FiniteLaw, SelectionRule
-from synthrelease.releasing.selection import select, select_by
+from synthrelease.releasing.selection import select_by
 from synthrelease.studio.audit.cases import Case, Event, OneNumber
 
 # Cases of rounds run side by side: does the order in which they finish show?
 #
 # The outputs of the rounds are fixed, A, B, A, B, ..., so that nothing but the order decides; on one table the rounds that
-# output A take long, on the other those that output B. `select` takes the first round in order, so its output is A on both
+# output A take long, on the other those that output B. `select_by` takes the first round in order, so its output is A on both
 # tables and the claim is 0. A loop that takes the first to finish outputs B on one and A on the other.
 
 DRAWS = 40
@@ -68,7 +68,7 @@ def _timed_round(output: int, seconds: float) -> TimedRound:
 
 
 def parallel_cases() -> Iterator[Case]:
-    """`select` with two jobs."""
+    """`select_by` with two jobs."""
     yield _case("select with two jobs", _selected, faulty=False)
 
 
@@ -93,7 +93,7 @@ def _case(name: str, draw: Callable[[tuple[float, float], int], np.ndarray], *, 
 
 
 def _selected(seconds: tuple[float, float], draws: int) -> np.ndarray:
-    return np.array([select(TimedRounds(seconds), Fraction(0), jobs=2) for _ in range(draws)])
+    return np.array([select_by(SelectionRule(), TimedRounds(seconds), jobs=2) for _ in range(draws)])
 
 
 def _first_to_finish(seconds: tuple[float, float], draws: int) -> np.ndarray:

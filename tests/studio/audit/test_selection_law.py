@@ -17,7 +17,7 @@ from synthrelease.errors import RejectedRound
 from synthrelease.privacy import hidden_numbers
 from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.releasing import selection
-from synthrelease.releasing.selection import select
+from synthrelease.releasing.selection import select_by
 from synthrelease.studio.audit import selection_law
 from synthrelease.studio.audit.selection_law import (
     HIDDEN,
@@ -104,7 +104,7 @@ def law_of_the_code(
     while True:
         rounds = 0
         try:
-            output: object = select(run_round, stop)
+            output: object = select_by(SelectionRule(stop_probability=stop), run_round)
         except TooDeep:
             output = TooDeep
         law[output] += tree.weight()
@@ -324,7 +324,7 @@ def side_by_side(tmp_path: Path) -> Callable[..., str | None]:
         folder.mkdir()
         (folder / "outcomes").write_text(outcomes)
         (folder / "slow").write_text(str(slow))
-        return select(Numbered(rounds, folder), Fraction(0), jobs=2)  # type: ignore[arg-type]
+        return select_by(SelectionRule(), Numbered(rounds, folder), jobs=2)  # type: ignore[arg-type]
 
     return run
 
