@@ -16,7 +16,7 @@ import numpy as np
 
 from synthrelease.criteria.base import Setting
 from synthrelease.criteria.facts import PublicFacts, words
-from synthrelease.criteria.measured import Limits, Sums
+from synthrelease.criteria.measured import Limits
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Binning, Transformation
 
@@ -85,35 +85,19 @@ def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, 
     return quantiles
 
 
-def public_sizes(name: str, column: str, facts: PublicFacts) -> list[int]:
-    """Return the released rows with a value of `column` in every group of a column `name`; of all rows together where `name` is
-    empty.
+def smallest_group(by: Iterable[str], overall: bool, counted: np.ndarray, facts: PublicFacts) -> int:
+    """Return the released rows of the smallest group, of the cells that count.
+
+    Parameters
+    ----------
+    counted : (n_cells,) which of the released cells count.
     """
-    table, present = facts.table, facts.by_name[column].present
-    return group_sizes(name, table.digits(table.layout.index(column)) < present, facts)
-
-
-def group_sizes(name: str, which: np.ndarray, facts: PublicFacts) -> list[int]:
-    """Of the released cells that are told, (n_cells,), the rows in every group of a column `name`; all where that is empty."""
-    table = facts.table.keep(which)
-    if not name:
-        return [table.total]
-    column = table.layout.index(name)
-    rows = np.bincount(table.digits(column), weights=table.counts, minlength=table.layout.sizes[column])
-    return [int(rows[group].sum()) for group in _public_groups(name, facts)]
-
-
-def tables_of_groups(
-    by: Iterable[str], overall: bool, column: str, facts: PublicFacts
-) -> Iterator[tuple[tuple[str, ...], np.ndarray, np.ndarray]]:
-    """Yield every group as (columns, inside, rows) on the released table: what linear facts about it are made of.
-
-    columns : the one that is looked at, alone for all rows, otherwise after the column of the group.
-    inside : an axis for each of them, 1.0 where a row of the group has a value of `column`, else 0.0.
-    rows : (n_bins,) released rows of the group in the bins of `column`.
-    """
-    for columns, inside in public_groupings([name for name in by if name != column], overall, column, facts):
-        yield columns, inside, rows_of_group(columns, inside, facts)
+    table = facts.table.keep(counted)
+    sizes = [table.total] if overall else []
+    for name in by:
+        rows = table.marginal((table.layout.index(name),))
+        sizes += [int(rows[group].sum()) for group in _public_groups(name, facts)]
+    return min(sizes)
 
 
 def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFacts) -> np.ndarray:
@@ -125,9 +109,11 @@ def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFac
 def public_groupings(
     by: Iterable[str], overall: bool, column: str, facts: PublicFacts
 ) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
-    """Yield every group as (columns, inside), as in `tables_of_groups`; no table is needed.
+    """Yield every group as (columns, inside): what linear facts about it are made of. No table is needed.
 
-    A group of the column itself has the one axis of that column.
+    columns : the one that is looked at, alone for all rows and for a group of the column itself, otherwise after the column
+        of the group.
+    inside : an axis for each of them, 1.0 where a row of the group has a value of `column`, else 0.0.
     """
     values = (np.arange(len(facts.by_name[column].labels)) < facts.by_name[column].present).astype(float)
     if overall:
@@ -149,23 +135,8 @@ def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
     return (groups & values)[(groups & values).any(axis=1)]
 
 
-# Sums that noisy tables of two columns give of groups of rows, and what their limits say about means, shares and quantiles.
-#
-# Every function comes in two: the sums, which no table has a part in, and what their limits say about one table (theory 13.6,
-# criteria that measurements answer).
-
-
-def sums_of_numbers(by: Iterable[str], overall: bool, column: str, numbers: np.ndarray, facts: PublicFacts) -> list[Sums]:
-    """Of every group its rows, and the sum of their numbers in steps.
-
-    Parameters
-    ----------
-    numbers : (n_bins,) in steps of a grid (`in_steps`), 0 for bins without one.
-    """
-    return [
-        Sums(columns=columns, weights=np.stack([inside, inside * numbers]).astype(np.int64))
-        for columns, inside in public_groupings(by, overall, column, facts)
-    ]
+# What limits of sums, from noisy tables of two columns, say about means, shares and quantiles of groups of one table (theory
+# 13.6, criteria that measurements answer).
 
 
 def furthest_mean(limits: Limits, step: float, size: int, target: float, most: float) -> float:
@@ -190,19 +161,6 @@ def furthest_mean(limits: Limits, step: float, size: int, target: float, most: f
     return max(abs(min(max(corner, -most), most) - target) for corner in corners)
 
 
-def shares_of_groups(by: Iterable[str], overall: bool, column: str, meets: np.ndarray, facts: PublicFacts) -> list[Sums]:
-    """Of every group the rows that meet a condition, and those with a value that do not.
-
-    Parameters
-    ----------
-    meets : (n_bins,) True for the bins that meet it.
-    """
-    return [
-        Sums(columns=columns, weights=np.stack([inside * meets, inside * ~meets]).astype(np.int64))
-        for columns, inside in public_groupings(by, overall, column, facts)
-    ]
-
-
 def furthest_share(limits: Limits, hits: int, rows: int) -> float:
     """Return the largest |a - p (a + b)| / rows, p = hits / rows, for a and b within limits.
 
@@ -214,28 +172,12 @@ def furthest_share(limits: Limits, hits: int, rows: int) -> float:
     return max(highest, -lowest) / rows
 
 
-def sums_beyond(by: Iterable[str], overall: bool, column: str, quantiles: Sequence[Fraction], facts: PublicFacts) -> list[Sums]:
-    """Of every group and quantile q, for every bin t: the rows below t less q of all, then those above t less 1 - q of all;
-    both times the denominator of q."""
-    bins = np.arange(len(facts.by_name[column].labels))
-    edges = np.arange(-1, len(bins) + 1)[:, None]
-    sums = []
-    for columns, inside in public_groupings(by, overall, column, facts):
-        weights = []
-        for q in quantiles:
-            below, above = (bins < edges) * q.denominator - q.numerator, (bins > edges) * q.denominator
-            above = above - (q.denominator - q.numerator)
-            weights += [inside * beyond.reshape(-1, *[1] * (inside.ndim - 1), len(bins)) for beyond in (below, above)]
-        sums.append(Sums(columns=columns, weights=np.concatenate(weights).astype(np.int64)))
-    return sums
-
-
 def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction], within: int) -> Iterator[float]:
     """Of every quantile the most rows too many beyond its window in a table with these rows in the bins; NaN without any.
 
     Parameters
     ----------
-    limits : of the sums that `sums_beyond` has for the group.
+    limits : of the sums that `ConditionalMedian.measured_sums` has for the group.
     rows : (n_bins,) of the group in the table.
     within : how many bins the window reaches to either side.
     """

@@ -33,12 +33,9 @@ from synthrelease.criteria.groupings import (
     groupings,
     most_beyond,
     public_groupings,
-    public_sizes,
     quantile_bins,
     rows_of_group,
-    sums_beyond,
-    sums_of_numbers,
-    tables_of_groups,
+    smallest_group,
 )
 from synthrelease.criteria.measured import Limits, Sums
 from synthrelease.criteria.members import OfMembers, reads_members
@@ -77,11 +74,6 @@ class InGroups(OfMembers):
     def read(self) -> tuple[str, ...]:
         return (self.column, *self.by)
 
-    @property
-    def grouped_by(self) -> list[str]:
-        """The columns to group by, and "" where all rows are a group."""
-        return [*self.by, *([""] if self.overall else [])]
-
     def groups_in(self, facts: PublicFacts) -> list[tuple[tuple[str, ...], np.ndarray]]:
         """Return every group as (columns, inside), as `groupings.public_groupings` yields them."""
         return list(public_groupings(self.by, self.overall, self.column, facts))
@@ -113,9 +105,13 @@ class InGroupsExplained(Explanation[Grouped]):
         """Return what the figure is taken over, in words."""
         return grouped(self.about.by, self.about.overall, facts)
 
-    def public_sizes(self, facts: PublicFacts) -> list[int]:
-        """Return the released rows with a value in every group."""
-        return [size for name in self.about.grouped_by for size in public_sizes(name, self.about.column, facts)]
+    def smallest(self, facts: PublicFacts) -> int:
+        """Return the released rows with a value in the smallest group."""
+        bins, present = (
+            facts.table.digits(facts.table.layout.index(self.about.column)),
+            facts.by_name[self.about.column].present,
+        )
+        return smallest_group(self.about.by, self.about.overall, bins < present, facts)
 
     def drawn_shares(self, drawing: Drawing, facts: PublicFacts, shares: int) -> float:
         """Return what drawing moves the largest of so many shares of each group, and of what is left of the group."""
@@ -230,8 +226,7 @@ class ConditionalMean(InGroups):
         return self
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        unknown = [*unknown_columns(setting.schema, "column", [self.column])]
-        wrong = [*unknown, *grouping_mistakes(setting, "by", self.by)]
+        wrong = self.column_mistakes(setting)
         if self.answered_by is not None and self.values == "own":
             wrong.append(
                 Mistake(
@@ -240,11 +235,13 @@ class ConditionalMean(InGroups):
                     'values = "own"',
                 )
             )
-        return wrong if unknown else [*unnumbered(setting, "column", self.column), *wrong]
+        return [*unnumbered(setting, "column", self.column), *wrong] if self.column in setting.schema.names else wrong
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return the rows and sums of every group."""
-        return sums_of_numbers(self.by, self.overall, self.column, self._in_steps(facts)[0], facts)
+        """Return of every group its rows, and the sum of their numbers in steps."""
+        numbers = self._in_steps(facts)[0]
+        groups = self.groups_in(facts)
+        return [Sums(columns=names, weights=np.stack([inside, inside * numbers]).astype(np.int64)) for names, inside in groups]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
         """No group has more than all rows, so its mean is known no better than its sum over all rows."""
@@ -293,8 +290,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
     def public_sensitivity(self, facts: PublicFacts) -> float:
         """Return the range over the smallest public group size (theory 3.3, conditional means)."""
         lowest, highest = self.about.range
-        margin = math.ceil(self.about.size_margin * facts.n)
-        return (highest - lowest) / min(max(1, size - margin) for size in self.public_sizes(facts))
+        return (highest - lowest) / max(1, self.smallest(facts) - math.ceil(self.about.size_margin * facts.n))
 
     def known_error(self, limit: float, facts: PublicFacts) -> MeanError:
         return MeanError(
@@ -428,8 +424,18 @@ class ConditionalMedian(InGroups):
         return self.column_mistakes(setting, ordered=True)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Return the rows beyond every bin of every group."""
-        return sums_beyond(self.by, self.overall, self.column, self._exact_quantiles, facts)
+        """Return of every group and quantile q, for every bin t, the rows below t less q of all, then those above t less 1 - q
+        of all; both times the denominator of q."""
+        bins, sums = np.arange(len(facts.by_name[self.column].labels)), list[Sums]()
+        edges = np.arange(-1, len(bins) + 1)[:, None]
+        for columns, inside in self.groups_in(facts):
+            weights = list[np.ndarray]()
+            for q in self._exact_quantiles:
+                below, above = (bins < edges) * q.denominator - q.numerator, (bins > edges) * q.denominator
+                above = above - (q.denominator - q.numerator)
+                weights += [inside * beyond.reshape(-1, *[1] * (inside.ndim - 1), len(bins)) for beyond in (below, above)]
+            sums.append(Sums(columns=columns, weights=np.concatenate(weights).astype(np.int64)))
+        return sums
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         worst = self.best_figure * facts.n
@@ -460,7 +466,7 @@ class ConditionalMedian(InGroups):
                 middle=quantile_bins(candidate.counts, grouping, column, present, q),
             )
             for grouping in groupings(self.by, self.overall, transformation, setting)
-            for q in (Fraction(str(number)) for number in self.quantiles)
+            for q in self._exact_quantiles
         ]
 
 
@@ -486,11 +492,11 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
         """Of every group, at most so many rows too many below the window, and above it: B - q n_g <= n limit, likewise A."""
         errors = []
-        for columns, inside, rows in tables_of_groups(self.about.by, self.about.overall, self.about.column, facts):
-            bins, weights = np.arange(len(rows)), list[np.ndarray]()
-            for q in map(float, self.about.quantiles):
-                reached = np.cumsum(rows)
-                middle = int(np.searchsorted(reached, math.ceil(Fraction(str(q)) * int(reached[-1]))))
+        for columns, inside in self.about.groups_in(facts):
+            reached, weights = np.cumsum(rows_of_group(columns, inside, facts)), list[np.ndarray]()
+            bins = np.arange(len(reached))
+            for q, exact in zip(self.about.quantiles, self.about._exact_quantiles, strict=True):
+                middle = int(np.searchsorted(reached, math.ceil(exact * int(reached[-1]))))
                 weights += [
                     ((bins < middle - self.about.within) - q) * inside,
                     ((bins > middle + self.about.within) - (1 - q)) * inside,

@@ -18,7 +18,7 @@ from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import condition, condition_mistakes, grouping_mistakes, unknown_columns, unnumbered
 from synthrelease.criteria.explanation import Explanation
 from synthrelease.criteria.facts import LostPair, Offender, PublicCounts, PublicFacts, Query, figure, grouped, shown, words
-from synthrelease.criteria.groupings import group_sizes, groupings, present
+from synthrelease.criteria.groupings import groupings, present, smallest_group
 from synthrelease.criteria.groups import check_range, middle
 from synthrelease.criteria.members import plain_and_place
 from synthrelease.data.schema import Schema, Transformation
@@ -201,9 +201,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         for name in _columns(self.about.column, facts):
             valued += table.digits(table.layout.index(name)) < facts.by_name[name].present
         counting = valued >= {"agreement": 2, "sum": 0, "mean": 1}[self.about.number]
-        names = [*self.about.by, *([""] if self.about.overall else [])]
-        smallest = min(size for name in names for size in group_sizes(name, counting, facts))
-        return (high - low) / max(1, smallest)
+        return (high - low) / max(1, smallest_group(self.about.by, self.about.overall, counting, facts))
 
     def guards(self, pair: LostPair) -> bool:
         """It names the column of two members whom it compares, or a member's and those that roots are grouped by."""

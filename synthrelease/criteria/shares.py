@@ -26,7 +26,7 @@ from synthrelease.criteria.facts import (
     shown,
     words,
 )
-from synthrelease.criteria.groupings import furthest_share, groupings, rows_of_group, shares_of_groups, tables_of_groups
+from synthrelease.criteria.groupings import furthest_share, groupings, rows_of_group
 from synthrelease.criteria.groups import InGroups, InGroupsExplained
 from synthrelease.criteria.measured import Limits, Sums
 from synthrelease.criteria.members import reads_members
@@ -91,10 +91,10 @@ class SharesInGroups(InGroups):
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Of every share, the rows of each group that it is of, and those that it is not of."""
+        pairs = product(self.bins_of_shares(facts), self.groups_in(facts))
         return [
-            sums
-            for bins in self.bins_of_shares(facts)
-            for sums in shares_of_groups(self.by, self.overall, self.column, bins, facts)
+            Sums(columns=columns, weights=np.stack([inside * bins, inside * ~bins]).astype(np.int64))
+            for bins, (columns, inside) in pairs
         ]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
@@ -127,13 +127,13 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
         """Return one over the smallest released group; groups of rows that have a value of the column."""
-        return 1 / max(1, min(self.public_sizes(facts)))
+        return 1 / max(1, self.smallest(facts))
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
         """Of a group, the rows that a share is of are a share of all rows, and so are the others. The error is 1 - p of the
         ones less p of the others, over the group's part of the release: it moves by no more than one of them, whatever p is.
         """
-        smallest = min(self.public_sizes(facts))
+        smallest = self.smallest(facts)
         if not smallest:
             return None
         return self.drawn_shares(drawing, facts, len(self.about.bins_of_shares(facts))) * facts.n / smallest
@@ -141,7 +141,8 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
         """Of every group and share, |a_g - p_g n_g| <= limit m_g, p_g and m_g those of the release."""
         shares, errors = self.about.bins_of_shares(facts), []
-        for columns, inside, rows in tables_of_groups(self.about.by, self.about.overall, self.about.column, facts):
+        for columns, inside in self.about.groups_in(facts):
+            rows = rows_of_group(columns, inside, facts)
             most = float(rows.sum())
             if most:
                 weights = [(bins - float(rows[bins].sum()) / most) * inside for bins in shares]

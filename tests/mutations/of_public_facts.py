@@ -37,8 +37,16 @@ OF_PUBLIC_FACTS = (
         name="public facts: groups as large as they are, without their margin",
         breaks="a sensitivity of a mean that is too small passes",
         place="criteria.groups:ConditionalMeanExplained.public_sensitivity",
-        old="size - margin",
-        new="size",
+        old="self.smallest(facts) - math.ceil(self.about.size_margin * facts.n)",
+        new="self.smallest(facts)",
+        tests=(CONTRACT,),
+    ),
+    Mutation(
+        name="public facts: the largest group stands for the smallest",
+        breaks="what moves least stands for what moves most",
+        place="criteria.groupings:smallest_group",
+        old="min(sizes)",
+        new="max(sizes)",
         tests=(CONTRACT,),
     ),
     Mutation(

@@ -369,17 +369,17 @@ OF_THE_THEORY = (
     Mutation(
         name="selection: the stop coin is ignored",
         breaks="the loop may never end",
-        place="releasing.selection:select",
-        old="coin(stop_probability)",
-        new="coin(stop_probability) and False",
+        place="releasing.selection:_ending",
+        old="coin(rule.stop_probability)",
+        new="coin(rule.stop_probability) and False",
         tests=("tests/releasing/test_selection.py",),
     ),
     Mutation(
         name="selection: a coin of another probability",
         breaks="the loop may never end",
-        place="releasing.selection:select",
-        old="coin(stop_probability)",
-        new="coin(Fraction(0))",
+        place="releasing.selection:_ending",
+        old="coin(rule.stop_probability)",
+        new="coin(0 * rule.stop_probability)",
         tests=("tests/releasing/test_selection.py",),
     ),
     Mutation(
