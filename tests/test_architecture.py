@@ -30,7 +30,8 @@ PACKAGE = ROOT / "synthrelease"
 YAML = "bundle/metadata.py"
 TREES = Trees({path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))})
 
-TABLE = re.findall(r"^\| (\d+) \| `([\w.]+)` \|", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), re.MULTILINE)
+DOCUMENT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+TABLE = re.findall(r"^\| (\d+) \| `([\w.]+)` \|", DOCUMENT, re.MULTILINE)
 FLOORS = {room: int(floor) for floor, room in TABLE}
 """The floor of every room, from the table in docs/architecture.md: a room imports only from floors below its own."""
 
@@ -763,3 +764,24 @@ def test_help_loads_no_library_but_the_one_that_reads_arguments() -> None:
     done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True, cwd=ROOT)
     libraries = {"numpy", "pydantic", "rich", "pyarrow", "jinja2", "yaml", "scipy", "tomllib"}
     assert set(done.stdout.splitlines()[-1].split()).isdisjoint(libraries)
+
+
+WALKS = re.split(r"\n(?=\d+\. \*\*)", DOCUMENT.partition("## Ten walks")[2].partition("\n## ")[0])[1:]
+
+
+@pytest.mark.parametrize("walk", WALKS, ids=lambda walk: walk.split("**")[1])
+def test_a_walk_takes_eight_files_that_import_one_another_and_have_what_it_names(walk: str) -> None:
+    """Whoever reads them in this order always comes from a file that she knows."""
+    texts: dict[str, str] = {}
+    for file, names in re.findall(r"`([\w/]+\.py)`\s*\(([^)]*)\)", walk):
+        module, text = f"synthrelease.{file[:-3].replace('/', '.')}", (PACKAGE / file).read_text(encoding="utf-8")
+        for name in re.findall(r"`(\w+)`", names):
+            assert re.search(rf"(def|class) {name}\b|^{name}\b", text, re.MULTILINE), f"{file} has no {name}"
+        known = any(f"{module} " in other or f"{earlier} " in text for earlier, other in texts.items())
+        assert known or not texts, f"{file} and the files before it know nothing of one another"
+        texts[module] = text
+    assert 3 <= len(texts) <= 8
+
+
+def test_there_are_ten_walks() -> None:
+    assert len(WALKS) == 10
