@@ -26,7 +26,7 @@ from synthrelease.published.measurements import IntendedEstimatePart
 
 # Shares, means, medians or the slopes of a regression, with intervals that hold the file's.
 
-RATIO = "The file: the law of the noise is computed to about five digits of a probability."
+RATIO = "The file: the distribution of the noise is computed to about five digits of a probability."
 TOGETHER = (
     "Two groups: the interval of a difference combines the intervals of the two groups, with what their noises have in "
     "common. A ratio has none where the noise does not tell its denominator from 0."

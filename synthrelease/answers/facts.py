@@ -385,7 +385,7 @@ class _Builder:
         names = [self.names[axis] for axis in axes]
         measured = self.knowledge.measured.cells(names) if self.knowledge.measured else None
         if measured is not None:
-            yield *measured, self._source(f"the published noisy table of {table} and the law of its noise")
+            yield *measured, self._source(f"the published noisy table of {table} and the distribution of its noise")
         if len(axes) == 1:
             for ratio in self.knowledge.errors_of(RatioError):
                 source = self._source(f"each bin of {table} is off by a factor of at most {ratio.factor:.3g}", ratio.criterion)

@@ -59,7 +59,7 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
     answered = [part for part in document.criteria if part.answered]
     bounds = document.selection.bounds
     if (bounds is not None) != bool(answered):
-        yield "selection: expected bounds just where measurements answer criteria, found otherwise"
+        yield "selection: expected bounds if, and only if, measurements answer criteria"
         return
     if bounds is None:
         return

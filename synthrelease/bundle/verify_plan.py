@@ -116,7 +116,7 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
     for part, criterion in zip(document.criteria, spec.criteria, strict=True):
         yield from _criterion_problems(part, criterion, spec.noises.get(part.name), joint=spec.joint_test is not None)
     if (MEASUREMENTS in document.files) != spec.publish_measurements:
-        yield f"{MEASUREMENTS}: expected just where [selection] publishes measurements, found otherwise"
+        yield f"{MEASUREMENTS}: expected if, and only if, [selection] publishes measurements"
     yield from option_problems(document, spec)
 
 
@@ -125,7 +125,7 @@ def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[st
     options, parts = spec.parts, document.parts
     for name in dict.fromkeys([*parts, *options]):
         if name not in parts or (name not in options and name not in WORDS):
-            yield f"{name}: expected just where the specification has it, found otherwise"
+            yield f"{name}: expected in both the specification and release.json, found in one of them"
     for name, expected in stated(document, spec).items():
         if name in parts:
             yield from _differences(name, expected, parts[name])

@@ -59,8 +59,8 @@ INVARIANTS = (
     "keep total",
 )
 _NO_INVARIANTS = (
-    "no counts of the private file that stay exact: about a table that is published exactly nothing is protected, the "
-    "guarantee would hold among files that agree on it alone, and would not add up with others; totals that were published "
+    "no exact counts of the private file: nothing protects a table that is published exactly, and the "
+    "guarantee would hold only among files with the same table; totals that were published "
     "elsewhere can be met by [calibration], after the noise"
 )
 """Words of which one stands in the name of a setting for counts that stay exact, and why there is none."""

@@ -113,10 +113,10 @@ def promise_text(year: YearOfSeries) -> str:
     )
     delta = f", delta = {decimal_text(promise.delta)}" if promise.delta else ""
     second = (
-        f" That has room for {plan.fallbacks} second release{'s' if plan.fallbacks > 1 else ''} at epsilon = "
-        f"{decimal_text(plan.fallback_epsilon)}, in years whose first one released nothing."
+        f" This includes {plan.fallbacks} second release{'s' if plan.fallbacks > 1 else ''} at epsilon = "
+        f"{decimal_text(plan.fallback_epsilon)}, in years whose first release found no table."
         if plan.fallbacks
-        else " A year whose release finds no table has no second one."
+        else " A year whose release finds no table has no second release."
     )
     return (
         f"Years: {year.year} is year {year.year - plan.first + 1} of {len(years)} ({years[0]} to {years[-1]}"

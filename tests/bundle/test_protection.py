@@ -172,7 +172,7 @@ def test_the_card_says_at_once_where_many_records_were_not_used(document: Releas
     left_out = rows_left_out(other)
     assert left_out is not None
     assert left_out.many == said
-    assert f"The noisy count tells that {left_out.share} were left out." in domain_text(other)
+    assert f"By the noisy count {left_out.share} were left out." in domain_text(other)
 
 
 def test_every_policy_names_its_columns(document: ReleaseDocument) -> None:
@@ -254,7 +254,7 @@ def test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows(
         ("domain", {"file_rows": None}, "expected the rows of the file"),
         ("domain", {"file_rows": 1}, "expected at most the 1 rows of the file"),
         ("domain", {"way": "whole"}, "(all, where none is left out)"),
-        ("domain", {"way": "stated"}, "expected one just where the number of rows was counted"),
+        ("domain", {"way": "stated"}, "expected if, and only if, the number of rows was counted"),
         ("guarantee", {"invariants": []}, "expected the invariants"),
         ("person", {"records": 3}, "for 3 records of a person follows"),
         ("person", {"epsilon_exact": "43/2"}, "for 2 records of a person follows"),

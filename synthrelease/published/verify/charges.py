@@ -49,7 +49,7 @@ def pieces(document: ReleaseDocument) -> Iterator[str]:
             yield f"charge {largest[0].name!r}: the largest of pieces, and release.json describes none"
         return
     if len(largest) != 1 or largest[0] not in root.parts or len(largest[0].parts) != len(PIECES):
-        yield "charges: expected one node below the root that is the largest of the two pieces, found otherwise"
+        yield "charges: expected one node below the root that is the largest of the two pieces, found another tree"
         return
     shared_nodes = [node for node in root.parts if node != largest[0]]
     nodes: list[tuple[Piece | None, ChargePart]] = [(None, node) for node in shared_nodes]
@@ -164,7 +164,7 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
         yield "domain: expected a number of rows that was counted or stated, because a secret piece was read; found 'exact'"
     published_exactly = domain.way == "exact"
     if published_exactly != (domain.file_rows is None):
-        yield "domain: expected the rows of the file, unless the number of kept rows is published; found otherwise"
+        yield "domain: expected either the number of rows of the file or the number of rows used, found both or none"
         return
     in_file = rows if domain.file_rows is None else domain.file_rows
     if not (rows <= in_file and (domain.way != "whole" or rows == in_file)):
@@ -177,7 +177,7 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
         yield f"guarantee: expected the invariants {expected}, found {document.guarantee.invariants}"
     charged = next((leaf for leaf in document.charges.leaves() if leaf.name == NUMBER_OF_ROWS), None)
     if (charged is not None) != (domain.way == "counted"):
-        yield f"charge {NUMBER_OF_ROWS!r}: expected one just where the number of rows was counted, found otherwise"
+        yield f"charge {NUMBER_OF_ROWS!r}: expected if, and only if, the number of rows was counted"
         return
     epsilon = None if charged is None else Fraction(charged.epsilon_exact)
     margin = RowsRule(way="counted", epsilon=epsilon).margin if epsilon else None

@@ -266,9 +266,9 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
     stop = None if settings.rounds is not None else str(settings.stop_probability)
     shape = str(settings.shape) if settings.mode == "truncated_negative_binomial" else None
     if (selection.rounds, selection.stop_probability, selection.shape) != (rounds, stop, shape):
-        yield "selection: expected the law of the number of rounds that the specification states, found another"
+        yield "selection: expected the distribution of the number of rounds in the specification, found another"
     if (MEASUREMENTS in document.files) != settings.publish_measurements:
-        yield f"{MEASUREMENTS}: expected just where [selection] publishes measurements, found otherwise"
+        yield f"{MEASUREMENTS}: expected if, and only if, [selection] publishes measurements"
     if selection.shared_measurements != (settings.measurements == "shared"):
         yield "selection: expected measurements as in the specification, found otherwise"
     joint = (
@@ -314,7 +314,7 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
     for table in acceptance.criteria:
         paid = sorted(_cost(costs[name]) for name, criterion in of_criteria.items() if criterion is table and name in costs)
         if paid != sorted(_budgets(table)):
-            yield f"criterion {table.get('name')!r}: expected a charge for each of its budgets and no other, found otherwise"
+            yield f"criterion {table.get('name')!r}: expected one charge for each of its budgets, found others"
     inside = {leaf.name for node in _rounds(document.charges) for leaf in node.planned()}
     for name, expected in ((GENERATION, not shared), (JOINT_TEST, True), (NUMBER_OF_ROWS, False)):
         if name in costs and (name in inside) != expected:

@@ -194,7 +194,7 @@ class Divisible:
         }
         if len(texts) > 1 or None in texts or not spec.shared_measurements or spec.joint_test is None:
             raise InputError(
-                f"{spec.path}: expected what an allocation is for: generators of the family 'marginals' or "
+                f"{spec.path}: expected a configuration that can be allocated: generators of the family 'marginals' or "
                 "'gaussian_marginals' that measure the same, "
                 'measurements = "shared" and test = "joint" in [selection]; found otherwise.'
             )
