@@ -144,8 +144,8 @@ def test_who_is_not_covered_is_said_just_where_the_number_is_exact(document: Rel
 def test_the_domain_names_the_file_and_never_how_many_rows_were_kept(document: ReleaseDocument) -> None:
     counted = domain_text(document)
     assert counted.startswith("Files of 401 rows with the columns and bounds above, whatever their rows hold.")
-    assert f"worked with {document.n_rows}, drawn at random" in counted
-    assert "taking off 12, so that there were fewer with probability at most 0.001" in counted
+    assert f"used {document.n_rows} of the rows that follow the rules (below), drawn at random" in counted
+    assert "a noisy count of them less 12. With probability at most 0.001 there were fewer" in counted
     assert "400" not in counted or document.n_rows == 400  # 400 are kept
     assert "stated beforehand" in domain_text(changed(document, domain={"way": "stated"}))
     assert domain_text(changed(document, domain={"way": "whole"})).endswith("No row was left out.")
@@ -200,7 +200,7 @@ def test_every_policy_names_its_columns(document: ReleaseDocument) -> None:
         ({"records": 1, "unit": "record"}, "One record; neighbouring files: replace one record. A person with k records is"),
         ({"records": 3, "epsilon_exact": "129/2", "why": ""}, "at most 3 records and is protected at epsilon = 64.5."),
         ({"records": 2, "epsilon_exact": "43", "delta_exact": "1/1000"}, "is protected at epsilon = 43, delta = 0.001."),
-        ({"records": 2, "epsilon_exact": None, "delta_exact": None}, "is protected by nothing: delta would be 1 or more."),
+        ({"records": 2, "epsilon_exact": None, "delta_exact": None}, "has no protection: delta would be 1 or more."),
     ],
 )
 def test_a_person_is_told_what_protects_them(document: ReleaseDocument, person: dict[str, object], says: str) -> None:
@@ -251,7 +251,7 @@ def test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows(
         ("domain", {"margin": 13}, "expected the margin 12"),
         ("domain", {"shortfall": "1/100"}, "the shortfall 1/1000"),
         ("domain", {"file_rows": 402}, "expected the invariants"),
-        ("domain", {"file_rows": None}, "expected the rows of the file"),
+        ("domain", {"file_rows": None}, "expected either the number of rows of the file"),
         ("domain", {"file_rows": 1}, "expected at most the 1 rows of the file"),
         ("domain", {"way": "whole"}, "(all, where none is left out)"),
         ("domain", {"way": "stated"}, "expected if, and only if, the number of rows was counted"),

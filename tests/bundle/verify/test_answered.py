@@ -117,7 +117,7 @@ EDITS: list[tuple[Edit, Edit, str]] = [
     (lambda found: found["criteria"][1].update(value=found["criteria"][1]["value"] * 0.99), lambda noisy: None, "its bound is"),
     (lambda found: found["selection"]["bounds"].update(risk_exact="1/2"), lambda noisy: None, "its bound is"),
     (lambda found: found["selection"]["bounds"].update(transformations=10**6), lambda noisy: None, "its bound is"),
-    (lambda found: found["selection"].pop("bounds"), lambda noisy: None, "expected bounds just where"),
+    (lambda found: found["selection"].pop("bounds"), lambda noisy: None, "expected bounds if, and only if"),
     (lambda found: found["selection"].update(shared_measurements=False), lambda noisy: None, "expected shared and published"),
     (lambda found: found["criteria"][0].update(sensitivity=0.1), lambda noisy: None, "no noise of its own"),
     (lambda found: None, lambda noisy: noisy["tables"][0]["counts"][0].__setitem__(0, 999), "its bound is"),
