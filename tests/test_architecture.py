@@ -134,6 +134,13 @@ def test_every_room_says_what_it_is_for_and_names_files_that_are_there() -> None
         assert all(there), (name, [file for file, known in zip(files, there, strict=True) if not known])
 
 
+@pytest.mark.parametrize("folder", sorted(path.parent.name for path in PACKAGE.glob("studio/*/README.md")))
+def test_the_rooms_of_the_studio_name_each_of_their_files(folder: str) -> None:
+    path = PACKAGE / "studio" / folder
+    named = re.findall(r"`(\w+\.py)`", (path / "README.md").read_text(encoding="utf-8"))
+    assert {file.name for file in path.glob("*.py")} - {"__init__.py"} == {name for name in named if name != "__init__.py"}
+
+
 MODULES = Trees(
     {
         f"synthrelease/{name}".removesuffix(".py").removesuffix("/__init__").replace("/", "."): path

@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def _what_was_read() -> str:
-    """What a user should know of a failure that nobody foresaw."""
+    """Say what a user should know of a failure that nobody foresaw."""
     if _READING.isdisjoint(sys.argv[1:2]):
         return "This command reads no private data: nothing was spent. Please report it, with the command."
     return (

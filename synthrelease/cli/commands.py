@@ -67,7 +67,7 @@ class QuietCommand(TyperCommand):
     """A command. A path that looks like a connection string is refused before anything makes a message of it."""
 
     def invoke(self, ctx: Any) -> Any:
-        """As the library does. Raises InputError for such a path."""
+        """Invoke the command as the library does. Raises InputError for such a path."""
         for parameter in self.params:
             argument = ctx.params.get(parameter.name)
             for value in argument if isinstance(argument, list | tuple) else [argument]:
@@ -85,12 +85,12 @@ class LazyGroup(TyperGroup):
         self.commands: Any = _Built(functions)  # the library only reads them
 
     def make_context(self, *args: Any, **options: Any) -> Any:
-        """As the library does; the arguments of the whole command line are looked at here."""
+        """Read the command line as the library does; the arguments of the whole command line are looked at here."""
         with _unquoted():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        """As the library does; the arguments of a command are looked at here."""
+        """Invoke the command as the library does; the arguments of a command are looked at here."""
         with _unquoted():
             return super().invoke(ctx)
 

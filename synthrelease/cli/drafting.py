@@ -1,7 +1,4 @@
-"""The commands that write a configuration: init, leave-out, desk.
-
-init and leave-out: the files of a new release, drafted from a public file, and a draft with fewer columns.
-"""
+"""The commands that write a configuration: init, leave-out, numbers, desk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release made, in the order of a reader's questions: what, where, at what cost, how good, what next.
+"""Print what a release made, in the order of a reader's questions: what, where, at what cost, how good, what next.
 
 Everything is said from release.json, which is public.
 """
@@ -109,7 +109,7 @@ def budget_text(epsilon: Fraction, delta: Fraction) -> str:
 
 
 def cost_sentences(document: ReleaseDocument) -> Iterator[str]:
-    """What epsilon means: how much more likely a result can become, and how often a guess is right that was even before."""
+    """Say what epsilon means: how much more likely a result can become, and how often a guess is right that was even before."""
     from synthrelease.bundle.card.numbers import without_exponent, worst_factor
     from synthrelease.bundle.card.sections import right_guess
 

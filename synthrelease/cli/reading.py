@@ -1,7 +1,4 @@
-"""The commands for a release that is there: verify, card, bound, estimate, audit.
-
-audit: the guarantee put to the test.
-"""
+"""The commands for a release that is there: bound, estimate, verify, card, keygen; and audit, which tests the guarantee."""
 
 from __future__ import annotations
 
@@ -367,7 +364,7 @@ def _estimated(release: PublishedRelease, asked: QuestionTable, confidence: floa
 
 
 def _intended(folder: Path, as_json: bool) -> None:
-    """What is stated about every question of the release's own list."""
+    """Print what is stated about every question of the release's own list."""
     from synthrelease.answers.stated import question, verdict
     from synthrelease.published import load
 
@@ -501,7 +498,7 @@ def card(
 
 
 def print_outcomes(folder: Path) -> None:
-    """What became of options in a release that was written."""
+    """Print what became of options in a release that was written."""
     from synthrelease.bundle.options import outcomes
     from synthrelease.published.document import read_leniently
 

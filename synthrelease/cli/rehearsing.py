@@ -1,7 +1,4 @@
-"""The commands for public data: rehearse, allocate, simulate, compare.
-
-rehearse, allocate and simulate: the commands for public data.
-"""
+"""The commands for public data: compare, rehearse, allocate, simulate."""
 
 from __future__ import annotations
 
@@ -88,7 +85,7 @@ def _print_comparison(comparison: MethodComparison) -> None:
 
 
 def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """Which columns stand side by side: all where the terminal is wide enough, else criteria in several tables."""
+    """Return which columns stand side by side: all where the terminal is wide enough, else criteria in several tables."""
     widths = [max(len(cell) for cell in column) + 2 for column in zip(headings, *rows, strict=True)]
     blocks, room = [list(range(FIXED))], width - sum(widths[:FIXED])
     for place in range(FIXED, len(headings)):
@@ -101,7 +98,7 @@ def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) 
 
 
 def _missed(cell: str) -> bool:
-    """Whether a share of a threshold is more than it allows."""
+    """Return whether a share of a threshold is more than it allows."""
     return cell != "<0" and (cell in ("over", "none") or float(cell) > 1)
 
 
@@ -185,7 +182,7 @@ def simulate(
 
 
 def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
-    """Whether nothing is left to do; a folder whose proposal was adopted is of the configuration as it was."""
+    """Return whether nothing is left to do; a folder whose proposal was adopted is of the configuration as it was."""
     from synthrelease.errors import InputError
     from synthrelease.studio.drafting.edits import adopted_before
 
@@ -221,7 +218,7 @@ def _adopt(config: Path, rehearsal: Any, out: Path) -> None:
 
 
 def _fits(spec: Any, out: Path) -> str:
-    """What `release` will say of the shortlist of a rehearsal."""
+    """Return what `release` will say of the shortlist of a rehearsal."""
     from synthrelease.errors import SpecError
     from synthrelease.spec.shortlist import narrowed
 

@@ -1,6 +1,6 @@
-"""The commands that use a private file or its ledger: release, split, ledger, series, demo.
+"""The commands that use a private file or its ledger: release, ledger, demo.
 
-release: the command that spends. `publish` does the work in its order; this file says in words what happened.
+`publish` releases, in its order; this file says in words what happened.
 """
 
 from __future__ import annotations
@@ -261,7 +261,7 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
 
 
 def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bool = True) -> Listener:
-    """What is printed on the way; made here, so that a command that does not release loads nothing for it."""
+    """Return what prints on the way; made here, so that a command that does not release loads nothing for it."""
     from synthrelease import publish as room
 
     class Quiet(room.Listener):
@@ -326,7 +326,7 @@ QUESTIONS = ("share gestation_week < 37", "share mother_age >= 35")
 
 
 def five_years(folder: Path, jobs: int) -> None:
-    """What a steward does for a series: the promise first, then year after year, then what changed."""
+    """Do what a steward does for a series: the promise first, then year after year, then what changed."""
     from synthrelease.resources import resource
 
     simulate = runpy.run_path(str(resource("public_data/simulate_years.py")))
@@ -596,7 +596,8 @@ def _country(folder: Path, jobs: int) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Shown:
-    """What a demonstration releases: a public file that it is rehearsed on and a private one, each with that of its members."""
+    """The files and settings of a demonstration: a public file that it is rehearsed on and a private one, each with that of
+    its members."""
 
     config: Path
     dataset: str

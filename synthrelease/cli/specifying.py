@@ -1,7 +1,4 @@
-"""The commands before a release: plan, check, describe, commit.
-
-plan and check: the commands of a steward before a release. They spend nothing and show nothing of the data.
-"""
+"""The commands before a release: plan, check, commit, schema. They spend nothing and show nothing of the data."""
 
 from __future__ import annotations
 

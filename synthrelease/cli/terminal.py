@@ -1,7 +1,4 @@
-"""Print: the plan, progress, tables and chances, alike in all commands.
-
-The terminal: the plan and the progress lines, which all commands print alike.
-"""
+"""Print the plan, progress, tables and chances, alike in all commands."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table]:
-    """How likely the epsilon is spent on nothing: as rehearsed, or what the law of the number of rounds alone tells."""
+    """Say how likely the epsilon is spent on nothing: as rehearsed, or what the law of the number of rounds alone tells."""
     from rich.table import Table
 
     from synthrelease.spec.shortlist import known_chances
@@ -57,7 +54,8 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table
 
 
 def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str:
-    """What a steward should know before a charge that a rehearsal found too large. Nothing is asked: the command goes on."""
+    """Say what a steward should know before a charge that a rehearsal found too large. Nothing is asked: the command goes
+    on."""
     from synthrelease.spec.shortlist import known_chances
 
     rehearsed = known_chances(spec, shortlist)
@@ -234,7 +232,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
 
 
 def charge_tree(title: str, total: Charge) -> Tree:
-    """What each part of a plan costs, and why."""
+    """Return what each part of a plan costs, and why."""
     from rich.text import Text
     from rich.tree import Tree
 
@@ -251,7 +249,7 @@ def refusals(spec: Any) -> dict[str, list[str]]:
 
 
 def refusals_in_words(spec: Any) -> list[str]:
-    """What `error` tells of a file; nothing where no column asks for it."""
+    """Say what `error` tells of a file; nothing where no column asks for it."""
     sentences = [f'{kind} = "error" for {listing(names)}' for kind, names in refusals(spec).items() if names]
     if not sentences:
         return []
@@ -295,7 +293,7 @@ def print_untried(spec: Any, shortlist: Path | None = None) -> None:
 
 
 def accepts_untried(spec: Any) -> bool:
-    """Whether somebody at a terminal says that two files are used without a rehearsal. Without a terminal nobody can."""
+    """Return whether somebody at a terminal says that two files are used without a rehearsal. Without a terminal nobody can."""
 
     from synthrelease.spec.tried import NEVER, leave
 
@@ -322,7 +320,7 @@ ROWS_IN_WORDS = {
 
 
 def rounds_in_words(law: StoppingLaw | None) -> str:
-    """How rounds are repeated, in a steward's words."""
+    """Say how rounds are repeated, in a steward's words."""
     if law is None:
         return "Rounds: until one is accepted, without a limit. The guarantee does not cover a run that is stopped by hand."
     return f"Rounds: {law.words}. Keep their number secret, and how long they took."
@@ -344,7 +342,7 @@ def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:
 
 
 def stated(charge: Charge) -> str:
-    """What a charge costs: epsilon, with delta where there is one, or its Renyi curve in the order a."""
+    """Say what a charge costs: epsilon, with delta where there is one, or its Renyi curve in the order a."""
     if charge.renyi is not None:
         return f"Renyi {charge.renyi.text()}"
     return decimal_text(charge.epsilon) + (f", delta {float(charge.delta):.3g}" if charge.delta else "")

@@ -52,7 +52,7 @@ class LawComparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether both follow the law, NaN never."""
+        """Return whether both follow the law, NaN never."""
         return self.ours >= LEVEL and self.theirs >= LEVEL
 
 
@@ -97,7 +97,7 @@ _CHOICES = {"exponential": "exponential mechanism", "permute_and_flip": "permute
 
 @dataclass(frozen=True, kw_only=True)
 class _Library:
-    """How another library draws.
+    """The draws of another library.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ def _choice(
 
 
 def p_value(drawn: np.ndarray, law: np.ndarray) -> float:
-    """Of the chi-square test that outcomes 0, 1, ... follow a law.
+    """Compute the p-value of the chi-square test that outcomes 0, 1, ... follow a law.
 
     The rarest outcomes are taken together until `FEWEST` draws are expected of them: with fewer, four draws where half of one
     is expected would look like one in a million, and be one in a thousand.

@@ -242,7 +242,7 @@ def _outputs_with_rounds(run: FiniteRound, draws: int) -> np.ndarray:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What is asked for; everything, unless something is said.
+    """The scope of an audit; everything, unless something is said.
 
     Attributes
     ----------
@@ -256,7 +256,7 @@ class Scope:
 
     @classmethod
     def of(cls, document: ReleaseDocument) -> Scope:
-        """What a release rests on: its generator, its criteria, the joint test of these, and the number of its rows."""
+        """Return what a release rests on: its generator, its criteria, the joint test of these, and the number of its rows."""
         generator = str(document.configuration["generator"]["family"])
         criteria = {one.kind for one in document.criteria}
         kinds = {NUMBER_OF_ROWS, *criteria, *ENUMERATED.get(generator, ())}
@@ -267,15 +267,15 @@ class Scope:
         return cls(generators=frozenset({generator}), enumerated=frozenset(kinds))
 
     def named(self, *texts: str) -> bool:
-        """Whether something of these names has the text in it."""
+        """Return whether something of these names has the text in it."""
         return self.text.lower() in " ".join(texts).lower()
 
     def has_generator(self, name: str) -> bool:
-        """Whether losses of this generator are asked for."""
+        """Return whether losses of this generator are asked for."""
         return self.generators is None or name in self.generators
 
     def has_kind(self, kind: str) -> bool:
-        """Whether enumerations of this kind are."""
+        """Return whether enumerations of this kind are asked for."""
         return self.enumerated is None or kind in self.enumerated
 
 
@@ -318,7 +318,8 @@ REPEATS = 300
 
 @dataclass(frozen=True, kw_only=True)
 class Power:
-    """In how many of `repeats` audits a fault was found; `at_least` is a 95% lower bound of that probability."""
+    """The power of the audit: in `found` of `repeats` audits a fault was found; `at_least` is a 95% lower bound of that
+    probability."""
 
     name: str
     draws: int
@@ -374,7 +375,7 @@ class AuditResult:
 
     @property
     def violations(self) -> list[str]:
-        """What contradicts a claim, in words."""
+        """List what contradicts a claim, in words."""
         names = [f"sensitivity: {part.name}" for part in self.sensitivities if not part.sound]
         names += [f"selection: {law.claim}, {_repeated(law)}" for law in self.laws if law.exceeded]
         losses = [loss for loss in self.losses if loss.exceeded and not loss.case.faulty]
@@ -384,7 +385,7 @@ class AuditResult:
 
     @property
     def missed(self) -> list[str]:
-        """Known faults that were not found: the audit could not have found such a fault in the real mechanism either."""
+        """List known faults that were not found: the audit could not have found such a fault in the real mechanism either."""
         names = [str(loss.case) for loss in self.losses if loss.case.faulty and not loss.exceeded]
         return names + [finding.case.name for finding in self.findings if finding.case.faulty and not finding.exceeded]
 

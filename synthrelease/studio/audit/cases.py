@@ -35,7 +35,7 @@ from synthrelease.spec.columns import Bins, build_column, group_binning
 
 @dataclass(frozen=True, kw_only=True)
 class Hits:
-    """How often an event happened in independent draws."""
+    """The number of hits of an event in independent draws."""
 
     hits: int
     draws: int
@@ -131,7 +131,7 @@ class Coding:
         return [_interval(self._ends(code, code), "-" if self.lowest >= 0 else " to ") for code in codes_of(text)]
 
     def bins(self, texts: Sequence[str]) -> Bins:
-        """As a configuration writes bins that each hold the codes of a text."""
+        """Return bins as a configuration writes bins that each hold the codes of a text."""
         if self.categories:
             return {" or ".join(self.labels(text)): self.labels(text) for text in texts}
         return [_interval(self._ends(codes_of(text)[0], codes_of(text)[-1]), " - ") for text in texts]
@@ -230,7 +230,7 @@ class World:
         return tuple(every) if self.linked is None else tuple(cell for cell in every if self._fits(self.linked, cell))
 
     def _fits(self, linked: Linked, cell: int) -> bool:
-        """Whether just the slots that the number of members fills have values, in columns where every member has one."""
+        """Return whether just the slots that the number of members fills have values, in columns where every member has one."""
         bins = dict(zip(self.layout.columns, np.unravel_index(cell, self.layout.sizes), strict=True))
         last = {name: size - 1 for name, size in zip(self.layout.columns, self.layout.sizes, strict=True)}
         number = int(bins[linked.size]) + linked.least
@@ -269,7 +269,7 @@ class World:
         return Candidate(configuration=configuration, counts=self.counts(codes))
 
     def dense(self, tables: Sequence[Sequence[int]]) -> np.ndarray:
-        """(n_tables, n_cells) counts of tables given by their codes."""
+        """Return (n_tables, n_cells) counts of tables given by their codes."""
         return np.array([np.bincount(table, minlength=self.layout.n_cells) for table in tables])
 
     def all_tables(self, n: int) -> list[tuple[int, ...]]:
@@ -312,7 +312,7 @@ class Event:
     threshold: float
 
     def hits(self, outputs: np.ndarray) -> int:
-        """How many of these outputs (n, n_features) are in the event."""
+        """Return how many of these outputs (n, n_features) are in the event."""
         return int((self.statistic(outputs) >= self.threshold).sum())
 
 
@@ -362,7 +362,7 @@ class RatioOfOutcome:
 
     @classmethod
     def learned(cls, left: np.ndarray, right: np.ndarray) -> RatioOfOutcome | None:
-        """None when there are too many distinct outputs."""
+        """Learn the ratios; None when there are too many distinct outputs."""
         outcomes, which = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)
         if len(outcomes) > MOST_OUTCOMES:
             return None
@@ -425,7 +425,7 @@ def _thresholds(values: np.ndarray) -> np.ndarray:
 def _promises(
     mine: np.ndarray, theirs: np.ndarray, thresholds: np.ndarray, draws: int, error: float, gaussian: bool
 ) -> np.ndarray:
-    """What the test would prove if its shares were these, each moved by one deviation to the pessimistic side."""
+    """Compute what the test would prove if its shares were these, each moved by one deviation to the pessimistic side."""
     hits = [len(side) - np.searchsorted(np.sort(side), thresholds, side="left") for side in (mine, theirs)]
     shares = [np.maximum(hits[0] - np.sqrt(hits[0]), 0) / len(mine), (hits[1] + np.sqrt(hits[1]) + 1) / len(theirs)]
     low = lower_bounds(shares[0] * draws, draws, error / 2)

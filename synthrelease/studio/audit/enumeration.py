@@ -67,7 +67,7 @@ class Recording(SystemEntropy):
 
 @dataclass(frozen=True, kw_only=True)
 class Enumeration:
-    """What was enumerated and found.
+    """The outcome of an enumeration.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """What the code would have released about every private table, against one synthetic table.
+    """The figures that the code would have released about every private table, against one synthetic table.
 
     `steps` (n_tables,) are the integers that noise is added to, `allowed_steps` their integer sensitivity.
     """
@@ -190,7 +190,8 @@ class CodeFigures:
         self.fitted = Fitted(regressions=regressions)
 
     def behind_the_door(self, table: Sequence[int]) -> PrivateCounts:
-        """As rounds get it: what a criterion makes of the table is kept from one synthetic table to the next."""
+        """Put a table behind the door, as rounds get it: what a criterion makes of the table is kept from one synthetic table
+        to the next."""
         return self.world.private(table, (), self.entropy).on(self.world.transformation)
 
     def figures(self, privates: Sequence[PrivateCounts], synthetic: Sequence[int]) -> Recorded:
@@ -339,7 +340,8 @@ def shared_case(epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
 
 
 def _shared(epsilon: Fraction, side: int, draws: int) -> np.ndarray:
-    """(draws, 5): four figures of 0 on one side and of their sensitivities on the other, as `noisy_figures` releases them."""
+    """Draw (draws, 5): four figures of 0 on one side and of their sensitivities on the other, as `noisy_figures` releases
+    them."""
     world, noise = World({"a": 1}), OneNoise(figures=len(_SENSITIVITIES), epsilon=epsilon)
     counts = world.counts((side, 1))
     queries = [
@@ -385,7 +387,7 @@ def _scored_case(sweep: Sweep, name: str, epsilon: Fraction, neighbours: Neighbo
 
 
 def _scores(sweep: Sweep, epsilon: Fraction, synthetic: Table, table: Table, draws: int) -> np.ndarray:
-    """(draws,) values of a criterion, as they would be released."""
+    """Draw (draws,) values of a criterion, as they would be released."""
     world, scored = sweep.world, sweep.criteria[-1].model_copy(update={"epsilon": epsilon})
     setting, fitted = world.setting(*sweep.criteria[:-1], scored), CodeFigures(sweep, world).fitted
     private, candidate, charges = world.private(table, ()), world.candidate(synthetic), scored.per_score()
@@ -393,7 +395,7 @@ def _scores(sweep: Sweep, epsilon: Fraction, synthetic: Table, table: Table, dra
 
 
 def _slacks(sweep: Sweep, epsilon: Fraction, synthetic: Table, table: Table, draws: int) -> np.ndarray:
-    """(draws,) noisy least slacks of a joint test: more than it shows, which is whether they reach a margin."""
+    """Draw (draws,) noisy least slacks of a joint test: more than it shows, which is whether they reach a margin."""
     world, test = sweep.world, JointTest(epsilon=epsilon, false_acceptance=Fraction(1, 10))
     setting, fitted = world.setting(*sweep.criteria), CodeFigures(sweep, world).fitted
     private, candidate = world.private(table, ()), world.candidate(synthetic)
@@ -416,7 +418,7 @@ def _coefficients_case(fit: str, epsilon: Fraction, highs: dict[str, int], left:
 
 
 def _lines(scored: Criterion, highs: dict[str, int], table: Table, draws: int) -> np.ndarray:
-    """(draws, 3): everything that becomes public of a private regression, the released distance and the fitted line."""
+    """Draw (draws, 3): everything that becomes public of a private regression, the released distance and the fitted line."""
     world = World(highs)
     setting, candidate = world.setting(scored), world.candidate(_SYNTHETIC)
     outputs = []

@@ -91,16 +91,16 @@ class RowsOfRecords:
         return int(self.made.sum(axis=1).max())
 
     def numbers(self, name: str) -> np.ndarray:
-        """(n_rows,) the numbers that stand for the bins of a column; any number where there is none."""
+        """Return (n_rows,) the numbers that stand for the bins of a column; any number where there is none."""
         coding = self.world.coding(name)
         return coding.step * self.columns[name] + coding.number(0)
 
     def valued(self, *names: str) -> np.ndarray:
-        """(n_rows,) 1 for rows with a value in all of these columns."""
+        """Return (n_rows,) 1 for rows with a value in all of these columns."""
         return np.prod([self.columns[name] != _MISSING for name in names], axis=0, dtype=np.int64)
 
     def groups(self, name: str) -> list[np.ndarray]:
-        """For every group of a column: (n_rows,) 1 for its rows."""
+        """Return for every group of a column: (n_rows,) 1 for its rows."""
         values = self.columns[name]
         if name in self.world.groups:
             of_atom = self.world.groups[name].of_atom
@@ -108,7 +108,7 @@ class RowsOfRecords:
         return [(values == group).astype(np.int64) for group in range(int(values.max()) + 1)]
 
     def in_bins(self, name: str, labels: Sequence[str]) -> np.ndarray:
-        """(n_rows,) 1 for rows in some of these bins of a column."""
+        """Return (n_rows,) 1 for rows in some of these bins of a column."""
         if name in self.world.groups:
             all_labels = list(self.world.groups[name].labels)
             return np.sum([self.groups(name)[all_labels.index(label)] for label in labels], axis=0)
@@ -206,7 +206,7 @@ def weighted(criterion: WeightedMarginalError, rows: RowsOfRecords, tables: np.n
 def _sub_tables(
     criterion: MarginalCriterion, rows: RowsOfRecords, tables: np.ndarray, synthetic: np.ndarray
 ) -> Iterator[np.ndarray]:
-    """(n_tables, n_cells of the sub-table) |r - s| for every sub-table that a criterion compares."""
+    """Return (n_tables, n_cells of the sub-table) |r - s| for every sub-table that a criterion compares."""
     names = list(rows.columns)
     chosen: set[frozenset[str]] = set()
     if criterion.largest or not criterion.tables:
@@ -266,7 +266,7 @@ def relative(criterion: RelativeMarginalError, rows: RowsOfRecords, tables: np.n
 
 
 def _single_bins(rows: RowsOfRecords) -> list[np.ndarray]:
-    """(n_rows,) 1 for the rows of every bin of every column, that of missing values among them."""
+    """Return (n_rows,) 1 for the rows of every bin of every column, that of missing values among them."""
     return [(values == value).astype(np.int64) for values in rows.columns.values() for value in np.unique(values)]
 
 
@@ -294,7 +294,8 @@ def conditional_mean(
 
 
 def _groups(criterion: InGroups, rows: RowsOfRecords) -> list[np.ndarray]:
-    """For every group of `by`, and for all rows if `overall`: (n_rows,) 1 for its rows that have a value of the column."""
+    """Return for every group of `by`, and for all rows if `overall`: (n_rows,) 1 for its rows that have a value of the
+    column."""
     valued = rows.valued(criterion.column)
     groups = [group * valued for name in criterion.by for group in rows.groups(name)]
     return [*groups, valued] if criterion.overall else groups
@@ -459,7 +460,7 @@ def _points(rows: RowsOfRecords, valued: np.ndarray) -> Iterator[tuple[int, int,
 
 
 def _sums(tables: np.ndarray, numbers: Sequence[Fraction]) -> tuple[np.ndarray, int]:
-    """(n_tables,) the sum over the rows of a number of each, over a common denominator."""
+    """Return (n_tables,) the sum over the rows of a number of each, over a common denominator."""
     common = math.lcm(*(number.denominator for number in numbers))
     return tables @ np.array([int(number * common) for number in numbers]), common
 
@@ -541,8 +542,8 @@ def _cells_of(table: np.ndarray) -> list[int]:
 
 
 def _similar_members(criterion: Faithfulness, world: World, first: int, second: int) -> bool:
-    """Whether two roots have as many members, whose values, put in order, are the same but for one that is one apart. Of roots
-    with one column of members."""
+    """Return whether two roots have as many members, whose values, put in order, are the same but for one that is one apart.
+    Of roots with one column of members."""
     (name,) = world.linked.names if world.linked else ("",)
     values = [sorted(int(row[name] or 0) for row in rows_of_root(world, cell, "members")) for cell in (first, second)]
     if len(values[0]) != len(values[1]):
@@ -627,7 +628,7 @@ def least_slack(
 def slack(
     criterion: Criterion, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
 ) -> ExactFigures:
-    """How far every private table is from failing a criterion.
+    """Return how far every private table is from failing a criterion.
 
     (threshold - figure) / bound; for the ratio of counts r and s, both plus 1, the records by which r is inside
     [s / threshold, threshold s], the least over all bins.

@@ -1,4 +1,4 @@
-"""How much likelier an answer can be in one of two worlds than in the other: the loss of one draw, from its exact law."""
+"""Compute how much likelier an answer can be in one of two worlds than in the other: the loss of one draw, from its law."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def mean_of_gaussian(change: np.ndarray, scale: float) -> float:
 
 
 def log_shares(losses: Sequence[int], rate: Fraction, mechanism: str) -> np.ndarray:
-    """(candidates,) the logarithm of the probability of each candidate of a private choice, in floating point.
+    """Return (candidates,) the logarithm of the probability of each candidate of a private choice, in floating point.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ Mechanism = Callable[[tuple[int, ...], SystemEntropy], Any]
 
 @dataclass(frozen=True, kw_only=True)
 class AskedDraw:
-    """What a mechanism asks of its source of entropy.
+    """A question of a mechanism to its source of entropy.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class AskedDraw:
         return self.law[0] == "choice"
 
     def log_shares(self) -> np.ndarray:
-        """Of a choice: the logarithms of the candidates' probabilities."""
+        """Compute, of a choice, the logarithms of the candidates' probabilities."""
         return log_shares(self.values.tolist(), self.law[2], self.law[3])
 
     def drawn(self) -> Any:
@@ -204,7 +204,7 @@ class ReplayedEntropy(SystemEntropy):
 
 @dataclass(frozen=True, kw_only=True)
 class Conversation:
-    """What a conversation tells.
+    """The losses of a conversation.
 
     Attributes
     ----------
@@ -244,7 +244,7 @@ def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...]
 
 
 def _heard(mechanism: Mechanism, table: tuple[int, ...], replayed: ReplayedEntropy) -> Any:
-    """What a mechanism makes of the answers; None where it stopped at a question."""
+    """Return what a mechanism makes of the answers; None where it stopped at a question."""
     try:
         return mechanism(table, replayed)
     except Exception:
@@ -294,7 +294,7 @@ Run = Callable[..., Any]
 
 
 def installed() -> bool:
-    """Whether the libraries are there, which are an extra."""
+    """Return whether the libraries, which are an extra, are installed."""
     return all(find_spec(package) for package in ("snsynth", "mbi"))
 
 
@@ -343,7 +343,7 @@ class _Reports(SystemEntropy):
 
 
 class _EqualShares:
-    """What a library asks of a model, for one in which all cells of a table have the same count."""
+    """A model as a library asks it, in which all cells of a table have the same count."""
 
     def __init__(self, domain: Any, measured: list[Any], rows: int):
         self.domain, self.cliques, self._rows = domain, [table.clique for table in measured], rows
@@ -646,7 +646,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class LossFinding:
-    """What the conversations of one case told.
+    """The outcome of the conversations of one case.
 
     Attributes
     ----------

@@ -69,7 +69,7 @@ class MeasuredModel:
 
     @property
     def kind(self) -> str:
-        """What the name begins with."""
+        """Return what the name begins with."""
         return self.name.partition(":")[0]
 
     @classmethod

@@ -43,7 +43,7 @@ def heads(above: int, below: int) -> float:
 
 @lru_cache
 def law(scale: int) -> np.ndarray:
-    """(2m + 1,) the probabilities of -m, ..., m, m = 40 scales.
+    """Return (2m + 1,) the probabilities of -m, ..., m, m = 40 scales.
 
     The size is u + scale v, u below the scale taken with the probability of `heads`, v geometric; it has a fair sign, and is
     drawn again where that makes -0 of it.
@@ -56,7 +56,7 @@ def law(scale: int) -> np.ndarray:
 
 
 def drawn(size: int, scale: int, generator: np.random.Generator) -> np.ndarray:
-    """(size,) int64 independent draws from this law. Not private: from a generator of doubles."""
+    """Draw (size,) int64 independent draws from this law. Not private: from a generator of doubles."""
     return generator.choice(2 * _REACH * scale + 1, size, p=law(scale)) - _REACH * scale
 
 
@@ -187,7 +187,7 @@ def _gaussian_vectors(counts: tuple[int, ...], draws: int, *, squared_sensitivit
 
 
 def laplace_vectors(counts: tuple[int, ...], draws: int, *, sensitivity: int, epsilon: Fraction, origin: int = 0) -> np.ndarray:
-    """(draws, k) noisy vectors, minus a public origin so that doubles hold them exactly."""
+    """Draw (draws, k) noisy vectors, minus a public origin so that doubles hold them exactly."""
     values = np.tile(np.array(counts, dtype=np.int64), draws)
     noisy = discrete_laplace(values, sensitivity=sensitivity, epsilon=epsilon)
     return (noisy.reshape(draws, -1) - origin).astype(float)
@@ -228,7 +228,7 @@ def low_bits_case(draw_around: Callable[[float, int], np.ndarray], *, faulty: bo
 
 
 def has_low_bits(figures: np.ndarray) -> np.ndarray:
-    """(n,) 1 where the output is in [1/4, 1/2) and no multiple of 2^-53.
+    """Return (n,) 1 where the output is in [1/4, 1/2) and no multiple of 2^-53.
 
     Noise around 1 gives no such double: 1 plus a double of that size is a multiple of 2^-53 (Mironov 2012). Noise around 0
     gives them in every other draw of that range, when it is computed from doubles as textbooks do.
@@ -330,7 +330,7 @@ def _by_one(family: str, name: str, noise: Noise, length: int, scale: int, *, fa
 
 
 def numbers(noise: Noise, length: int, count: int, draws: int) -> np.ndarray:
-    """(draws,) noisy counts, drawn as vectors of this length."""
+    """Draw (draws,) noisy counts, drawn as vectors of this length."""
     values = np.full(length, count, dtype=np.int64)
     return np.concatenate([noise(values) for _ in range(-(-draws // length))])[:draws].astype(float)
 
@@ -363,8 +363,8 @@ def _planned(scale: int) -> tuple[Event, int]:
 
 @lru_cache
 def _outcomes(scale: int) -> tuple[np.ndarray, float, float]:
-    """Which of -m, ..., m are in the event, and its probability for counts of 0 and of 1: those outcomes are in it, the most
-    telling first, that together stand out most from the claim."""
+    """Return which of -m, ..., m are in the event, and its probability for counts of 0 and of 1: those outcomes are in it, the
+    most telling first, that together stand out most from the claim."""
     zero = law(scale)
     shifted = np.concatenate([[0.0], zero[:-1]])
     allowed = np.exp(1 / scale) * shifted

@@ -73,7 +73,7 @@ def _piece_case(name: str, pieces: Pieces, faulty: bool = False) -> Case:
 
 
 def _noisy_pieces(pieces: Pieces, rows: tuple[int, ...], draws: int) -> np.ndarray:
-    """(draws, 2): in each piece the rows of cell 0."""
+    """Draw (draws, 2): in each piece the rows of cell 0."""
     return np.array([[_count(table, piece, 0) for piece, table in enumerate(pieces(rows))] for _ in range(draws)], dtype=float)
 
 
@@ -150,7 +150,7 @@ def _in_piece(key: SplitKey, numbers: Sequence[str], register: Register, piece: 
 
 
 def _own(places: dict[str, int], register: Register, piece: int) -> Sequence[int]:
-    """As a release reads them."""
+    """Return the rows of a piece, as a release reads them."""
     return _in_piece(_key(tuple(places.items())), [number for number, _ in register], register, piece)
 
 
@@ -165,6 +165,6 @@ def _anew(register: Register, piece: int) -> Sequence[int]:
 
 
 def _noisy_releases(rows: Rows, register: Register, draws: int) -> np.ndarray:
-    """(draws, 2): rows of cell 0 in the first piece and of cell 1 in the second."""
+    """Draw (draws, 2): rows of cell 0 in the first piece and of cell 1 in the second."""
     tables = [_WORLD.private(rows(register, piece), ()) for piece in (1, 2)]
     return np.array([[_count(table, piece, piece) for piece, table in enumerate(tables)] for _ in range(draws)], dtype=float)

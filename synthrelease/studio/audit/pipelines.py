@@ -238,7 +238,7 @@ def pipeline_case(pipeline: Pipeline, *, run: Pipeline | None = None) -> Case:
 
 
 def _releases(pipeline: Pipeline, side: str, draws: int) -> np.ndarray:
-    """(draws, k): everything that a release publishes, as numbers."""
+    """Draw (draws, k): everything that a release publishes, as numbers."""
     with TemporaryDirectory() as folder:
         configuration, data = pipeline.written(Path(folder), side)
         spec = load_spec(configuration)

@@ -73,7 +73,7 @@ class PreparedCase:
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How long to look: every case's own number of draws, the same number for all, or hours for all cases together."""
+    """The effort of an audit: every case's own number of draws, the same number for all, or hours for all cases together."""
 
     draws: int | None = None
     hours: float | None = None

@@ -179,7 +179,7 @@ def chosen_law_case() -> Case:
 
 
 def claimed(ratio: Fraction | int, rule: SelectionRule) -> float:
-    """What a selection of rounds of ln(ratio) is charged: the price of its law, or twice a round without one."""
+    """Return what a selection of rounds of ln(ratio) is charged: the price of its law, or twice a round without one."""
     epsilon = Fraction(math.log(ratio)).limit_denominator(10**12) + Fraction(1, 10**11)
     return float(2 * epsilon if rule.law is None else rule.law.price(epsilon))
 

@@ -58,7 +58,7 @@ SMALL_CAPS = (1, 2, 3, 8)
 
 @dataclass(frozen=True, kw_only=True)
 class LoopLaw:
-    """What the loop outputs within some number of rounds: the probability of each output, of "nothing" by the stop coin,
+    """The law of the loop's output within some number of rounds: the probability of each output, of "nothing" by the stop coin,
     and of going on after the last of these rounds."""
 
     outputs: tuple[Fraction, ...]

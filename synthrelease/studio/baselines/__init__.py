@@ -1,4 +1,4 @@
-"""What offices do beside, or did before, a release: methods to compare with, on public data alone.
+"""Methods to compare with, on public data alone: what offices do beside, or did before, a release.
 
 To add one: a file with a `base.Baseline`, and a line here.
 """

@@ -1,4 +1,4 @@
-"""What every method to compare with has in common: what it is given of a public file, and what it gives back.
+"""The frame of every method to compare with: what it is given of a public file, and what it gives back.
 
 A method makes whole tables, or answers single questions about the file, or both. One that does not fit a file raises
 `DoesNotFit` with one sentence that says why.
@@ -98,7 +98,7 @@ class ConditionalTable:
         return cls(sizes=sizes, keys=tuple(keys), children=tuple(children), counts=np.concatenate(counts))
 
     def groups(self, predictors: Sequence[np.ndarray], n_rows: int) -> np.ndarray:
-        """(n_rows,) for rows with these predictors, the finest of their groups that is large enough."""
+        """Return (n_rows,) for rows with these predictors, the finest of their groups that is large enough."""
         group, rows = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows)
         for z, width, keys, children in zip(predictors, self.sizes, self.keys, self.children, strict=False):
             if not len(keys) or not len(rows):
@@ -111,7 +111,8 @@ class ConditionalTable:
         return group
 
     def draw(self, groups: np.ndarray, generator: np.random.Generator, prior: float = PRIOR) -> np.ndarray:
-        """(n_rows,) bins, each drawn with the posterior mean of the shares of its group: counts, and the prior for each bin."""
+        """Draw (n_rows,) bins, each drawn with the posterior mean of the shares of its group: counts, and the prior for each
+        bin."""
         n_bins = self.counts.shape[1]
         sums = np.cumsum(self.counts.ravel())
         totals = self.counts.sum(axis=1)
@@ -124,7 +125,7 @@ class ConditionalTable:
         return bins
 
     def posterior(self, generator: np.random.Generator) -> np.ndarray:
-        """(n_groups, n_bins) shares of each group, drawn from their posterior: Dirichlet, the prior and the counts."""
+        """Draw (n_groups, n_bins) shares of each group, drawn from their posterior: Dirichlet, the prior and the counts."""
         gammas = generator.standard_gamma(self.counts + PRIOR)
         return gammas / gammas.sum(axis=1, keepdims=True)
 
@@ -132,7 +133,7 @@ class ConditionalTable:
 def draw_weighted(
     shares: np.ndarray, groups: np.ndarray, likelihood: Callable[[slice], np.ndarray], generator: np.random.Generator
 ) -> np.ndarray:
-    """(n_rows,) bins, each drawn with a weight of shares[its group, bin] times the likelihood of the bin.
+    """Draw (n_rows,) bins, each drawn with a weight of shares[its group, bin] times the likelihood of the bin.
 
     Parameters
     ----------
@@ -201,7 +202,7 @@ class ComparedFile:
         return self.table.layout.columns
 
     def numbers(self, column: int) -> np.ndarray | None:
-        """(n_bins,) numbers of the bins of a column, NaN for missing values; None where a value has none."""
+        """Return (n_bins,) numbers of the bins of a column, NaN for missing values; None where a value has none."""
         values = self.transformation.numbers(self.names[column])
         return values if np.isfinite(values[: self.transformation.binnings[column].present]).all() else None
 
@@ -276,7 +277,7 @@ class Baseline(ABC):
         return []
 
     def question(self, file: ComparedFile) -> AskedNumber:
-        """What a method without tables asks of the file, and may be asked of any table. Raises DoesNotFit."""
+        """Return what a method without tables asks of the file, and may be asked of any table. Raises DoesNotFit."""
         raise DoesNotFit("it asks nothing")
 
     def answers(self, file: ComparedFile) -> list[MadeAnswers]:
@@ -325,7 +326,8 @@ class CauchyNoise:
 
     @classmethod
     def printed(cls, epsilon: float, beta: float) -> CauchyNoise:
-        """As the sources have it: gamma = 1 + epsilon / (2 beta), scale S / beta (Merrill 2021, Corollary 6.4.3).
+        """Return the noise as the sources have it: gamma = 1 + epsilon / (2 beta), scale S / beta (Merrill 2021, Corollary
+        6.4.3).
 
         Raises
         ------
@@ -397,7 +399,7 @@ class CauchyNoise:
 
     @property
     def epsilon(self) -> float:
-        """What one answer costs: alpha slides and beta dilations (theory 11.5, generalised Cauchy noise)."""
+        """Return what one answer costs: alpha slides and beta dilations (theory 11.5, generalised Cauchy noise)."""
         return self.alpha * slide_cost(self.gamma) + self.beta * (self.gamma - 1)
 
     @property
@@ -417,7 +419,7 @@ class CauchyNoise:
 
 
 def slide_cost(gamma: float) -> float:
-    """(gamma - 1)^(1 - 1/gamma): the largest slope of the log-density, so what a shift by the scale costs."""
+    """Return (gamma - 1)^(1 - 1/gamma): the largest slope of the log-density, so what a shift by the scale costs."""
     return (gamma - 1) ** (1 - 1 / gamma)
 
 
@@ -427,7 +429,8 @@ def variance(gamma: float) -> float:
 
 
 def draws(gamma: float, size: int, generator: np.random.Generator) -> np.ndarray:
-    """(size,) numbers of this law: a random sign times (G / G')^(1/gamma), gamma variates of shapes 1/gamma and 1 - 1/gamma."""
+    """Draw (size,) numbers of this law: a random sign times (G / G')^(1/gamma), gamma variates of shapes 1/gamma and 1 -
+    1/gamma."""
     ratio = generator.standard_gamma(1 / gamma, size) / generator.standard_gamma(1 - 1 / gamma, size)
     return generator.choice((-1.0, 1.0), size) * ratio ** (1 / gamma)
 
@@ -436,7 +439,7 @@ def draws(gamma: float, size: int, generator: np.random.Generator) -> np.ndarray
 
 
 class NoiseMask(Protocol):
-    """How a noisy copy of a column of bins is made, and what it tells.
+    """A way to make a noisy copy of a column of bins, and what it tells.
 
     Attributes
     ----------
@@ -446,11 +449,11 @@ class NoiseMask(Protocol):
     continuous: ClassVar[bool]
 
     def draw(self, bins: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """(n_rows,) W for these (n_rows,) bins."""
+        """Draw (n_rows,) W for these (n_rows,) bins."""
         ...
 
     def likelihood(self, copy: np.ndarray) -> np.ndarray:
-        """(n_rows, n_bins) probability, or density, of W given each bin."""
+        """Return (n_rows, n_bins) probability, or density, of W given each bin."""
         ...
 
 
@@ -500,7 +503,8 @@ class MatrixMask:
         return np.asarray(self.pi[copy])
 
     def local_epsilon(self, masks: int = 1) -> float:
-        """What W tells about one value: max over v of ln(max_u pi[v, u] / min_u pi[v, u]), times the number of fresh masks.
+        """Return what W tells about one value: max over v of ln(max_u pi[v, u] / min_u pi[v, u]), times the number of fresh
+        masks.
 
         One mask that all copies share counts once: the copies are functions of it, of the model and of what is published
         beside it. With these as they are in data-augmented imputation it is no guarantee for a record

@@ -52,7 +52,7 @@ class GappedTable:
 
     @property
     def gaps(self) -> np.ndarray:
-        """(n,) whether the value is missing."""
+        """Return (n,) whether the value is missing."""
         return np.isnan(self.values)
 
 
@@ -81,7 +81,8 @@ class NearestNeighbours:
             raise ValueError("expected at least one donor, and a finite default")
 
     def donors(self, table: GappedTable) -> np.ndarray:
-        """(n_incomplete, k) the donors of each incomplete record, as places in the table; -1 where there are fewer than k."""
+        """Return (n_incomplete, k) the donors of each incomplete record, as places in the table; -1 where there are fewer than
+        k."""
         gaps = np.flatnonzero(table.gaps)
         donors = np.full((len(gaps), self.k), -1)
         of_cell = _complete_by_cell(table, len(self.order))
@@ -102,7 +103,7 @@ class NearestNeighbours:
         return donors
 
     def imputed(self, table: GappedTable) -> np.ndarray:
-        """(n,) the values, where one is missing the mean of its donors'."""
+        """Return (n,) the values, where one is missing the mean of its donors'."""
         donors = self.donors(table)
         has_donor = donors >= 0
         sums = np.where(has_donor, table.values[donors], 0).sum(axis=1)
@@ -126,7 +127,7 @@ class NearestNeighbours:
         return max(largest, int(self._gains(table, donors).max(initial=0)))
 
     def _gains(self, table: GappedTable, donors: np.ndarray) -> np.ndarray:
-        """(n_cells,) how many incomplete records prefer each cell to the cell of their k-th donor, or have none."""
+        """Return (n_cells,) how many incomplete records prefer each cell to the cell of their k-th donor, or have none."""
         n_cells, gaps = len(self.order), np.flatnonzero(table.gaps)
         rank = np.empty_like(self.order)
         np.put_along_axis(rank, self.order, np.arange(n_cells)[None, :], axis=1)
@@ -140,7 +141,7 @@ class NearestNeighbours:
 
 
 def order_by_distance(points: np.ndarray) -> np.ndarray:
-    """(n_cells, n_cells) for each cell all cells by their squared distance, ties by the number of the cell.
+    """Return (n_cells, n_cells) for each cell all cells by their squared distance, ties by the number of the cell.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def order_by_distance(points: np.ndarray) -> np.ndarray:
 
 
 def _complete_by_cell(table: GappedTable, n_cells: int) -> list[np.ndarray]:
-    """For each cell the places of its complete records, by label."""
+    """Return for each cell the places of its complete records, by label."""
     complete = np.flatnonzero(~table.gaps)
     complete = complete[np.lexsort([table.labels[complete], table.cells[complete]])]
     ends = np.searchsorted(table.cells[complete], np.arange(n_cells + 1))
@@ -187,7 +188,7 @@ def smoothness(neighbours: Neighbours) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What may be published: the noisy figure and what was fixed beforehand."""
+    """An answer that may be published: the noisy figure and what was fixed beforehand."""
 
     value: float
     epsilon: float
@@ -395,7 +396,7 @@ def _gaps(file: ComparedFile, column: int) -> int:
 
 
 def _demanded(file: ComparedFile, column: int, table: Counts) -> np.ndarray:
-    """(n_cells,) whether the other columns of a row leave no value to this one."""
+    """Return (n_cells,) whether the other columns of a row leave no value to this one."""
     demanded = np.ones(len(table), dtype=bool)
     for value in range(file.transformation.binnings[column].present):
         tried = [np.full(len(table), value) if c == column else bins.astype(np.int64) for c, bins in enumerate(table.bins)]

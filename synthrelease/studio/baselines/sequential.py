@@ -48,7 +48,7 @@ def saturated(
     generator: np.random.Generator,
     prior: float = PRIOR,
 ) -> Counts:
-    """As many rows as the public table has, from saturated tables.
+    """Draw as many rows as the public table has, from saturated tables.
 
     Parameters
     ----------
@@ -68,7 +68,8 @@ def norm_and_logit(
     plausibility: Plausibility,
     generator: np.random.Generator,
 ) -> tuple[Counts, tuple[int, ...]]:
-    """As many rows, by regressions where a column has numbers or two values; and the columns that no regression was fitted to.
+    """Draw as many rows, by regressions where a column has numbers or two values; and the columns that no regression was
+    fitted to.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ class _Design:
         return cls(values)
 
     def matrix(self, rows: Sequence[np.ndarray], n_rows: int) -> sparse.csr_matrix:
-        """(n_rows, k), an intercept first."""
+        """Return (n_rows, k), an intercept first."""
         return sparse.hstack(
             [np.ones((n_rows, 1)), *(sparse.csr_matrix(value)[bins] for value, bins in zip(self.values, rows, strict=True))],
             format="csr",
@@ -165,7 +166,7 @@ def _by_regression(
     rows: Sequence[np.ndarray],
     generator: np.random.Generator,
 ) -> Draw | None:
-    """How to draw a column; None where none is fitted: more than two values without numbers, or too few rows."""
+    """Return how to draw a column; None where none is fitted: more than two values without numbers, or too few rows."""
     occurring = np.unique(bins)
     if len(occurring) == 1 or (len(occurring) > 2 and numbers is None):
         return None

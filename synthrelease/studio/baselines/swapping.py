@@ -96,7 +96,7 @@ def _rate(log_odds: float) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class PermutationSwapping:
-    """Which columns, and how often.
+    """The columns that are swapped, and how often.
 
     Attributes
     ----------
@@ -128,7 +128,8 @@ class PermutationSwapping:
         return pairwise_epsilon(self.rate, self.largest_stratum(table))
 
     def keeps(self, columns: tuple[int, ...]) -> bool:
-        """Whether the table of these columns is published exactly: it lacks the swap variables, or has but key and these."""
+        """Return whether the table of these columns is published exactly: it lacks the swap variables, or has but key and
+        these."""
         return not set(columns) & set(self.variables) or set(columns) <= {*self.key, *self.variables}
 
     def swap(self, table: Counts, generator: np.random.Generator) -> Counts:
@@ -226,7 +227,7 @@ class SwapReport:
         )
 
     def lines(self) -> tuple[str, ...]:
-        """In words, the number to compare with a release's epsilon first."""
+        """Say in words the number to compare with a release's epsilon first."""
         worst = max(self.errors, key=lambda columns: self.errors[columns], default=())
         lines = [
             f"no guarantee like a release's: epsilon {self.pairwise_epsilon:.2f} between the closest tables that agree on all "
@@ -240,7 +241,7 @@ class SwapReport:
 
 
 def _wrong_share(original: Counts, swapped: Counts) -> float:
-    """(1/2n) sum over the cells of either table of |r - s|."""
+    """Return (1/2n) sum over the cells of either table of |r - s|."""
     union = original + swapped
     at = [table.find(union.bins) for table in (original, swapped)]
     counts = [

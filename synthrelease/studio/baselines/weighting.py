@@ -49,7 +49,8 @@ class RakedTable:
 
     @property
     def stratum(self) -> np.ndarray:
-        """(n_cells,) the stratum of every cell of the fine table, counted in the order of the cells; -1 where nobody can be."""
+        """Return (n_cells,) the stratum of every cell of the fine table, counted in the order of the cells; -1 where nobody
+        can be."""
         strata = np.full(self.population.size, -1)
         inhabited = np.flatnonzero(self.population.ravel() > 0)
         strata[inhabited] = np.arange(len(inhabited))
@@ -57,7 +58,7 @@ class RakedTable:
 
     @property
     def totals(self) -> np.ndarray:
-        """(n_strata,) the population of every stratum."""
+        """Return (n_strata,) the population of every stratum."""
         return self.population.ravel()[self.population.ravel() > 0]
 
 
@@ -114,7 +115,7 @@ def raked_to(noisy: np.ndarray, possible: np.ndarray, margins: Mapping[tuple[int
 
 
 def _check(margins: Mapping[tuple[int, ...], np.ndarray]) -> None:
-    """Raises NotRaked unless the margins agree in the axes that they share."""
+    """Raise NotRaked unless the margins agree in the axes that they share."""
     for axes, totals in margins.items():
         if not (np.all(totals >= 0) and totals.sum() > 0):
             raise NotRaked("expected totals of at least 0, and not all of them 0")
@@ -190,7 +191,7 @@ class PostStrata:
             raise ValueError("expected a total above 0 for every stratum that some bin belongs to")
 
     def weights(self, respondents: Respondents) -> np.ndarray:
-        """(n,) the weight of every respondent: base weight x total / base weights of the stratum."""
+        """Return (n,) the weight of every respondent: base weight x total / base weights of the stratum."""
         strata, base = self._strata(respondents), respondents.base_weights
         return base * (self.totals / np.maximum(self._sums(respondents), np.finfo(float).tiny))[strata]
 
@@ -242,7 +243,7 @@ class PostStrata:
         return Answer(value=exact + noise.draw(bound, generator), epsilon=epsilon, neighbours=neighbours)
 
     def _potential(self, respondents: Respondents) -> Iterator[np.ndarray]:
-        """For each stratum (n + 1,) its largest potential weight when 0 to n of its n records may be gone, or more."""
+        """Yield for each stratum (n + 1,) its largest potential weight when 0 to n of its n records may be gone, or more."""
         strata = self._strata(respondents)
         for stratum, total in enumerate(self.totals):
             base = np.sort(respondents.base_weights[strata == stratum])[::-1]
@@ -272,7 +273,7 @@ def score_sensitivity(candidates: Sequence[PostStrata]) -> float:
 
 
 def selection_epsilon(alpha: float, sensitivity: float, neighbours: Neighbours) -> float:
-    """What a choice with probability proportional to exp(alpha x score) costs.
+    """Return what a choice with probability proportional to exp(alpha x score) costs.
 
     alpha Delta for adding and removing, half of what the source states, as no score falls when a record is added; twice that
     for replacing (theory 11.9, choice of strata).
@@ -281,7 +282,7 @@ def selection_epsilon(alpha: float, sensitivity: float, neighbours: Neighbours) 
 
 
 def choice_law(scores: Sequence[float], alpha: float) -> np.ndarray:
-    """(n_candidates,) probabilities proportional to exp(alpha x score)."""
+    """Return (n_candidates,) probabilities proportional to exp(alpha x score)."""
     exponents = alpha * (np.asarray(scores) - np.max(scores))
     return np.exp(exponents) / np.exp(exponents).sum()
 
@@ -355,7 +356,7 @@ def _totals(file: ComparedFile) -> Calibration:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _WeightedCount:
-    """How many people have one value of a column that no margin names, once the table has the totals."""
+    """The number of people with one value of a column that no margin names, once the table has the totals."""
 
     file: ComparedFile
     calibration: Calibration
@@ -379,11 +380,11 @@ class _WeightedCount:
         return f"people with {self.file.names[self.column]} {label!r}, weighted to the published totals"
 
     def chosen(self, table: Counts) -> np.ndarray:
-        """(n_rows,) whether a row is counted."""
+        """Return (n_rows,) whether a row is counted."""
         return np.asarray(table.rows(self.column) == self.bin)
 
     def exact(self, table: Counts) -> float:
-        """Of a table that is weighted as a release is."""
+        """Count in a table that is weighted as a release is."""
         start = None if self.calibration.start is None else self.file.transformation.numbers(self.calibration.start)
         try:
             weights = raked(table, self.calibration, start).of_cells

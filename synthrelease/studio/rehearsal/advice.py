@@ -76,7 +76,7 @@ class BudgetPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """What to expect of a release that draws from the shortlist.
+    """Expectations of a release that draws from the shortlist.
 
     The probability p that a round is accepted depends on the private fit that is made once; the figures are means over the
     fits of the rehearsal. With f(x) = sum_k Pr[K = k] x^k of the hidden number K of rounds, nothing = f(1 - p) and
@@ -164,7 +164,7 @@ def _one_criterion(
 
 
 def typical_sensitivities(attempts: Sequence[AttemptResult], n_criteria: int) -> tuple[float | None, ...]:
-    """Per criterion the median sensitivity of its figure in these attempts; None where none was seen."""
+    """Return per criterion the median sensitivity of its figure in these attempts; None where none was seen."""
     seen = [
         [sensitivity for result in attempts if (sensitivity := result.sensitivities[index]) is not None]
         for index in range(n_criteria)
@@ -181,7 +181,7 @@ def smallest_epsilon(gap: float, sensitivity: float, level: float) -> float:
 
 
 def total_epsilon(spec: ReleaseSpec, generation: Fraction) -> Fraction:
-    """What the whole release costs with another generation budget."""
+    """Compute what the whole release costs with another generation budget."""
     return spec.with_budget(generation=generation).plan.total.epsilon
 
 
@@ -204,7 +204,7 @@ def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None
 
 
 def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per_fit: int = 1) -> Outlook | None:
-    """What to expect of a release from these attempts of the shortlist; None without attempts.
+    """Compute what to expect of a release from these attempts of the shortlist; None without attempts.
 
     Parameters
     ----------
@@ -242,8 +242,8 @@ def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared:
 
 
 def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> np.ndarray:
-    """(n_fits,) mean chance that an attempt is accepted, per private fit with at least so many attempts; where no fit has as
-    many, of all attempts together. Empty without attempts."""
+    """Return (n_fits,) mean chance that an attempt is accepted, per private fit with at least so many attempts; where no fit
+    has as many, of all attempts together. Empty without attempts."""
     by_fit: dict[int, list[float]] = {}
     for result in results:
         by_fit.setdefault(result.number, []).append(result.chance)
@@ -291,7 +291,7 @@ rounded law ends with "nothing" seldom enough."""
 
 
 def numbers_of_rounds(largest: int = MOST_ROUNDS) -> np.ndarray:
-    """(n,) the values of K that a law may have, rising, none above `largest`."""
+    """Return (n,) the values of K that a law may have, rising, none above `largest`."""
     further = np.geomspace(_EVERY, _MOST, _FURTHER + 1).round()
     values = np.unique(np.concatenate([np.arange(1.0, _EVERY + 1), further, [largest]]))
     return values[values <= largest]
@@ -303,7 +303,7 @@ def mean_nothing(law: StoppingLaw, chances: Sequence[float]) -> float:
 
 
 def chances_of_nothing(law: StoppingLaw, chances: Sequence[float]) -> list[float]:
-    """Per private fit, Pr["nothing"]."""
+    """Return per private fit, Pr["nothing"]."""
     return np.asarray(law.nothing(1 - np.asarray(chances, dtype=float))).tolist()
 
 
@@ -382,7 +382,7 @@ def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], large
 
 
 def _price_of(epsilon: float, nothing: float, chances: Sequence[float], rounds: np.ndarray) -> float | None:
-    """About the price at which the programme ends with "nothing" so seldom; None above 2 epsilon."""
+    """Return about the price at which the programme ends with "nothing" so seldom; None above 2 epsilon."""
     from scipy.optimize import brentq
 
     def log_ratio(price: float) -> float:
@@ -406,7 +406,7 @@ def rounded(shares: Mapping[int, float]) -> FiniteLaw:
 
 
 def _constraints(epsilon: float, price: float, rounds: np.ndarray) -> np.ndarray:
-    """(2 mesh, n) coefficients of Pr[K = k] in what must not be above 0, each row scaled to 1."""
+    """Return (2 mesh, n) coefficients of Pr[K = k] in what must not be above 0, each row scaled to 1."""
     odds = np.exp(np.linspace(-_REACH, epsilon, _MESH))  # of A'
     factor = math.exp(epsilon)
     accepted = odds / (1 + odds) / factor
@@ -419,7 +419,7 @@ def _constraints(epsilon: float, price: float, rounds: np.ndarray) -> np.ndarray
 
 
 def _per_round(accepted: np.ndarray, rejected: np.ndarray, rounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(mesh, n) (1 - (1-A)^k) / A, and (1-A)^k."""
+    """Return (mesh, n) (1 - (1-A)^k) / A, and (1-A)^k."""
     logs = np.where(accepted < 0.5, np.log1p(-np.minimum(accepted, 0.5)), np.log(rejected))
     exponents = np.outer(logs, rounds)
     return -np.expm1(exponents) / accepted[:, None], np.exp(exponents)
@@ -482,7 +482,7 @@ class Offer:
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """What to expect of the chosen law, from attempts that nothing was chosen by.
+    """Expectations of the chosen law, from attempts that nothing was chosen by.
 
     Attributes
     ----------
@@ -536,7 +536,7 @@ class Proposal:
 
     @property
     def confirmed(self) -> bool:
-        """Whether fresh attempts, too, find no table as seldom as was wanted."""
+        """Return whether fresh attempts, too, find no table as seldom as was wanted."""
         return self.judgement is not None and self.judgement.nothing <= self.wanted
 
 
@@ -575,7 +575,8 @@ Tried = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptResult]
 
 
 def shares_luck(spec: ReleaseSpec) -> bool:
-    """Whether rounds of a release share chance: measurements, a private fit of a criterion, or how the rows were divided."""
+    """Return whether rounds of a release share chance: measurements, a private fit of a criterion, or how the rows were
+    divided."""
     return (
         spec.shared_measurements or spec.options.partition is not None or any(criterion.once() for criterion in spec.criteria)
     )
@@ -610,7 +611,7 @@ def more_budgets(offers: Collection[Offer], planned: Fraction) -> list[Fraction]
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """What the advice is for.
+    """The wishes of a steward that the advice has to meet.
 
     Attributes
     ----------
@@ -670,7 +671,7 @@ def propose(
     looks = Looks(planned=-(-attempts // _together(shortlist, shared)))
 
     def fresh(generation: Fraction, start: int, phase: str) -> list[AttemptResult]:
-        """As many as a narrow interval needs; none where the time was used up before."""
+        """Run as many attempts as a narrow interval needs; return none where the time was used up before."""
         pairs, results = fresh_attempts(shortlist, start, attempts), list[AttemptResult]()
         for figures in looks.after:
             enough = min(len(pairs), _whole_passes(figures, shortlist, shared))
@@ -704,7 +705,7 @@ def propose(
 
 
 def fresh_attempts(shortlist: Sequence[int], first: int, attempts: int) -> list[tuple[int, int]]:
-    """(configuration, number) of at least so many attempts: different configurations with each private fit, in turn."""
+    """Return (configuration, number) of at least so many attempts: different configurations with each private fit, in turn."""
     together = min(PER_FIT, len(shortlist))
     return [
         (shortlist[(fit * together + member) % len(shortlist)], first + fit)
@@ -719,7 +720,8 @@ def _together(shortlist: Sequence[int], shared: bool) -> int:
 
 
 def _whole_passes(figures: int, shortlist: Sequence[int], shared: bool) -> int:
-    """At least as many attempts as so many figures need, the same number of each configuration: a release draws them alike."""
+    """Return at least as many attempts as so many figures need, the same number of each configuration: a release draws them
+    alike."""
     together = _together(shortlist, shared)
     whole = math.lcm(together, len(shortlist))
     return -(-figures * together // whole) * whole
@@ -731,7 +733,7 @@ def _units(results: Sequence[AttemptResult], shared: bool) -> tuple[float, ...]:
 
 
 def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, shared: bool) -> Judgement:
-    """What to expect of a law that was not chosen by these attempts.
+    """Compute what to expect of a law that was not chosen by these attempts.
 
     Fits are independent of each other, and where rounds share none attempts are: intervals hold whenever the looks ended
     (`intervals.Looks`). The probability of "nothing" of a fit is a convex function of its acceptance: from a few attempts
@@ -769,12 +771,12 @@ def _point(spec: ReleaseSpec, chosen: Offer, law: FiniteLaw) -> FrontierPoint | 
 
 
 def _chances(results: Sequence[AttemptResult], shared: bool, least_per_fit: int = 1) -> tuple[float, ...]:
-    """Per private fit the mean chance of its attempts; of all attempts together, where rounds share no fit."""
+    """Return per private fit the mean chance of its attempts; of all attempts together, where rounds share no fit."""
     return tuple(chances_by_fit(results, least_per_fit if shared else sys.maxsize).tolist())
 
 
 def _without_limit(spec: ReleaseSpec, generation: Fraction) -> Fraction:
-    """What a search costs that goes on until a round is accepted."""
+    """Compute what a search costs that goes on until a round is accepted."""
     endless = replace(spec.with_budget(generation=generation), selection_rule=SelectionRule(stop_probability=Fraction(0)))
     return endless.plan.total.epsilon
 

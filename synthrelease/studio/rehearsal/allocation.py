@@ -100,7 +100,7 @@ class MeasuredPart:
 
 @dataclass(frozen=True, kw_only=True)
 class Allocation:
-    """How a total is shared out.
+    """One way to share out a total.
 
     Attributes
     ----------
@@ -119,12 +119,12 @@ class Allocation:
         return sum((weight * part.number for part, weight in zip(self.parts, self.weights, strict=True)), Fraction(0))
 
     def moved(self, factors: Sequence[float], test: float) -> Allocation:
-        """With each weight, and the test's epsilon, times a factor above 0."""
+        """Return the allocation with each weight, and the test's epsilon, times a factor above 0."""
         weights = tuple(few_digits(weight * Fraction(factor)) for weight, factor in zip(self.weights, factors, strict=True))
         return replace(self, weights=weights, test=few_digits(self.test * Fraction(test)))
 
     def apart(self) -> Allocation:
-        """With every sum by itself, at the noise that it has here."""
+        """Return the allocation with every sum by itself, at the noise that it has here."""
         terms = []
         for part, weight in zip(self.parts, self.weights, strict=True):
             alone = weight / dearer(len(part.texts))
@@ -134,11 +134,11 @@ class Allocation:
 
     @property
     def too_many(self) -> bool:
-        """Whether there are more tables and sums than tries can tell apart, so that weights keep their ratios."""
+        """Return whether there are more tables and sums than tries can tell apart, so that weights keep their ratios."""
         return len(self.apart().parts) > MOST_PARTS
 
     def regrouped(self) -> Allocation:
-        """With the cheapest groups of sums that leave no sum with more noise than it has here.
+        """Return the allocation with the cheapest groups of sums that leave no sum with more noise than it has here.
 
         A sum that has the noise of weight w by itself costs w; m of them that share one cost sqrt((m + 1)(m + 2) / 6) times the
         largest of their weights (theory 9.18, one noise for many numbers). So in a cheapest division each group is a stretch of
@@ -180,7 +180,7 @@ class Divisible:
 
     @classmethod
     def of(cls, spec: ReleaseSpec, total: Fraction | None = None) -> Divisible:
-        """With the total that the specification has, or another one.
+        """Divide a specification, with its total or another one.
 
         Raises
         ------
@@ -212,21 +212,21 @@ class Divisible:
 
     @property
     def gaussian(self) -> bool:
-        """Whether the generation's budget is a rho: squares of noise deviations go with its inverse."""
+        """Return whether the generation's budget is a rho: squares of noise deviations go with its inverse."""
         return self.spec.space.generators[0].gaussian
 
     @property
     def power(self) -> int:
-        """With which power of a part's budget the square of its noise falls."""
+        """Return with which power of a part's budget the square of its noise falls."""
         return 1 if self.gaussian else 2
 
     @property
     def unit(self) -> str:
-        """Of the generation's budget."""
+        """The unit of the generation's budget."""
         return "rho" if self.gaussian else "epsilon"
 
     def generation(self, allocation: Allocation) -> Fraction:
-        """What is left of the total for the generation; 0 or less where the rest costs as much."""
+        """Compute what is left of the total for the generation; 0 or less where the rest costs as much."""
         if allocation.test not in self.left:
             self.left[allocation.test] = self._rho_left(allocation) if self.gaussian else self._epsilon_left(allocation)
         return self.left[allocation.test]
@@ -236,7 +236,8 @@ class Divisible:
         return Fraction(math.floor((self.total - rest) * _FINEST), _FINEST)
 
     def _rho_left(self, allocation: Allocation) -> Fraction:
-        """Within what is left if the epsilons of all else are added; more where the plan states less than that sum."""
+        """Search a rho within what is left if the epsilons of all else are added; more where the plan states less than that
+        sum."""
         tested = self._tested(allocation)
         pure = [charge for charge in (*tested.plan.once, *tested.plan.per_round, *tested.plan.after) if charge.pure]
         rest = sum((charge.epsilon for charge in pure), Fraction(0))
@@ -290,7 +291,7 @@ class Divisible:
         return replace(self._tested(allocation).with_budget(generation=generation), space=space)
 
     def written(self, allocation: Allocation, name: Field) -> str:
-        """One of the settings with its weights, about thousandths of the budget; empty where it is not set."""
+        """Write one of the settings with its weights, about thousandths of the budget; empty where it is not set."""
         weighted = list(zip(allocation.parts, allocation.weights, strict=True))
         thousandths = self.generation(allocation) * 1000 / allocation.whole
         terms = [(part, few_digits(weight * thousandths)) for part, weight in weighted]
@@ -333,12 +334,12 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
 
 
 def _settings_of(generator: MarginalsGenerator) -> tuple[object, ...]:
-    """What it measures: of which kind the noise is, and the settings."""
+    """Return what a generator measures: the kind of its noise, and the settings."""
     return (type(generator), *(getattr(generator, name, None) for name in FIELDS))
 
 
 def dearer(size: int) -> Fraction:
-    """How many times what one sum costs so many cost that share a noise, at the same noise for each."""
+    """Return the cost of so many sums that share a noise over that of one sum, at the same noise for each."""
     return Fraction(math.sqrt((size + 1) * (size + 2) / 6))
 
 
@@ -377,7 +378,7 @@ class Populations:
 
     @property
     def divided(self) -> bool:
-        """Whether the public file is divided into a public and a judged part."""
+        """Return whether the public file is divided into a public and a judged part."""
         return any(prior.same_as(self.public) for prior in self.priors.values())
 
     def of(self, index: int) -> tuple[Counts, dict[str, Counts]]:
@@ -504,7 +505,8 @@ def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[
 
 
 def _alone_in_their_columns(rare: Iterable[str]) -> list[str]:
-    """Those of columns of which no other bin is rare: noise for each of several costs as much as that of their whole table."""
+    """Return the rare bins whose columns have no other one: noise for each of several costs as much as that of their whole
+    table."""
     texts = list(rare)
     columns = [text.partition("[")[0] for text in texts]
     return [text for text, column in zip(texts, columns, strict=True) if columns.count(column) == 1]
@@ -517,7 +519,8 @@ def _counting_apart(spec: ReleaseSpec, rare: Sequence[str]) -> ReleaseSpec:
 
 
 def by_cells(spec: ReleaseSpec, allocation: Allocation) -> Allocation:
-    """With the weights that drafts have (`measurements.weight_of`), and 1 for noise of sums: where weights are not searched."""
+    """Return the allocation with the weights that drafts have (`measurements.weight_of`), and 1 for noise of sums: where
+    weights are not searched."""
     layout = spec.space.common.layout
 
     def weight(part: MeasuredPart) -> Fraction:
@@ -529,7 +532,7 @@ def by_cells(spec: ReleaseSpec, allocation: Allocation) -> Allocation:
 
 
 def _that_fit(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> Iterator[MeasuredPart]:
-    """Those that one model can hold together, the first ones first."""
+    """Yield the parts that one model can hold together, the first ones first."""
     layout, tied = spec.space.common.layout, [mask.columns for mask in spec.synthetic.masks]
     fitting: list[MeasuredPart] = []
     for part in parts:
@@ -580,7 +583,8 @@ def _rare_bins(spec: ReleaseSpec, table: Counts) -> Iterator[str]:
 
 
 def _that_can_be_apart(spec: ReleaseSpec, table: Counts) -> list[str]:
-    """Of the rarest bin and others of its column those in which next to no row is, if they can be counted apart at all."""
+    """Return, of the rarest bin and others of its column, those in which next to no row is, if they can be counted apart at
+    all."""
     texts = list(_rare_bins(spec, table))
     if not texts or spec.publish_measurements or not spec.shared_measurements:
         return []
@@ -598,7 +602,7 @@ def _that_can_be_apart(spec: ReleaseSpec, table: Counts) -> list[str]:
 
 
 def _products(spec: ReleaseSpec, table: Counts) -> Iterator[str]:
-    """For every line the products of the target and each feature, and of features that are associated."""
+    """Yield for every line the products of the target and each feature, and of features that are associated."""
     for criterion in spec.criteria:
         if not isinstance(criterion, RegressionCoefficients):
             continue
@@ -658,7 +662,7 @@ def _middle(numbers: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
 
 
 def _number(value: float, digits: int = 3) -> str:
-    """In plain digits."""
+    """Write a number in plain digits."""
     return np.format_float_positional(value + 0.0, digits, unique=False, fractional=False, trim="-")
 
 
@@ -700,7 +704,7 @@ class OppositeTries:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SlopesOfParts:
-    """Of an allocation.
+    """The slopes of criteria at an allocation: what the noise of each part takes from each of them.
 
     Attributes
     ----------
@@ -714,7 +718,7 @@ class SlopesOfParts:
 
     @classmethod
     def of(cls, present: Sequence[OppositeTries], earlier: Sequence[OppositeTries], deviations: np.ndarray) -> Self | None:
-        """None where too few tries made a candidate, or no criterion asks anything.
+        """Fit the slopes; None where too few tries made a candidate, or no criterion asks anything.
 
         Parameters
         ----------
@@ -741,7 +745,7 @@ class SlopesOfParts:
         return cls(slacks=middles.mean(axis=0), spreads=np.sqrt((within**2).sum(axis=0) / free), losses=np.array(losses))
 
     def deviations(self, noise: np.ndarray, test: float, margin: float) -> np.ndarray:
-        """(J,) how many deviations every aspect is from failing, with (I,) so many times the noise of every part."""
+        """Return (J,) how many deviations every aspect is from failing, with (I,) so many times the noise of every part."""
         present, moved = self.losses.sum(axis=1), self.losses @ noise
         grown = np.divide(moved, present, out=np.ones_like(present), where=present > 0)
         variance = (self.spreads * grown) ** 2 + 2 / test**2
@@ -784,7 +788,7 @@ class SlopesOfParts:
 
 @dataclass(frozen=True, kw_only=True)
 class Try:
-    """What came of one round.
+    """The outcome of one round.
 
     Attributes
     ----------
@@ -872,7 +876,7 @@ def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: 
 
 
 def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
-    """(n,) per try the probability that a release with this luck ends with a table that keeps every threshold.
+    """Return (n,) per try the probability that a release with this luck ends with a table that keeps every threshold.
 
     A search of several rounds is taken to make one candidate over again: the measurements are the same.
     """
@@ -882,7 +886,8 @@ def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
 
 
 def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
-    """(n,) per try the probability to pass, with the test's noise widened: what to climb where nearly all, or none, pass."""
+    """Return (n,) per try the probability to pass, with the test's noise widened: what to climb where nearly all, or none,
+    pass."""
     return np.array([attempt.chance(scale) for attempt in tries])
 
 
@@ -894,7 +899,7 @@ SMOOTH = 3.0
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What fresh tries say about an allocation.
+    """The verdict of fresh tries on an allocation.
 
     Attributes
     ----------
@@ -912,13 +917,13 @@ class Judged:
 
 
 def wide(tries: Sequence[Try]) -> float:
-    """How much the test's noise is widened: enough for a typical try to be neither sure to pass nor sure to fail."""
+    """Return how much the test's noise is widened: enough for a typical try to be neither sure to pass nor sure to fail."""
     finite = [attempt.excess for attempt in tries if math.isfinite(attempt.excess)]
     return max(SMOOTH, abs(float(np.median(finite))) / 2) if finite else SMOOTH
 
 
 def judged(spec: ReleaseSpec, tries: Sequence[Try]) -> Judged:
-    """What tries that chose nothing say."""
+    """Judge an allocation by tries that chose nothing."""
     values = success(spec, tries).tolist()
     low, high = bounded_mean(values)
     below = 1 - np.mean([attempt.reached for attempt in tries], axis=0)

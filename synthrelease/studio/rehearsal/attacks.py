@@ -69,7 +69,8 @@ class Twins:
         return Twins(tables=(tables[0], tables[1]), rows=(rows[0], rows[1]))
 
     def count(self, columns: tuple[int, ...], cell: tuple[int, ...], apart: Sequence[tuple[int, int]]) -> int:
-        """How many rows of the first table are in a cell of a sub-table, those in bins that are counted apart left out."""
+        """Return how many rows of the first table are in a cell of a sub-table, those in bins that are counted apart left
+        out."""
         if (columns, cell) not in self._counted:  # a cell is asked for in every fit
             table = self.tables[0]
             inside = [table.bins[column] == bin_ for column, bin_ in zip(columns, cell, strict=True)]
@@ -79,7 +80,8 @@ class Twins:
 
     @classmethod
     def of(cls, public: Counts) -> Twins:
-        """Of a table with at least two different rows. The rarest row has the rarest values: it is the easiest to find."""
+        """Make twins of a table with at least two different rows. The rarest row has the rarest values: it is the easiest to
+        find."""
         if len(public) < 2:
             raise ValueError("expected a table with at least two different rows")
         rarity = np.zeros(len(public))
@@ -98,7 +100,7 @@ class Twins:
 
 @dataclass(frozen=True, kw_only=True)
 class FitEvidence:
-    """What an intruder saw of one fit, who knows both twins and asks which of them was used.
+    """The view of an intruder on one fit, who knows both twins and asks which of them was used.
 
     Attributes
     ----------
@@ -117,7 +119,7 @@ class FitEvidence:
 
 @dataclass(frozen=True, kw_only=True)
 class MembershipAttack:
-    """How often an intruder guessed right whose rows were used: one row of the file, or another in its place.
+    """The outcome of guesses whose rows were used: one row of the file, or another in its place.
 
     Attributes
     ----------
@@ -139,13 +141,13 @@ class MembershipAttack:
 
     @property
     def contradicts(self) -> bool:
-        """Whether the guesses are right so often that the claim is not true, but for a chance of `SURE`."""
+        """Return whether the guesses are right so often that the claim is not true, but for a chance of `SURE`."""
         return clopper_pearson(self.right.successes, self.right.trials, 1 - 2 * SURE).low > self.allowed
 
 
 @dataclass(frozen=True, kw_only=True)
 class PersonAttack:
-    """How often an intruder was right about rows that were used, and about others, of which the release knows nothing.
+    """The outcome of guesses about rows that were used, and about others, of which the release knows nothing.
 
     What is true of both alike is learned from everybody, as statistics are. The difference is what the rows themselves give
     away.
@@ -172,7 +174,7 @@ class PersonAttack:
 
 @dataclass(frozen=True, kw_only=True)
 class Attacks:
-    """What all attacks on one configuration got.
+    """The outcome of all attacks on one configuration.
 
     Attributes
     ----------
@@ -350,7 +352,7 @@ def log_ratio(measured: NoisyMarginals, twins: Twins, generator: np.random.Gener
 
 
 def _draw(marginal: NoisyMarginal, generator: np.random.Generator) -> np.ndarray:
-    """(2, n) numbers from the claimed law of the noise of one cell."""
+    """Draw (2, n) numbers from the claimed law of the noise of one cell."""
     scale, shape = marginal.noise.scale, (2, _IMAGINED)
     if isinstance(marginal.noise, DiscreteLaplace):  # the difference of two geometric numbers
         stop = -math.expm1(-1 / scale)
@@ -370,7 +372,8 @@ def _log_law(noise: CountNoise, at: float | np.ndarray) -> np.ndarray:
 
 
 def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarray:
-    """(n_sets,) how many more rows agree with one row than with the other, in each column, and pair, that tells them apart."""
+    """Return (n_sets,) how many more rows agree with one row than with the other, in each column, and pair, that tells them
+    apart."""
     same = [(rows.bins[column] == row[column], rows.bins[column] == other_row[column]) for column in range(len(row))]
     columns = [column for column in range(len(row)) if row[column] != other_row[column]]
     differences = [float(rows.counts @ same[column][0] - rows.counts @ same[column][1]) for column in columns]
@@ -478,7 +481,7 @@ def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[Per
 
 
 def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> tuple[int, int]:
-    """How many values of a column are guessed right from made-up rows, and how many by their most frequent value.
+    """Return how many values of a column are guessed right from made-up rows, and how many by their most frequent value.
 
     The guess is the most frequent value among the rows that agree in all known columns. Where these are fewer than
     `_ENOUGH` the column that tells least about the value is left out, and so on.

@@ -165,7 +165,7 @@ def exact_scores(
 
 
 def _joint(test: JointTest, slack: float, entropy: SeededEntropy) -> tuple[bool, float]:
-    """Whether a candidate with this least slack is accepted, and how likely that was."""
+    """Return whether a candidate with this least slack is accepted, and how likely that was."""
     if not math.isfinite(slack):
         return slack > 0, float(slack > 0)
     noisy = laplace_figure(slack, sensitivity=1.0, epsilon=test.epsilon, entropy=entropy)
@@ -173,7 +173,7 @@ def _joint(test: JointTest, slack: float, entropy: SeededEntropy) -> tuple[bool,
 
 
 def _passes(criterion: Criterion, score: Score, n: int, entropy: SeededEntropy) -> bool:
-    """Whether the figure passes once it has its noise: the same draw as in a release, because grid points stay put."""
+    """Return whether the figure passes once it has its noise: the same draw as in a release, because grid points stay put."""
     if not criterion.figure_gets_noise or score.sensitivity is None or not math.isfinite(score.value):
         return score.passed
     noisy = laplace_figure(score.value, sensitivity=score.sensitivity, epsilon=criterion.epsilon, rows=n, entropy=entropy)
@@ -220,7 +220,7 @@ class BinnedColumns:
 
     @classmethod
     def of(cls, configuration: Configuration) -> BinnedColumns:
-        """On the bins of a configuration."""
+        """Return the columns on the bins of a configuration."""
         transformation = configuration.transformation
         columns = tuple(map(PublishedColumn.of, transformation.schema.columns, transformation.binnings))
         return cls(schema=columns, linked=transformation.schema.linked)
@@ -282,7 +282,7 @@ def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, f
 
 
 def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
-    """As `bounded_mean`, and much narrower where the figures hardly differ; wider for those that are 0 or 1.
+    """Return an interval as `bounded_mean`, and much narrower where the figures hardly differ; wider for those that are 0 or 1.
 
     A capital of 1 is put on the figures x_t, a share b of it on each, as if the mean of their expectations M_t were m: it
     becomes W_b = prod_t (1 - b + b x_t / m). Where that is so, E[W_b] = prod_t (1 - b + b M_t / m) is at most 1, since a
@@ -425,12 +425,12 @@ class PublicTable:
         return tuple(self.columns.index(name) for name in names)
 
     def has_numbers(self, column: str) -> bool:
-        """Whether a number stands for every bin of the column, that of missing values apart."""
+        """Return whether a number stands for every bin of the column, that of missing values apart."""
         present = self.transformation.binning(column).present
         return bool(np.isfinite(self.transformation.numbers(column)[:present]).all())
 
     def numbers(self, role: str, column: str) -> np.ndarray:
-        """(n_bins,) finite numbers of the bins of a column, NaN for missing values.
+        """Return (n_bins,) finite numbers of the bins of a column, NaN for missing values.
 
         Raises
         ------
@@ -507,7 +507,7 @@ class Standing(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class RaceGoal:
-    """What a race is for: which configurations it drops, and when it stops.
+    """The goal of a race: which configurations it drops, and when it stops.
 
     Attributes
     ----------
@@ -623,7 +623,7 @@ def _outrun(seen: Mapping[int, Sequence[AttemptResult]], standings: Sequence[Sta
 
 
 def pooled_scatter(groups: Sequence[Sequence[AttemptResult]]) -> np.ndarray:
-    """(n_criteria,) standard deviation of a figure's logarithm among attempts of one configuration, pooled.
+    """Return (n_criteria,) standard deviation of a figure's logarithm among attempts of one configuration, pooled.
 
     NaN for criteria whose figure is not positive or is there too rarely.
     """
@@ -657,7 +657,7 @@ def upper_bound(attempts: Sequence[AttemptResult], thresholds: Sequence[float], 
 
 
 def _logs(attempts: Sequence[AttemptResult]) -> np.ndarray:
-    """(n_attempts, n_criteria) logarithms of the figures; NaN where there is none."""
+    """Return (n_attempts, n_criteria) logarithms of the figures; NaN where there is none."""
     figures = np.array([[math.nan if value is None else value for value in result.figures] for result in attempts])
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(figures > 0, np.log(figures), np.nan)

@@ -81,7 +81,8 @@ def pair_tables(linked: Linked, table: Counts) -> Mapping[str, list[np.ndarray]]
     member_columns = range(len(slots[0]))
 
     def shares(a: int, b: int, parts: list[tuple[int, int, np.ndarray]]) -> np.ndarray:
-        """Of some rows each with the columns that stand for a and b there; all of them have as many bins as a and b."""
+        """Return the shares of the pairs of bins of some rows, each with the columns that stand for a and b there; all of them
+        have as many bins as a and b."""
         counts = np.zeros(sizes[a] * sizes[b])
         for first_column, second_column, rows in parts:
             code = bins[first_column][rows] * sizes[b] + bins[second_column][rows]
@@ -275,7 +276,7 @@ def not_made(method: str, why: str) -> BaselineFigures:
 def judged(
     spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, method: str, tables: MadeTables
 ) -> BaselineFigures:
-    """What criteria, utility and risk figures say of copies of a table over the bins of configuration `index`."""
+    """Judge copies by criteria, utility and risk figures: copies of a table over the bins of configuration `index`."""
     copies = [copy for copy in tables.copies if copy.total]
     if not copies:
         return not_made(method, "no row of it is plausible")
@@ -314,7 +315,7 @@ def _of_members(spec: ReleaseSpec, original: Counts, copies: Sequence[Counts]) -
 
 
 def questions(file: ComparedFile, methods: Sequence[str]) -> list[AskedNumber]:
-    """What those of the methods ask that give no table, where they fit the file."""
+    """Return what the methods without a table ask, where they fit the file."""
     numbers_asked = []
     for method in methods:
         if not BASELINES[method].makes_tables:
@@ -324,7 +325,7 @@ def questions(file: ComparedFile, methods: Sequence[str]) -> list[AskedNumber]:
 
 
 def errors_on(questions: Sequence[AskedNumber], original: Counts, copies: Sequence[Counts]) -> dict[str, float]:
-    """For each question the median error of the copies' own answers; NaN where a copy has none."""
+    """Return for each question the median error of the copies' own answers; NaN where a copy has none."""
     errors = {}
     for question in questions:
         try:
@@ -360,7 +361,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class MethodComparison:
-    """What a comparison found.
+    """The outcome of a comparison.
 
     Attributes
     ----------
@@ -453,7 +454,8 @@ def _worst(spec: ReleaseSpec, figures: Sequence[float | None]) -> float:
 
 
 def share_of_threshold(figure: float, threshold: float) -> float:
-    """How much of a threshold a figure uses, more than 1 where it is missed; of a threshold of 0 nothing or all and more."""
+    """Return how much of a threshold a figure uses, more than 1 where it is missed; of a threshold of 0 nothing or all and
+    more."""
     if threshold > 0:
         return figure / threshold
     return 0.0 if figure <= threshold else math.inf
@@ -516,7 +518,7 @@ def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
 
 
 def answer_rows(comparison: MethodComparison) -> dict[str, list[tuple[str, str, str]]]:
-    """By question the methods that answer it: name, guarantee, and how far off, the median over copies or draws."""
+    """Return, by question, the methods that answer it: name, guarantee, and how far off, the median over copies or draws."""
     questions_asked = dict.fromkeys(question for method in comparison.methods for question in method.errors)
     return {
         question: [
@@ -529,7 +531,7 @@ def answer_rows(comparison: MethodComparison) -> dict[str, list[tuple[str, str, 
 
 
 def member_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
-    """Where records have members: a heading, and for each method how far off pairs of columns of each kind are."""
+    """Return, where records have members, a heading, and for each method how far off pairs of columns of each kind are."""
     methods = [method for method in comparison.methods if method.of_members]
     kinds = list(dict.fromkeys(kind for method in methods for kind in method.of_members))
     rows = [
@@ -563,7 +565,7 @@ def _share_text(figure: float, threshold: float) -> str:
 
 
 def comparison_words(comparison: MethodComparison) -> list[str]:
-    """What the table does not say: what promises nothing, what was chosen, and what was left out."""
+    """Say what the table does not say: what promises nothing, what was chosen, and what was left out."""
     bare = [method.name for method in comparison.methods if method.epsilon is None and not method.not_made]
     nominal = [method for method in comparison.methods if method.guarantee.startswith("nominal")]
     sentences = []
@@ -655,7 +657,7 @@ def comparison_csv(comparison: MethodComparison) -> str:
 
 
 def check_comparison_file(path: Path) -> None:
-    """Raises OutputError for a name that cannot be written: found before minutes of work."""
+    """Raise OutputError for a name that cannot be written: found before minutes of work."""
     if path.suffix not in FORMATS:
         raise OutputError(f"--out {path}: expected a file that ends in .json or .csv, found {path.name!r}.")
     check_free_name(path, "a file")

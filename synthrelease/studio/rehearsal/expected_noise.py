@@ -1,4 +1,4 @@
-"""How far off answers will be because of the noise, known from the two files before anything is read or spent."""
+"""Expected errors of answers because of the noise, known from the two files before anything is read or spent."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ class MeasuredTable:
     noise: CountNoise
 
     def off(self, cells: int) -> float:
-        """By how many rows the sum of so many cells is off at most, in 95 of 100 releases."""
+        """Return by how many rows the sum of so many cells is off at most, in 95 of 100 releases."""
         noises = Noises(laws=(self.noise,), law=np.zeros(1, dtype=np.int64), count=np.array([cells]))
         return half_width(noises, np.ones(1), 0.0, LEVEL)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedAnswer:
-    """What noise does to the answer of an intended question.
+    """The effect of noise on the answer of an intended question.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ def measured_tables(spec: ReleaseSpec) -> tuple[MeasuredTable, ...]:
 
 
 def off_by_column(tables: Sequence[MeasuredTable]) -> dict[str, float]:
-    """By how many rows the count of one bin of each column is off, from the table that tells it best."""
+    """Return by how many rows the count of one bin of each column is off, from the table that tells it best."""
     errors: dict[str, float] = {}
     for table in tables:
         for name, size in zip(table.columns, table.sizes, strict=True):
@@ -93,7 +93,7 @@ def off_by_column(tables: Sequence[MeasuredTable]) -> dict[str, float]:
 
 
 def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
-    """For each intended question, in their order."""
+    """Return the expected answer of each intended question, in their order."""
     columns, tables = BinnedColumns.of(spec.space[0]), measured_tables(spec)
     apart = {factor.column for factor in read_bins(getattr(spec.space.generators[0], "rare_bins", None))}
     answers_expected = []
@@ -137,7 +137,7 @@ def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
 
 
 def accuracies(spec: ReleaseSpec) -> dict[str, float]:
-    """By how many rows each intended question, in words, and the count of one bin of each column is off."""
+    """Return by how many rows each intended question, in words, and the count of one bin of each column is off."""
     of_questions = {answer.question: answer.off for answer in expected_answers(spec) if answer.off is not None}
     return of_questions | off_by_column(measured_tables(spec))
 

@@ -24,12 +24,12 @@ class Design:
     many: np.ndarray
 
     def line(self, coefficients: np.ndarray) -> np.ndarray:
-        """(n,) the linear predictor."""
+        """Return (n,) the linear predictor."""
         k = self.few.shape[1]
         return self.few @ coefficients[:k] + self.many @ coefficients[k:]
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
-        """(k, k) design' diag(weights) design."""
+        """Return (k, k) design' diag(weights) design."""
         weighted = self.many * weights[:, None]
         corner = (self.few.T @ self.few.multiply(weights[:, None]).tocsr()).toarray()
         side = self.few.T @ weighted
@@ -68,7 +68,7 @@ def most_likely(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LogitFit:
-    """(k,) estimates and their (k, k) covariance, the inverse of the information."""
+    """A fitted regression: (k,) estimates and their (k, k) covariance, the inverse of the information."""
 
     estimates: np.ndarray
     covariance: np.ndarray

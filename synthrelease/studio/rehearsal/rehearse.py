@@ -169,7 +169,7 @@ class RehearsalStore:
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsalProgress:
-    """How far a rehearsal is.
+    """The progress of a rehearsal.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class RehearsalProgress:
 
 
 def standing(path: Path) -> RehearsalProgress | None:
-    """How far the rehearsal is that writes this file; None where nothing can be read yet. Changes nothing."""
+    """Read how far the rehearsal is that writes this file; None where nothing can be read yet. Changes nothing."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1)) as connection:
             course = connection.execute("SELECT phase, done, total FROM course").fetchone()
@@ -258,7 +258,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsal:
-    """What a rehearsal found out.
+    """The outcome of a rehearsal.
 
     Attributes
     ----------
@@ -349,7 +349,7 @@ def _make_folder(out: Path) -> None:
 
 
 class _Course:
-    """One rehearsal on its way."""
+    """A rehearsal while it runs."""
 
     def __init__(
         self,

@@ -360,14 +360,14 @@ class CriterionOnPage:
 
     @property
     def verdict(self) -> str:
-        """What is wrong with the threshold, or that it fits."""
+        """Say what is wrong with the threshold, or that it fits."""
         kinds = dict.fromkeys(verdict.kind for verdict in self.look.verdicts) if self.look else {}
         return ", ".join(kinds) or "fits"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectionOnPage:
-    """What a projection makes of a candidate.
+    """The effect of a projection on a candidate.
 
     Attributes
     ----------
@@ -435,18 +435,18 @@ class Report:
 
     @property
     def projections(self) -> list[ProjectionOnPage]:
-        """What projections make of one candidate."""
+        """The effects of projections on one candidate."""
         effects = self.rehearsal.look.projections if self.rehearsal.look else ()
         return [ProjectionOnPage.of(effect, self.rehearsal.spec.criteria) for effect in effects]
 
     @property
     def projection_advice(self) -> str:
-        """What the projection of the configuration costs, where that is much."""
+        """Say what the projection of the configuration costs, where that is much."""
         return projection_advice(self.rehearsal)
 
     @property
     def below_zero(self) -> str:
-        """What figures below 0 mean, where there are such."""
+        """Say what figures below 0 mean, where there are such."""
         return below_zero(self.rehearsal)
 
     @property
@@ -469,7 +469,7 @@ class Report:
 
     @property
     def offers(self) -> list[str]:
-        """What options would buy that the specification does without."""
+        """Say what options would buy that the specification does without."""
         return offered(self.rehearsal.spec)
 
     @property
@@ -549,7 +549,7 @@ def _interval(estimate: ShareEstimate) -> dict[str, Any]:
 
 
 def _rejections(rehearsal: Rehearsal, c: int) -> dict[str, int]:
-    """How many attempts of a configuration each criterion rejected."""
+    """Return how many attempts of a configuration each criterion rejected."""
     counts = {
         criterion.name: sum(not result.passed[index] for result in rehearsal.results[c])
         for index, criterion in enumerate(rehearsal.spec.criteria)

@@ -51,7 +51,7 @@ class GroupRisk:
 
 
 def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_others: int = LEAST_OTHERS) -> np.ndarray:
-    """(n_cells,) 0, 1 or 2, low, medium or high risk, of the persons in each cell of `public.counts`.
+    """Return (n_cells,) 0, 1 or 2, low, medium or high risk, of the persons in each cell of `public.counts`.
 
     Let c be the number of other persons with equal categorical quasi-identifiers, and d the number of those whose continuous
     ones, which have numbers, are in the same bins, too. Low: d >= k_0. Medium: c >= k_0 > d. High: c < k_0. The source is

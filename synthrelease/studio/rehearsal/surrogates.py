@@ -114,7 +114,7 @@ class Units:
         return f"{start}" if stop - start == 1 else f"{start}{between}{stop - 1}"
 
     def without(self, bands: Iterable[Band]) -> tuple[Band, ...]:
-        """What the bands leave over, in order; one band for each category."""
+        """Return what the bands leave over, in order; one band for each category."""
         uncovered, at = [], self.first
         for start, stop in [*sorted(part for band in bands for part in band.ranges), (self.stop, self.stop)]:
             if at < start:
@@ -139,7 +139,8 @@ def check_apart(bands: Iterable[Band]) -> None:
 
 
 def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np.ndarray:
-    """(n_cells + 1,) units at which cells start: the common refinement of all bands, in slices where curves need them."""
+    """Return (n_cells + 1,) units at which cells start: the common refinement of all bands, in slices where curves need
+    them."""
     if units.categories:
         return np.arange(units.stop + 1)
     cuts = sorted({units.first, units.stop, *(edge for band in bands for part in band.ranges for edge in part)})
@@ -150,7 +151,7 @@ def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np
 
 
 def bands_of_cells(bands: Sequence[Band], edges: np.ndarray) -> np.ndarray:
-    """(n_cells,) the index of the band that holds each cell. The bands cover all cells."""
+    """Return (n_cells,) the index of the band that holds each cell. The bands cover all cells."""
     index = np.zeros(len(edges) - 1, dtype=np.int64)
     for position, band in enumerate(bands):
         for start, stop in band.ranges:
@@ -208,7 +209,7 @@ class GroupSums:
     target: np.ndarray
 
     def of(self, table: np.ndarray) -> np.ndarray:
-        """(n_groups,) the sums that a table of shape (n_cells,) has."""
+        """Return (n_groups,) the sums that a table of shape (n_cells,) has."""
         return np.bincount(self.groups, table, minlength=len(self.target))
 
 
@@ -388,7 +389,7 @@ _KEYS = {
 
 
 class FactTable(SpecTable):
-    """What [tables.NAME] and [means.NAME] have in common."""
+    """The settings that [tables.NAME] and [means.NAME] have in common."""
 
     of: str
     given: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
@@ -453,7 +454,7 @@ def check_moments(units: Units, mean: float, deviation: float) -> None:
 
 
 def shares_of_cells(units: Units, moments: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """(..., n_cells) share of each cell, for moments of shape (..., 2): mean and standard deviation."""
+    """Return (..., n_cells) share of each cell, for moments of shape (..., 2): mean and standard deviation."""
     alpha, beta = _parameters(units, moments)
     low, high = _ends(units)
     # a value is the nearest unit, so a cell of whole units starts half a unit before its first
@@ -463,7 +464,7 @@ def shares_of_cells(units: Units, moments: np.ndarray, edges: np.ndarray) -> np.
 
 
 def quantiles(units: Units, moments: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """(n,) units at the orders of shape (n,) of the distributions with moments of shape (n, 2)."""
+    """Return (n,) units at the orders of shape (n,) of the distributions with moments of shape (n, 2)."""
     alpha, beta = _parameters(units, moments)
     low, high = _ends(units)
     values = np.rint(low + (high - low) * betaincinv(alpha, beta, orders)).astype(np.int64)
@@ -496,7 +497,7 @@ class TableMistake(Unexpected):
 
     @classmethod
     def of(cls, place: str, error: Unexpected, found: str = "") -> TableMistake:
-        """From an error without a place; `found` is for one that leaves what was found to the caller."""
+        """Make one from an error without a place; `found` is for one that leaves what was found to the caller."""
         return cls(place, error.expected, found if error.found is None else error.found)
 
     def problem(self, file: str, path: str) -> Problem:
@@ -828,11 +829,11 @@ class Groups:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(n_groups, ...) how many groups each parent has."""
+        """Return (n_groups, ...) how many groups each parent has."""
         return tuple(int(group.max()) + 1 for group in self.of_cells)
 
     def row_numbers(self, table: int, sizes: Sequence[int]) -> np.ndarray:
-        """(n_combinations,) the number of the table's row for every combination of groups."""
+        """Return (n_combinations,) the number of the table's row for every combination of groups."""
         row_number: Any = 0
         for row, size in zip(self.rows[table], sizes, strict=True):
             row_number = row_number * size + row
@@ -855,7 +856,7 @@ def parent_groups(tables: Sequence[PublishedFigures], parents: Sequence[str], ed
 
 
 def fitted_moments(table: PublishedFigures, groups: Groups, joint: np.ndarray) -> np.ndarray:
-    """(n_groups, ..., 2) mean and standard deviation for every combination of groups, whose shares are `joint`."""
+    """Return (n_groups, ..., 2) mean and standard deviation for every combination of groups, whose shares are `joint`."""
     figures = table.filled(_row_shares(table, groups.row_numbers(0, table.figures.shape[:-1]), joint))
     return np.broadcast_to(figures[groups.rows[0]], (*groups.shape, 2))
 
@@ -912,7 +913,7 @@ def _each_with(of_parents: GroupSums, margins: Sequence[GroupSums]) -> list[Grou
 
 
 def _row_shares(table: PublishedFigures, rows: np.ndarray, joint: np.ndarray) -> np.ndarray:
-    """(n_given_bands, ...) how common each row of a table is."""
+    """Return (n_given_bands, ...) how common each row of a table is."""
     sizes = table.figures.shape[:-1]
     return np.bincount(rows, joint.ravel(), minlength=prod(sizes)).reshape(sizes)
 
@@ -1044,7 +1045,8 @@ def _too_large(facts: CheckedFacts, column: str, expected: str, found: str) -> S
 
 
 def _joint(families: Mapping[str, GivenParents], parents: Sequence[str], groups: Sequence[np.ndarray]) -> np.ndarray:
-    """(n_groups, ...) joint distribution of the parents' groups: the product of the families above, summed over the rest."""
+    """Return (n_groups, ...) joint distribution of the parents' groups: the product of the families above, summed over the
+    rest."""
     needed = [*parents]
     for name in needed:  # grows while it is read
         needed += [parent for parent in families[name].parents if parent not in needed]
@@ -1123,7 +1125,7 @@ def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.ra
 
 
 def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """(n,) orders in [0, 1): evenly spaced within each group of rows, with one random offset and in random order.
+    """Return (n,) orders in [0, 1): evenly spaced within each group of rows, with one random offset and in random order.
 
     Parameters
     ----------
@@ -1141,7 +1143,7 @@ def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.n
 
 
 def _cells_at(shares: np.ndarray, group: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """(n,) the cell at each order of the distribution of its row's group; shares has shape (n_groups, n_cells)."""
+    """Return (n,) the cell at each order of the distribution of its row's group; shares has shape (n_groups, n_cells)."""
     cumulated = np.cumsum(shares, axis=1)
     cumulated /= cumulated[:, -1:]  # the last is 1 exactly, so that no order lies beyond it
     cells = np.empty(len(group), dtype=np.int64)

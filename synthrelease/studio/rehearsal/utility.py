@@ -158,7 +158,7 @@ class StackedDesign:
         return int(np.linalg.matrix_rank(gram / np.outer(scale, scale), tol=_RANK_TOLERANCE, hermitian=True))
 
     def probabilities(self) -> np.ndarray:
-        """(n_cells,) fitted probabilities of "synthetic", by Newton's method with halved steps.
+        """Return (n_cells,) fitted probabilities of "synthetic", by Newton's method with halved steps.
 
         Raises
         ------
@@ -217,7 +217,7 @@ noise_aware : (1 + 1 / M) b + v. Copies that are draws of the true table given n
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Combined:
-    """What M copies say together about k quantities.
+    """The combined estimates of M copies for k quantities.
 
     Attributes
     ----------
@@ -238,7 +238,8 @@ class Combined:
 
     @property
     def total_variance(self) -> np.ndarray:
-        """(k,) T, the estimated variance of the estimate: b / M + v_bar for the rule "partial"; see `Rule` for the others."""
+        """Return (k,) T, the estimated variance of the estimate: b / M + v_bar for the rule "partial"; see `Rule` for the
+        others."""
         if self.rule == "simple":
             return (self.size_ratio + 1 / self.n_copies) * self.within_variance
         return self._between + self.within_variance
@@ -252,7 +253,7 @@ class Combined:
 
     @property
     def degrees_of_freedom(self) -> np.ndarray:
-        """(k,) nu = (M - 1) (1 + 1 / r)^2 with r = (b / M) / v_bar, (1 + 1 / M) b / v_bar for the rule "noise_aware".
+        """Return (k,) nu = (M - 1) (1 + 1 / r)^2 with r = (b / M) / v_bar, (1 + 1 / M) b / v_bar for the rule "noise_aware".
 
         At least M - 1; infinite where b is 0, and for the rule "simple". Computed as (M - 1) (T / (r v_bar))^2, the same, which
         needs no division by v_bar.
@@ -325,7 +326,7 @@ def combine(estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial"
 
 @dataclass(frozen=True, kw_only=True)
 class PropensityScore:
-    """How far the propensity scores p of all N stacked rows are from c, the synthetic share of the rows.
+    """The distance of the propensity scores p of all N stacked rows from c, the synthetic share of the rows.
 
     Attributes
     ----------
@@ -623,7 +624,7 @@ def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence
 
 @dataclass(frozen=True, kw_only=True)
 class PairUtility:
-    """How well the joint distribution of two columns is kept: means over the copies of `propensity.pair_scores`."""
+    """The utility of the joint distribution of two columns: means over the copies of `propensity.pair_scores`."""
 
     columns: tuple[str, str]
     pmse: float
@@ -743,7 +744,7 @@ def check_known(option: str, names: Sequence[str], names_known: Sequence[str]) -
 
 @dataclass(frozen=True, kw_only=True)
 class CopyComparison:
-    """What to compare the copies by.
+    """The analyses by which copies are compared.
 
     Attributes
     ----------
@@ -761,7 +762,7 @@ class CopyComparison:
 
     @property
     def analyses(self) -> bool:
-        """Whether there is a regression to compare."""
+        """Return whether there is a regression to compare."""
         return self.target is not None or self.odds is not None
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What a rehearsal found out, in sentences: the same for the report and for the terminal."""
+"""Say in sentences what a rehearsal found out: the same for the report and for the terminal."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def rounds_text(law: FiniteLaw) -> str:
 
 
 def lines(chosen: Offer | None) -> str:
-    """What to put into the specification; empty without an offer."""
+    """Return what to put into the specification; empty without an offer."""
     if chosen is None or chosen.law is None:
         return ""
     return (
@@ -128,7 +128,7 @@ def lines(chosen: Offer | None) -> str:
 
 
 def rehearsed_plan(rehearsal: Rehearsal) -> PlanTable | None:
-    """What a release by the specification as it is costs, and how often it finds no table; None without an outlook."""
+    """Return what a release by the specification as it is costs, and how often it finds no table; None without an outlook."""
     outlook = rehearsal.outlook
     return None if outlook is None or not math.isfinite(outlook.nothing) else _plan(rehearsal.spec, outlook)
 
@@ -171,13 +171,13 @@ def finite(value: float) -> float | None:
 
 
 def units(rehearsal: Rehearsal) -> dict[str, str]:
-    """In what the figure and the threshold of each criterion are measured; empty for a plain number."""
+    """Return in what the figure and the threshold of each criterion are measured; empty for a plain number."""
     facts = rehearsal.spec.setting.facts(rehearsal.spec.space[0].transformation)
     return {criterion.name: explain(criterion).figure_unit(facts) for criterion in rehearsal.spec.criteria}
 
 
 def below_zero(rehearsal: Rehearsal) -> str:
-    """What figures below 0 mean, of criteria that have them; empty where none has."""
+    """Say what figures below 0 mean, of criteria that have them; empty where none has."""
     names = [criterion.name for criterion in rehearsal.spec.criteria if criterion.best_figure < 0]
     if not names:
         return ""
@@ -335,7 +335,7 @@ def verdict_words(rehearsal: Rehearsal) -> list[str]:
 
 
 def conclusion_words(rehearsal: Rehearsal) -> list[str]:
-    """For each intended question what a reader would take from candidates, and the answer of the public file."""
+    """Say for each intended question what a reader would take from candidates, and the answer of the public file."""
     return [
         f"{conclusion.question}: {answer_text(conclusion.public, conclusion.unit)} in the public file, "
         f"{_spread(conclusion)} in the candidates"
@@ -363,7 +363,7 @@ def _spread(concluded: Conclusion) -> str:
 
 
 def projection_advice(rehearsal: Rehearsal) -> str:
-    """What the projection of the configuration costs, and what to do where that is much; empty where it changes little."""
+    """Say what the projection of the configuration costs, and what to do where that is much; empty where it changes little."""
     look = rehearsal.look
     drafted = None if look is None else next((projection for projection in look.projections if projection.drafted), None)
     if look is None or drafted is None:
@@ -424,7 +424,7 @@ def attack_words(rehearsal: Rehearsal) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Sentences:
-    """What a rehearsal says in words, in rehearsal.json and on the page."""
+    """The sentences of a rehearsal, in rehearsal.json and on the page."""
 
     outlook: list[str]
     binding: str
