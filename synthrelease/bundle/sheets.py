@@ -1,15 +1,20 @@
-"""QUESTIONS.md and SIGN.md: what readers may ask with code for the files of this folder, and what whoever signs it checks."""
+"""QUESTIONS.md and SIGN.md: what readers may ask with code for the files of this folder, and what whoever signs it checks.
+
+And the worksheet: what stakeholders decide before a release.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import count
 from typing import Any
 
 from synthrelease.answers.listed import MOST_CELLS, NAMES, NUMBERS, pairs
+from synthrelease.answers.stated import question
 from synthrelease.bundle.card import numbers
 from synthrelease.bundle.card.numbers import environment, labelled_title, program, said
 from synthrelease.bundle.card.page import uses_in_words
@@ -17,12 +22,15 @@ from synthrelease.bundle.card.sections import Useful, carried_pairs, counts_of, 
 from synthrelease.bundle.estimates import CSV
 from synthrelease.bundle.formats import STATA_WORDS
 from synthrelease.bundle.options import statements
+from synthrelease.criteria import explain
 from synthrelease.data.schema import PublishedColumn
+from synthrelease.privacy.charges import decimal_text
 from synthrelease.published.charges import ChargePart, CriterionPart
 from synthrelease.published.commitment import beyond
 from synthrelease.published.document import BEFORE, ReleaseDocument
 from synthrelease.published.table import NOTICE
 from synthrelease.spec.canonical import WORDS
+from synthrelease.spec.release_spec import ReleaseSpec
 
 QUESTIONS_NAME = "QUESTIONS.md"
 _MANY = 100
@@ -82,6 +90,47 @@ def _sheet(name: str, **values: Any) -> dict[str, bytes]:
     """A sheet by its name, from the template of this name: one empty line between two blocks."""
     text = environment().get_template(name).render(values)
     return {name: (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")}
+
+
+def worksheet(spec: ReleaseSpec, rows: int) -> str:
+    """Return a page to print for a meeting with stakeholders: what was drafted, and room for what they decide.
+
+    Parameters
+    ----------
+    rows : of the file, about; the noise of the published figures depends on it.
+    """
+    transformation, total = spec.space[0].transformation, spec.plan.total
+    facts = replace(spec.setting.facts(transformation), n=rows)
+    criteria = []
+    for criterion in spec.criteria:
+        explained, epsilon = explain(criterion), float(criterion.epsilon)
+        unit, step = explained.figure_unit(facts), explained.least_sensitivity(rows, spec.setting)
+        criteria.append(
+            {
+                "name": criterion.name,
+                "sentence": explained.sentence(facts),
+                "threshold": f"{numbers.figure(criterion.threshold)} {unit}".rstrip(),
+                "epsilon": decimal_text(criterion.epsilon),
+                "noise": f"{numbers.figure(math.sqrt(2) * step / epsilon, 2)} {unit}".rstrip() if step and epsilon else "",
+                "reason": f"{criterion.reason} {criterion.agreed.words if criterion.agreed else ''}".strip(),
+            }
+        )
+    return (
+        environment()
+        .get_template("worksheet.html")
+        .render(
+            spec=spec,
+            rows=rows,
+            criteria=criteria,
+            questions=[(question(table), table.why) for table in spec.questions],
+            rules=[rule.never for rule in spec.rules],
+            columns=facts.columns,
+            epsilon=numbers.public_epsilon(str(total.epsilon)),
+            delta=numbers.without_exponent(float(total.delta)) if total.delta else "",
+            factor=numbers.worst_factor(total.epsilon),
+            n=numbers,
+        )
+    )
 
 
 def _cells(pair: tuple[PublishedColumn, PublishedColumn]) -> int:

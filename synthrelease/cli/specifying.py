@@ -159,6 +159,7 @@ def plan(
     jobs: Number = 1,
     rows: Number | None = None,
     shortlist: File | None = None,
+    worksheet: File | None = None,
 ) -> None:
     """Show what a release would cost in privacy, time and memory. Reads no data.
 
@@ -172,11 +173,14 @@ def plan(
     configs : Configurations (TOML), or specification.json of a released folder. Several are shown side by side.
     rows : Estimate time and memory for this number of rows. [default: 100000]
     shortlist : Add the results of this shortlist: how often no table was found, and a cheaper plan. By default none.
+    worksheet : Write a page to print for a meeting with stakeholders to this new file (.html). By default none.
     """
     from synthrelease.releasing.attempt_costs import check_memory, check_possible, peak_megabytes
     from synthrelease.spec.shortlist import cheaper_plan, narrowed
 
     specs = [_read(config) for config in configs]
+    if worksheet is not None:
+        _write_worksheet(specs, worksheet, rows)
     if shortlist is not None:
         if len(specs) > 1:
             raise InputError(
@@ -207,6 +211,18 @@ def plan(
         spec.check_limit()
         check_memory(spec, jobs, rows)
         check_possible(spec, rows)
+
+
+def _write_worksheet(specs: Sequence[ReleaseSpec], file: Path, rows: int | None) -> None:
+    from synthrelease.bundle.sheets import worksheet
+    from synthrelease.bundle.write import check_free_name
+    from synthrelease.releasing.attempt_costs import usual_rows
+
+    if len(specs) > 1:
+        raise InputError(f"--worksheet: expected one configuration, found {len(specs)}.")
+    check_free_name(file, "a file")
+    file.write_text(worksheet(specs[0], rows or usual_rows(specs[0])), encoding="utf-8", newline="\n")
+    err.print(f"Wrote {str(file)}. Print the page, or save it as PDF, from a browser.")
 
 
 def _published(config: Path) -> bool:
