@@ -16,18 +16,15 @@ from synthrelease.data.texts import alike, quoted_path, visible
 from synthrelease.errors import Interrupted, listing, percent
 from synthrelease.privacy.charges import NOT_COVERED, Charge, decimal_text
 from synthrelease.privacy.curves import epsilon_of
-from synthrelease.privacy.selection import PASSING, StoppingLaw, nothing_where
+from synthrelease.privacy.selection import StoppingLaw, nothing_where
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
     from rich.tree import Tree
 
 
-def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table]:
+def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
     """Say how likely the epsilon is spent on nothing: as rehearsed, or what the law of the number of rounds alone tells."""
-    from rich.table import Table
-
     from synthrelease.spec.shortlist import known_chances
 
     law, rehearsed = spec.selection_rule.law, None if shortlist is None else known_chances(spec, shortlist)
@@ -45,10 +42,11 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table
         )
     if law is None:
         return
-    table = Table("share of rounds accepted", *(f"1 in {rounds_for_one}" for rounds_for_one in PASSING))
-    table.title, table.title_justify = "Probability that the budget is spent without a table", "left"
-    table.add_row("no acceptable table", *map(percent, nothing_where(law).values()))
-    yield table
+    chances = ", ".join(f"{percent(chance)} (1 in {rounds})" for rounds, chance in nothing_where(law).items())
+    yield (
+        "Probability that the search finds no acceptable table and the budget is spent, by the share of rounds that are "
+        f"accepted: {chances}."
+    )
     if shortlist is None:
         yield "To estimate the share of accepted rounds, run rehearse on public data, then plan --shortlist FILE."
 

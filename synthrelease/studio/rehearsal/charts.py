@@ -18,7 +18,6 @@ LABEL = 7
 """Width of a letter beside the axis, about."""
 
 LONGEST_LABEL = 44
-_GREY = "#8b95a3"
 
 
 class _Plot:
@@ -155,24 +154,6 @@ def nothing_frontier(proposal: Proposal) -> Markup:
     for line, (text, colour) in enumerate(legend):
         plot.picture.dot(plot.right - 316, TOP + 14 + 16 * line, 4, colour)
         plot.picture.text(plot.right - 306, TOP + 18 + 16 * line, text, fill=MUTED)
-    return Markup(plot.picture.render())
-
-
-def seconds(times: Sequence[float]) -> Markup:
-    """Histogram of seconds per attempt, on a logarithmic scale."""
-    values = np.log10(np.maximum(np.asarray(times, dtype=float), 1e-4))
-    low, high = float(values.min()) - 0.02, float(values.max()) + 0.02
-    counts, edges = np.histogram(values, bins=40, range=(low, high))
-    plot = _Plot("Seconds per attempt", 230, (low, high), (0, float(counts.max())))
-    powers = [value for value, _ in _ticks(low, high)]
-    plot.x_axis("seconds", [(value, f"{10**value:.2g}") for value in powers])
-    plot.y_axis([(float(counts.max()), str(int(counts.max()))), (0, "0")], "attempts")
-    for count, start, end in zip(counts, edges[:-1], edges[1:], strict=True):
-        if count:
-            top = plot.y(float(count))
-            plot.picture.rect(
-                plot.x(float(start)), top, plot.x(float(end)) - plot.x(float(start)) - 1, plot.bottom - top, _GREY
-            )
     return Markup(plot.picture.render())
 
 

@@ -409,11 +409,6 @@ class Report:
         estimates = self.rehearsal.race.estimates
         return sorted(self.rehearsal.shortlist, key=lambda configuration: -estimates[configuration].share)
 
-    @property
-    def times(self) -> list[float]:
-        """Seconds of all attempts."""
-        return [result.seconds for attempts in self.rehearsal.results for result in attempts]
-
     def median_seconds(self, configuration: int) -> float:
         """Return the median time of a configuration's attempts."""
         return float(np.median([result.seconds for result in self.rehearsal.results[configuration]]))
@@ -421,7 +416,8 @@ class Report:
     @property
     def mean_seconds(self) -> str:
         """The mean time of an attempt."""
-        return f"{np.mean(self.times):.2f}" if self.times else "0"
+        seconds = [result.seconds for attempts in self.rehearsal.results for result in attempts]
+        return f"{np.mean(seconds):.2f}" if seconds else "0"
 
     @property
     def criteria(self) -> list[CriterionOnPage]:
@@ -440,16 +436,6 @@ class Report:
         return [ProjectionOnPage.of(effect, self.rehearsal.spec.criteria) for effect in effects]
 
     @property
-    def projection_advice(self) -> str:
-        """Say what the projection of the configuration costs, where that is much."""
-        return projection_advice(self.rehearsal)
-
-    @property
-    def below_zero(self) -> str:
-        """Say what figures below 0 mean, where there are such."""
-        return below_zero(self.rehearsal)
-
-    @property
     def looked_at(self) -> int | None:
         """The number of the configuration that the closer look is at; None where it is not on the shortlist."""
         look, best = self.rehearsal.look, self.shown
@@ -466,16 +452,6 @@ class Report:
     def cheapest(self) -> BudgetPoint | None:
         """The cheapest budget that reaches the target with its whole interval."""
         return cheapest(self.rehearsal.budgets, self.rehearsal.race.goal.target)
-
-    @property
-    def offers(self) -> list[str]:
-        """Say what options would buy that the specification does without."""
-        return offered(self.rehearsal.spec)
-
-    @property
-    def lines(self) -> str:
-        """The lines of the proposal for the configuration."""
-        return lines(self.rehearsal.proposal.chosen if self.rehearsal.proposal else None)
 
     @property
     def copies(self) -> list[tuple[int, dict[str, str]]]:
@@ -501,22 +477,6 @@ class Report:
                 ratios[criterion.name] = [value / criterion.threshold for value in known_figures]
         return charts.relative_figures(list(ratios), list(ratios.values())) if ratios else ""
 
-    @property
-    def chart_of_budgets(self) -> Markup | str:
-        """Total epsilon against acceptance."""
-        return charts.budget_frontier(self.rehearsal.budgets, self.rehearsal.race.goal.target)
-
-    @property
-    def chart_of_nothing(self) -> Markup | str:
-        """Total epsilon against the probability that nothing is released."""
-        proposal = self.rehearsal.proposal
-        return charts.nothing_frontier(proposal) if proposal and proposal.chosen else ""
-
-    @property
-    def chart_of_times(self) -> Markup | str:
-        """Seconds per attempt."""
-        return charts.seconds(self.times) if self.times else ""
-
 
 def page(rehearsal: Rehearsal, noise_level: float) -> str:
     """report.html: one file that needs nothing else."""
@@ -533,6 +493,11 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
             rounds=rounds_text,
             plain=words,
             describe=describe,
+            charts=charts,
+            lines=lines,
+            offered=offered,
+            below_zero=below_zero,
+            projection_advice=projection_advice,
         )
     )
 
