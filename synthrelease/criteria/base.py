@@ -176,7 +176,7 @@ class Criterion(SpecTable):
         """
         raise NotImplementedError
 
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+    def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         """Yield what is wrong with this table, given the schema and the criteria before it."""
         return ()
 
@@ -300,14 +300,14 @@ class Criterion(SpecTable):
         """
         return self.answer(private, self.asked(private.n, candidate, setting, fitted))
 
-    def answer(self, private: PrivateCounts, asked: Query | Score) -> Score:
+    def answer(self, private: PrivateCounts, query: Query | Score) -> Score:
         """Release the figure of a query with Laplace noise of its own; a score is an answer already."""
-        if isinstance(asked, Score):
-            return asked
+        if isinstance(query, Score):
+            return query
         from synthrelease.criteria.base_mechanism import noisy_figure  # here, for readers of a release have no use for it
 
-        figure = partial(noisy_figure, query=asked, epsilon=self.epsilon, rows=private.n, entropy=private.entropy)
-        return self.released(asked, private.spend(self.charge, figure))
+        figure = partial(noisy_figure, query=query, epsilon=self.epsilon, rows=private.n, entropy=private.entropy)
+        return self.released(query, private.spend(self.charge, figure))
 
     def released(self, query: Query, noisy: NoisyFigure) -> Score:
         """Return the score of a figure that has its noise. That of a void candidate is no number, whatever came out."""

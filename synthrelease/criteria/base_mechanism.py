@@ -62,15 +62,15 @@ def noisy_figures(
 
 
 def noisy_least_slack(
-    counts: Counts, asked: Sequence[tuple[float, Query]], epsilon: Fraction, entropy: SystemEntropy
+    counts: Counts, queries: Sequence[tuple[float, Query]], epsilon: Fraction, entropy: SystemEntropy
 ) -> NoisyFigure:
     """Return the least slack of all queries, with noise; thresholds stand beside them."""
-    return laplace_figure(least_slack(counts, asked), sensitivity=1.0, epsilon=epsilon, entropy=entropy)
+    return laplace_figure(least_slack(counts, queries), sensitivity=1.0, epsilon=epsilon, entropy=entropy)
 
 
-def least_slack(counts: Counts, asked: Sequence[tuple[float, Query]]) -> float:
+def least_slack(counts: Counts, queries: Sequence[tuple[float, Query]]) -> float:
     """Return the least slack of all queries, clipped to +-2**30; one that is not a number counts as the lowest."""
-    slacks = [slack(counts, threshold, query) for threshold, query in asked]
+    slacks = [slack(counts, threshold, query) for threshold, query in queries]
     return min((max(-_LIMIT, min(slack, _LIMIT)) if not math.isnan(slack) else -_LIMIT for slack in slacks), default=_LIMIT)
 
 

@@ -237,7 +237,7 @@ class MarginalCriterion(Criterion):
         width = len(layout.sizes)
         return _tables_up_to(self.up_to(width), width) + len(self.named(layout))
 
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+    def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         layout = setting.schema.layout
         names = dict.fromkeys(name for term in self._named if term for name in term.columns)
         unknown = [*unknown_columns(setting.schema, "tables", names)]

@@ -70,13 +70,13 @@ class FacePrivacy(Criterion):
         """Nothing about whole rows where only some columns are looked at."""
         return self.minimum_count if self.columns is None else 1
 
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+    def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         width = len(setting.schema.columns)
         if self.columns is not None and self.columns > width:
             yield Mistake("columns", f"at most as many as there are ({width})", str(self.columns))
         elif self._n_tables(width) > MAX_TABLES:
-            found = f"{self._n_tables(width)} tables"
-            yield Mistake("columns", f"a number that leads to at most {MAX_TABLES} tables", found)
+            tables = f"{self._n_tables(width)} tables"
+            yield Mistake("columns", f"a number that leads to at most {MAX_TABLES} tables", tables)
 
     def _n_tables(self, width: int) -> int:
         return 1 if self.columns is None else math.comb(width, self.columns)
@@ -122,6 +122,6 @@ class FacePrivacyExplained(Explanation[FacePrivacy]):
         """Return the columns with the most rare combinations; only the candidate is looked at."""
         if self.about.columns is None:
             return None
-        columns, rare = max(self.about._rare_parts(candidate.counts), key=lambda found: found[1])
+        columns, rare = max(self.about._rare_parts(candidate.counts), key=lambda table: table[1])
         names = " by ".join(words(candidate.counts.layout.columns[column]) for column in columns)
         return Offender(where=f"the table of {names}", released=f"{rare} rare combinations", original="0 allowed")

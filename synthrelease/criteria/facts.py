@@ -66,7 +66,7 @@ class PublicFacts:
         """Return what the grids of some columns do to their values, in words; empty where every value is on its grid."""
         columns = [self.by_name[name] for name in names if name in self.by_name]
         coarse = [column for column in columns if column.step and not (column.kind == "integer" and column.step == 1)]
-        grids = [f"{each.name.replace('_', ' ')} to the nearest {each.step:g} {each.unit}" for each in coarse]
+        grids = [f"{column.name.replace('_', ' ')} to the nearest {column.step:g} {column.unit}" for column in coarse]
         return "".join(f", {text.rstrip()}" for text in grids)
 
     @property

@@ -87,7 +87,7 @@ class Faithfulness(Criterion):
         synthetic = compared_rows(candidate.counts, compared, linked)
         return Query(
             sensitivity=1 / n,
-            figure=partial(unmatched_share, kept=compared, synthetic=synthetic, steps=steps, rows=n, linked=linked),
+            figure=partial(unmatched_share, columns=compared, synthetic=synthetic, steps=steps, rows=n, linked=linked),
         )
 
     @model_validator(mode="after")
@@ -98,7 +98,7 @@ class Faithfulness(Criterion):
             raise ValueError(f"each column may be named once; {twice[0]!r} is named twice")
         return self
 
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+    def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         wrong = [*unknown_columns(setting.schema, "exact", self.exact)]
         wrong += unknown_columns(setting.schema, "within_one_bin", self.within_one_bin)
         wrong += unknown_columns(setting.schema, "ignored", self.ignored)

@@ -41,25 +41,30 @@ class Step:
 
 
 def unmatched_share(
-    counts: Counts, kept: tuple[int, ...], synthetic: Counts, steps: tuple[Step, ...], rows: int, linked: Linked | None = None
+    counts: Counts,
+    columns: tuple[int, ...],
+    synthetic: Counts,
+    steps: tuple[Step, ...],
+    rows: int,
+    linked: Linked | None = None,
 ) -> float:
-    """Return the share of the rows that no similar row of a candidate can be paired with, in the columns that are kept.
+    """Return the share of the rows that no similar row of a candidate can be paired with, in some columns.
 
     Parameters
     ----------
     synthetic : the candidate, as `compared_rows` makes it.
     linked : where members of a root are compared in any order.
     """
-    return 1 - maximum_matching(compared_rows(counts, kept, linked), synthetic, steps) / rows
+    return 1 - maximum_matching(compared_rows(counts, columns, linked), synthetic, steps) / rows
 
 
-def compared_rows(counts: Counts, kept: tuple[int, ...], linked: Linked | None) -> Counts:
+def compared_rows(counts: Counts, compared: tuple[int, ...], linked: Linked | None) -> Counts:
     """Return the columns that are compared; with `linked` the members of each root in the order of their bins in these."""
     if linked is not None:
         names = counts.layout.columns
-        bins = linked.in_order(names, counts.bins, {names[column] for column in kept})
+        bins = linked.in_order(names, counts.bins, {names[column] for column in compared})
         counts = Counts.of(counts.layout, bins, counts.counts)
-    return counts.project(kept)
+    return counts.project(compared)
 
 
 def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:
@@ -89,11 +94,11 @@ def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, 
         return left, right
     words = [word for word, columns_of_word in enumerate(left.layout.words) if columns & set(columns_of_word)] or [0]
     mixed = [_mixed(table.words) for table in (left, right)]
-    kept = [np.zeros(len(table), dtype=bool) for table in (left, right)]
+    similar = [np.zeros(len(table), dtype=bool) for table in (left, right)]
     for word in words:
-        for keep, among in zip(kept, _perhaps_shared(*(every.sum(axis=0) - every[word] for every in mixed)), strict=True):
+        for keep, among in zip(similar, _perhaps_shared(*(every.sum(axis=0) - every[word] for every in mixed)), strict=True):
             keep[among] = True
-    return left.keep(kept[0]), right.keep(kept[1])
+    return left.keep(similar[0]), right.keep(similar[1])
 
 
 def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
@@ -111,18 +116,18 @@ def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
 
 def _perhaps_shared(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return where the numbers of 64 bits stand that both sides have; with few others."""
-    places = [np.arange(len(left)), np.arange(len(right))]
+    cells = [np.arange(len(left)), np.arange(len(right))]
     for shift in (0, 21, 42):  # by other bits each time, which are as many as tell 16 times as many numbers apart
-        bits = (16 * max(map(len, places))).bit_length()
+        bits = (16 * max(map(len, cells))).bit_length()
         ends = [
             (side[at] >> np.uint64(shift) & np.uint64(2 ** min(bits, 22) - 1)).view(np.int64)
-            for side, at in zip((left, right), places, strict=True)
+            for side, at in zip((left, right), cells, strict=True)
         ]
         seen = [np.zeros(2 ** min(bits, 22), dtype=bool) for _ in ends]
-        for one, end in zip(seen, ends, strict=True):
-            one[end] = True
-        places = [at[other[end]] for at, end, other in zip(places, ends, reversed(seen), strict=True)]
-    return places[0], places[1]
+        for seen_of_side, end in zip(seen, ends, strict=True):
+            seen_of_side[end] = True
+        cells = [at[other[end]] for at, end, other in zip(cells, ends, reversed(seen), strict=True)]
+    return cells[0], cells[1]
 
 
 def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[np.ndarray, np.ndarray]]:

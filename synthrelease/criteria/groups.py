@@ -225,7 +225,7 @@ class ConditionalMean(InGroups):
         check_range(self.range)
         return self
 
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+    def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         wrong = self.column_mistakes(setting)
         if self.answered_by is not None and self.values == "own":
             wrong.append(
@@ -326,10 +326,10 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
                 for rows, sums in (values.of_released(candidate.counts, grouping), values.of_original(public.counts, grouping))
             )
             worst = int(np.abs(ours - original_means).argmax())
-            where = f"mean {words(self.about.column)}, {grouping.where(worst)}"
+            part = f"mean {words(self.about.column)}, {grouping.where(worst)}"
             released, original = (figure(float(means[worst])) for means in (ours, original_means))
             error = abs(float(ours[worst] - original_means[worst]))
-            offenders.append((error, Offender(where=where, released=released, original=original)))
+            offenders.append((error, Offender(where=part, released=released, original=original)))
         return max(offenders, key=lambda error_and_words: error_and_words[0])[1]
 
 
@@ -420,7 +420,7 @@ class ConditionalMedian(InGroups):
             raise ValueError("quantiles must lie above 0 and below 1, with at most four decimals")
         return self
 
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+    def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         return self.column_mistakes(setting, ordered=True)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
@@ -522,7 +522,7 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
             released, original = (
                 labels[int(index)] if index >= 0 else "no rows" for index in (window.middle[group], original_bins)
             )
-            where = f"{words(self.about.column)}, quantile {float(window.q):g}, {window.grouping.where(group)}"
-            return excess[group] / window.q.denominator, Offender(where=where, released=released, original=original)
+            part = f"{words(self.about.column)}, quantile {float(window.q):g}, {window.grouping.where(group)}"
+            return excess[group] / window.q.denominator, Offender(where=part, released=released, original=original)
 
         return max((words_of(window) for window in self.about._windows(candidate, setting)), key=lambda error: error[0])[1]

@@ -122,7 +122,7 @@ class LogisticRegression(Criterion):
         """Features, then the target."""
         return (*self.features, self.target)
 
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+    def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         schema = setting.schema
         wrong = [*unknown_columns(schema, "target", [self.target]), *unknown_columns(schema, "features", self.features)]
         wrong = wrong or [*representation_mistakes(setting, self.columns, self.representation, self.features)]

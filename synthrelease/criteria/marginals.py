@@ -111,10 +111,10 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """Return the cell that is furthest off."""
         tables = self.about.compared_in(candidate.counts.layout)
-        where, ours, public_rows = worst_cell(candidate.counts, public.counts, candidate.transformation, **tables)
+        part, ours, public_rows = worst_cell(candidate.counts, public.counts, candidate.transformation, **tables)
         if ours is None or public_rows is None:
-            return Offender(where=where, released="another number", original="rows")
-        return Offender(where=where, released=share(ours, candidate.n), original=share(public_rows, candidate.n))
+            return Offender(where=part, released="another number", original="rows")
+        return Offender(where=part, released=share(ours, candidate.n), original=share(public_rows, candidate.n))
 
     def seconds(self, layout: Layout, rows: int) -> float:
         return seconds_of_differences(layout, self.about.up_to(len(layout.sizes)) or 1, rows)
@@ -197,7 +197,7 @@ class RelativeMarginalError(Criterion):
         from synthrelease.criteria.marginals_mechanism import largest_ratio, one_way
 
         synthetic = one_way(facts.table)
-        ends = (np.concatenate([limit.low for limit in limits]), np.concatenate([each.high for each in limits]))
+        ends = (np.concatenate([limit.low for limit in limits]), np.concatenate([limit.high for limit in limits]))
         return max(largest_ratio(original, synthetic, self.clip) for original in ends)
 
 
@@ -257,9 +257,9 @@ def worst_cell(
     ours, public_counts = (table.marginal(columns).ravel() for table in (released, public))
     cell = int(np.abs(ours - public_counts).argmax())
     bins = np.unravel_index(cell, sub.sizes)
-    labels = [transformation.binning(name).labels[place] for name, place in zip(sub.columns, bins, strict=True)]
-    where = ", ".join(f"{words(name)}={label}" for name, label in zip(sub.columns, labels, strict=True))
-    return where, int(ours[cell]), int(public_counts[cell])
+    labels = [transformation.binning(name).labels[bin_] for name, bin_ in zip(sub.columns, bins, strict=True)]
+    part = ", ".join(f"{words(name)}={label}" for name, label in zip(sub.columns, labels, strict=True))
+    return part, int(ours[cell]), int(public_counts[cell])
 
 
 def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
@@ -509,12 +509,12 @@ class WeightedMarginalError(MarginalCriterion):
             void=total == 0,  # a share of nothing
         )
 
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+    def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         unknown = [*unknown_columns(setting.schema, "weight", [self.weight])]
         unknown = unknown or [*unnumbered(setting, "weight", self.weight)]
         if unknown:
             return unknown
-        return [*self._no_weights(setting), *super().mistakes(setting, others)]
+        return [*self._no_weights(setting), *super().mistakes(setting, earlier)]
 
     def _no_weights(self, setting: Setting) -> Iterable[Mistake]:
         for transformation in setting.transformations:
@@ -565,10 +565,10 @@ class WeightedMarginalErrorExplained(MarginalCriterionExplained[WeightedMarginal
         column = layout.index(self.about.weight)
         ours, original_weights = (weighted(table, column, weights) for table in (candidate.counts, public.counts))
         tables = self.about.compared_in(layout)
-        where, released, original = worst_cell(ours, original_weights, candidate.transformation, **tables)
+        part, released, original = worst_cell(ours, original_weights, candidate.transformation, **tables)
         if released is None or original is None:
-            return Offender(where=where, released="another number", original="weights")
-        return Offender(where=where, released=share(released, ours.total), original=share(original, ours.total))
+            return Offender(where=part, released="another number", original="weights")
+        return Offender(where=part, released=share(released, ours.total), original=share(original, ours.total))
 
 
 def whole_weights(numbers: Sequence[float]) -> np.ndarray:

@@ -116,7 +116,7 @@ class MeanOfRoots(Criterion):
             raise ValueError("there must be a group-by column, or overall = true")
         return self
 
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+    def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         schema = setting.schema
         columns = _columns(self.column, schema)
         unknown = [*unknown_columns(schema, "column", columns[:1])]
@@ -224,8 +224,8 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
             errors, original_means = group.errors(roots, sums), sums / np.maximum(roots, 1)
             worst = int(errors.argmax())
             released, original = (figure(float(means[worst]) + numbers.centre) for means in (group.means, original_means))
-            where = f"{self.about.number} of {words(self.about.column)}, {group.grouping.where(worst)}"
-            offenders.append((float(errors[worst]), Offender(where=where, released=released, original=original)))
+            part = f"{self.about.number} of {words(self.about.column)}, {group.grouping.where(worst)}"
+            offenders.append((float(errors[worst]), Offender(where=part, released=released, original=original)))
         return max(offenders, key=lambda error_and_words: error_and_words[0])[1]
 
 

@@ -260,14 +260,14 @@ def _narrowest(estimates: Sequence[_Estimate], risk: float) -> tuple[int, int, i
     if not least.noises:
         return least.value, 0, 1
     alone = noise_limit(_joined([(least, 1)]), risk)
-    combined = [(each, round(_FINEST_WEIGHT * least.variance / each.variance)) for each in estimates]
-    combined = [(each, times) for each, times in combined if times]
+    combined = [(estimate, round(_FINEST_WEIGHT * least.variance / estimate.variance)) for estimate in estimates]
+    combined = [(estimate, times) for estimate, times in combined if times]
     if len(combined) == 1:
         return least.value, alone, 1
     width, total = noise_limit(_joined(combined), risk), sum(times for _, times in combined)
     if width >= alone * total:
         return least.value, alone, 1
-    return sum(times * each.value for each, times in combined), width, total
+    return sum(times * estimate.value for estimate, times in combined), width, total
 
 
 def _joined(estimates: Sequence[tuple[_Estimate, int]]) -> Parts:

@@ -163,7 +163,7 @@ def _facts(criterion: OfMembers, facts: PublicFacts) -> PublicFacts:
 
 
 def _mistakes(
-    criterion: OfMembers, plain: Callable[..., Iterable[Mistake]], setting: Setting, others: Mapping[str, Criterion]
+    criterion: OfMembers, plain: Callable[..., Iterable[Mistake]], setting: Setting, earlier: Mapping[str, Criterion]
 ) -> Iterable[Mistake]:
     schema = setting.schema
     if schema.linked is None:
@@ -186,7 +186,7 @@ def _mistakes(
         yield from unknown(field, "a column of these rows", names, rows.known)
         return
     wrong = [*_wrong_differences(criterion, rows, setting)]
-    yield from wrong or plain(_setting(criterion, setting), others)
+    yield from wrong or plain(_setting(criterion, setting), earlier)
 
 
 def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting) -> Iterable[Mistake]:

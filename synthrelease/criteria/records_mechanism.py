@@ -163,7 +163,7 @@ def distance_of_steps(counts: Counts, columns: RegressionColumns, step: LinearSt
     """Return the sum over the slopes of how far one Newton step of the table's rows moves them."""
     records = original_records(counts, columns)
     shares = steps_of_records(records.values, step) * records.counts[:, None]
-    return math.fsum(abs(math.fsum(each.tolist())) for each in shares.T) / step.rows
+    return math.fsum(abs(math.fsum(steps.tolist())) for steps in shares.T) / step.rows
 
 
 def slack_of_steps(
@@ -213,18 +213,18 @@ def replaced_before(
         return np.append(np.ceil(along * residuals * grid).astype(np.int64), 0)
 
     bounds = []
-    for place, (direction, far) in enumerate(farthest):
+    for index, (direction, far) in enumerate(farthest):
         adds, highest = whole(direction), math.ceil(far * grid)
         left = limit - int(adds @ number)
         if left < 0:
             return 0
         gain = highest - int(adds.min())
         if gain:
-            bounds.append((left // gain + 1, place, left, highest))
+            bounds.append((left // gain + 1, index, left, highest))
     least = MOST_REPLACED
-    for bound, place, left, highest in sorted(bounds):  # where fewest could do, first: few directions are left then
+    for bound, index, left, highest in sorted(bounds):  # where fewest could do, first: few directions are left then
         if bound < least:
-            least = min(least, _replaced(whole(farthest[place][0]), number, highest, left, least))
+            least = min(least, _replaced(whole(farthest[index][0]), number, highest, left, least))
     return least
 
 
@@ -240,11 +240,11 @@ def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, mos
     first = first[np.argsort(adds[first])]
     gains = highest - adds[first]
     reached = np.cumsum(gains * number[first])
-    place = int(np.searchsorted(reached, left, side="right"))
-    if place == len(first):
+    last = int(np.searchsorted(reached, left, side="right"))
+    if last == len(first):
         return most
-    covered = int(reached[place - 1]) if place else 0
-    return int(number[first[:place]].sum()) + (left - covered) // int(gains[place]) + 1
+    covered = int(reached[last - 1]) if last else 0
+    return int(number[first[:last]].sum()) + (left - covered) // int(gains[last]) + 1
 
 
 def steps_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
@@ -267,7 +267,7 @@ def largest_logistic_step(counts: Counts, columns: RegressionColumns, step: Logi
 def logistic_steps(records: Records, step: LogisticStep) -> list[float]:
     """Return (d,) sum of v_j over some records, over m."""
     shares = logistic_steps_of_records(records.values, step) * records.counts[:, None]
-    return [math.fsum(each.tolist()) / step.rows for each in shares.T]
+    return [math.fsum(steps.tolist()) / step.rows for steps in shares.T]
 
 
 def logistic_steps_of_records(records: np.ndarray, step: LogisticStep) -> np.ndarray:

@@ -211,7 +211,7 @@ class RegressionCoefficients(Criterion):
                     "missing values" if lacking else f"also {listing(sorted(others))}",
                 )
 
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+    def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         wrong = [*self._refitted(setting), *unknown_columns(setting.schema, "target", [self.target])]
         wrong += unknown_columns(setting.schema, "features", self.features)
         if wrong:
@@ -329,8 +329,8 @@ class RegressionCoefficientsExplained(Explanation[Line]):
         theirs, _ = least_squares(original_records(public.counts, columns))
         worst = int((np.abs(ours.coefficients - theirs.coefficients) * deviations).argmax())
         released, original = (figure(float(line.coefficients[worst]), 3) for line in (ours, theirs))
-        where = f"slope of {words(self.about.target)} on {words(self.about.features[worst])}"
-        return Offender(where=where, released=released, original=original)
+        part = f"slope of {words(self.about.target)} on {words(self.about.features[worst])}"
+        return Offender(where=part, released=released, original=original)
 
     def sentence(self, facts: PublicFacts) -> str:
         return (
@@ -435,8 +435,8 @@ class RegressionOneStep(RegressionCoefficients):
     def per_score(self) -> tuple[Charge, ...]:
         return (self.charge,)
 
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        yield from super().mistakes(setting, others)
+    def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        yield from super().mistakes(setting, earlier)
         if self.prior is not None and self.fit_epsilon is None:
             yield Mistake("prior", "no prior without fit_epsilon: nothing is fitted", "a prior")
 
@@ -611,19 +611,19 @@ class RegressionPrediction(Criterion):
             raise ValueError("range must be [lowest, highest] with lowest < highest")
         return self
 
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        lines = {name: other for name, other in others.items() if isinstance(other, RegressionCoefficients)}
-        known = [name for name, other in lines.items() if other.fit_charge or other.measured_line]
-        if self.coefficients not in known:
+    def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        lines = {name: criterion for name, criterion in earlier.items() if isinstance(criterion, RegressionCoefficients)}
+        usable = [name for name, criterion in lines.items() if criterion.fit_charge or criterion.measured_line]
+        if self.coefficients not in usable:
             yield Mistake(
                 "coefficients",
                 "the name of an earlier criterion with a line: regression_coefficients, or "
-                f"regression_one_step with fit_epsilon or line ({listing(known) or 'there is none'})",
+                f"regression_one_step with fit_epsilon or line ({listing(usable) or 'there is none'})",
                 repr(self.coefficients),
-                closest(self.coefficients, known),
+                closest(self.coefficients, usable),
             )
             return
-        partner = _coefficients(others, self.coefficients)
+        partner = _coefficients(earlier, self.coefficients)
         numbers = partner.regression_columns(setting, setting.atomic).numbers[-1]
         if not self.range[0] <= numbers.min() <= numbers.max() <= self.range[1]:
             yield Mistake(

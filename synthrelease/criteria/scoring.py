@@ -50,19 +50,19 @@ class JointTest:
         """What the noisy least slack must reach, in sensitivities: noise alone does so with `false_acceptance` at most."""
         return laplace_tail(sensitivity=1.0, epsilon=self.epsilon, probability=self.false_acceptance)
 
-    def passes(self, private: PrivateCounts, asked: Sequence[tuple[Criterion, Query | Score]]) -> bool:
+    def passes(self, private: PrivateCounts, pairs: Sequence[tuple[Criterion, Query | Score]]) -> bool:
         """Whether a candidate passes: the noisy least slack reaches the margin, and so does every public score."""
-        return self.noisy_slack(private, asked) >= self.margin and all(
-            answer.passed for _, answer in asked if isinstance(answer, Score)
+        return self.noisy_slack(private, pairs) >= self.margin and all(
+            answer.passed for _, answer in pairs if isinstance(answer, Score)
         )
 
-    def noisy_slack(self, private: PrivateCounts, asked: Sequence[tuple[Criterion, Query | Score]]) -> float:
+    def noisy_slack(self, private: PrivateCounts, pairs: Sequence[tuple[Criterion, Query | Score]]) -> float:
         """Return the least slack of all queries, with noise.
 
         Parameters
         ----------
         private : the private table on the candidate's bins, with this round's meter.
-        asked : every criterion with its query about the candidate, or its score where nothing private is asked.
+        pairs : every criterion with its query about the candidate, or its score where nothing private is asked.
 
         Privacy
         -------
@@ -71,8 +71,8 @@ class JointTest:
         """
         from synthrelease.criteria.base_mechanism import noisy_least_slack
 
-        queries = [(criterion.threshold, query) for criterion, query in asked if isinstance(query, Query)]
-        least = partial(noisy_least_slack, asked=queries, epsilon=self.epsilon, entropy=private.entropy)
+        queries = [(criterion.threshold, query) for criterion, query in pairs if isinstance(query, Query)]
+        least = partial(noisy_least_slack, queries=queries, epsilon=self.epsilon, entropy=private.entropy)
         noisy = private.spend(self.charge, least)
         return noisy.value
 
@@ -161,18 +161,18 @@ def none_can_fail(criteria: Iterable[Criterion]) -> str:
     (`Criterion.worst_figure` is infinite). One that looks at released rows alone says nothing about likeness. An answer
     from measurements may lie above the worst figure; a threshold there promises nothing either.
     """
-    told = []
+    reasons = []
     for criterion in criteria:
         worst = criterion.worst_figure
         if not criterion.compares:
-            told.append(f"{criterion.name!r}, which looks at released rows alone")
+            reasons.append(f"{criterion.name!r}, which looks at released rows alone")
         elif criterion.threshold >= worst:
-            told.append(
+            reasons.append(
                 f"{criterion.name!r} with a threshold of {figure(criterion.threshold)}, where {figure(worst)} is the worst"
             )
         else:
             return ""
-    return "; ".join(told)
+    return "; ".join(reasons)
 
 
 def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None) -> Iterator[str]:

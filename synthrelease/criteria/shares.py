@@ -52,7 +52,7 @@ class SharesInGroups(InGroups):
         from synthrelease.criteria.groupings_mechanism import largest_error
 
         shares = self.of_candidate(candidate, setting)
-        smallest = min(int(each.released[0].min()) for each in shares)
+        smallest = min(int(grouped.released[0].min()) for grouped in shares)
         return Query(sensitivity=1 / max(1, smallest), figure=partial(largest_error, shares=shares), void=smallest == 0)
 
     @model_validator(mode="after")
@@ -156,7 +156,7 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
                 )
         return SumErrors(sums=tuple(errors), criterion=self.about.name)
 
-    def share_in_words(self, place: int, candidate: SyntheticTable) -> str:
+    def share_in_words(self, index: int, candidate: SyntheticTable) -> str:
         """Return the name of one of the shares."""
         raise NotImplementedError
 
@@ -165,13 +165,13 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
 
         def furthest_of(shares: SharesOfGroups) -> tuple[float, Offender]:
             errors = shares.errors(public.counts)
-            group, place = (int(index) for index in np.unravel_index(errors.argmax(), errors.shape))
+            group, column = (int(index) for index in np.unravel_index(errors.argmax(), errors.shape))
             released, original = (
-                share(int(hits[group, place]), int(rows[group, 0]))
+                share(int(hits[group, column]), int(rows[group, 0]))
                 for rows, hits in (shares.released, shares.of(public.counts))
             )
-            where = f"{self.share_in_words(place, candidate)} among {shares.grouping.where(group)}"
-            return float(errors.max()), Offender(where=where, released=released, original=original)
+            part = f"{self.share_in_words(column, candidate)} among {shares.grouping.where(group)}"
+            return float(errors.max()), Offender(where=part, released=released, original=original)
 
         return max(map(furthest_of, self.about.of_candidate(candidate, setting)), key=lambda error: error[0])[1]
 
@@ -218,7 +218,7 @@ class KolmogorovDistance(SharesInGroups):
 
     kind: Literal["kolmogorov_distance"]
 
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+    def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         return self.column_mistakes(setting, ordered=True)
 
     def said_of_each(self, limit: float) -> str:
@@ -227,7 +227,7 @@ class KolmogorovDistance(SharesInGroups):
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
         """Of every released bin with values but the last, (n_bins,) which lie at or below it."""
         column = facts.by_name[self.column]
-        return [np.arange(len(column.labels)) <= place for place in range(max(1, column.present - 1))]
+        return [np.arange(len(column.labels)) <= last for last in range(max(1, column.present - 1))]
 
 
 class KolmogorovDistanceExplained(SharesInGroupsExplained[KolmogorovDistance]):
@@ -239,8 +239,8 @@ class KolmogorovDistanceExplained(SharesInGroupsExplained[KolmogorovDistance]):
             f"{words(self.about.column)} (Kolmogorov distance), {self.over(facts)}. {_COUNTED}"
         )
 
-    def share_in_words(self, place: int, candidate: SyntheticTable) -> str:
-        return f"{words(self.about.column)} up to {candidate.transformation.binning(self.about.column).labels[place]}"
+    def share_in_words(self, index: int, candidate: SyntheticTable) -> str:
+        return f"{words(self.about.column)} up to {candidate.transformation.binning(self.about.column).labels[index]}"
 
 
 # A table can be right in every cell and wrong in what is read off it: in a small group an error of a cell is a large one of its
@@ -287,7 +287,7 @@ class DifferenceInProportions(SharesInGroups):
     kind: Literal["difference_in_proportions"]
     bins: tuple[str, ...] = Field(min_length=1)
 
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+    def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         return self.column_mistakes(setting) or condition_mistakes(setting, "bins", self.column, self.bins)
 
     def said_of_each(self, limit: float) -> str:
@@ -315,5 +315,5 @@ class DifferenceInProportionsExplained(SharesInGroupsExplained[DifferenceInPropo
             f"{shown(self.about.bins)}, {self.over(facts)}. {_COUNTED}"
         )
 
-    def share_in_words(self, place: int, candidate: SyntheticTable) -> str:
+    def share_in_words(self, index: int, candidate: SyntheticTable) -> str:
         return f"{words(self.about.column)}={shown(self.about.bins)}"

@@ -112,21 +112,21 @@ def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
     published = load(folder)
     content = (folder / DOCUMENT).read_bytes()
     document = read_leniently(content)
-    where = f"the prior {folder}"
+    prior = f"the prior {folder}"
     if sha256(content) != digest or any(file_digest(folder / name) != document.files.get(name) for name in _tables(document)):
-        raise InputError(f"{where}: expected a release whose files stay as its release.json says, found others.")
+        raise InputError(f"{prior}: expected a release whose files stay as its release.json says, found others.")
     if content not in spec.earlier:
         raise InputError(
-            f"{where}: expected a release that [series] earlier names, so that its cost is added up; found another."
+            f"{prior}: expected a release that [series] earlier names, so that its cost is added up; found another."
         )
-    _check_neighbours(where, document, spec)
+    _check_neighbours(prior, document, spec)
     missing = [name for name in spec.schema.names if name not in published.by_name]
     if missing:
-        raise InputError(f"{where}: expected the columns of this release, found no {listing(missing)}.")
+        raise InputError(f"{prior}: expected the columns of this release, found no {listing(missing)}.")
     digits = []
     for column in spec.schema.columns:
         binnings = [column.alternatives[name] for name in spec.space.binnings[column.name]]
-        atoms = _atoms(where, published.by_name[column.name], column, binnings)
+        atoms = _atoms(prior, published.by_name[column.name], column, binnings)
         digits.append(atoms[published.codes[:, published.layout.index(column.name)]])
     return Counts.of(spec.schema.layout, digits)
 
@@ -136,7 +136,7 @@ def _tables(document: ReleaseDocument) -> list[str]:
     return [name for name in document.tables[0] if name]
 
 
-def _check_neighbours(where: str, document: ReleaseDocument, spec: ReleaseSpec) -> None:
+def _check_neighbours(prior: str, document: ReleaseDocument, spec: ReleaseSpec) -> None:
     """Check that losses add up over neighbours that are the same: which rows are a record, and how many a person has."""
     old = document.guarantee
     earlier = (old.neighbours, old.unit, old.person.unit, old.person.records, document.domain.persons is not None)
@@ -144,20 +144,20 @@ def _check_neighbours(where: str, document: ReleaseDocument, spec: ReleaseSpec) 
     names = ("neighbours", "unit", "record", "records of a person", "key of a person")
     for name, is_, was in zip(names, expected, earlier, strict=True):
         if is_ != was:
-            raise InputError(f"{where}: expected a release with the same {name} ({is_}), found another ({was}).")
+            raise InputError(f"{prior}: expected a release with the same {name} ({is_}), found another ({was}).")
 
 
-def _atoms(where: str, old: PublishedColumn, column: Column, binnings: list[Binning]) -> np.ndarray:
+def _atoms(prior: str, old: PublishedColumn, column: Column, binnings: list[Binning]) -> np.ndarray:
     """Return (n_bins,) for each released bin an atomic bin in it."""
     atoms_of_bins = np.zeros(len(old.labels), dtype=np.int64)
     if (old.kind == "category") != (column.kind == "category"):
-        raise InputError(f"{where}: expected a column {column.name} of the kind {column.kind}, found {old.kind}.")
+        raise InputError(f"{prior}: expected a column {column.name} of the kind {column.kind}, found {old.kind}.")
     for bin_number, label in enumerate(old.labels):
         held = np.flatnonzero(_touched(old, bin_number, column))
         whole = len(held) > 0 and all(len({binning.of_atom[atom] for atom in held}) == 1 for binning in binnings)
         if not whole:
             raise InputError(
-                f"{where}: expected bins of {column.name} that each lie in one bin of this release, found {label!r}."
+                f"{prior}: expected bins of {column.name} that each lie in one bin of this release, found {label!r}."
             )
         atoms_of_bins[bin_number] = held[0]
     return atoms_of_bins

@@ -178,7 +178,9 @@ def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:
     """Return criteria that can say nothing of a file of so many rows, by name, and why."""
     n = spec.scored_rows(rows)
     least = least_bounds(spec, n)
-    unanswered = [(each.name, text) for each in spec.setting.answered for text in unanswerable(each, least[each.name])]
+    unanswered = [
+        (criterion.name, text) for criterion in spec.setting.answered for text in unanswerable(criterion, least[criterion.name])
+    ]
     return unanswered + [
         (criterion.name, text)
         for criterion in spec.criteria

@@ -116,10 +116,10 @@ def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
     for configurations in by_family.values():
         efforts: dict[str, float] = {}
 
-        def size(one: Configuration, efforts: dict[str, float] = efforts) -> tuple[int, float]:
-            layout, key = one.transformation.layout, one.generator.model_dump_json()
+        def size(drawn: Configuration, efforts: dict[str, float] = efforts) -> tuple[int, float]:
+            layout, key = drawn.transformation.layout, drawn.generator.model_dump_json()
             if key not in efforts:
-                efforts[key] = one.generator.effort(layout)
+                efforts[key] = drawn.generator.effort(layout)
             return layout.n_cells, efforts[key]
 
         smallest, largest = min(configurations, key=size), max(configurations, key=size)
@@ -144,8 +144,8 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
     except RejectedRound:
         transformation = configuration.transformation
         merged = private.with_plan(spec.plan.per_round).score.on(transformation)
-        own = _scored(spec, table).merge(transformation.layout, transformation.maps)
-        candidate = Candidate(configuration=configuration, counts=own)
+        made_up_rows = _scored(spec, table).merge(transformation.layout, transformation.maps)
+        candidate = Candidate(configuration=configuration, counts=made_up_rows)
     try:
         verdict = judge(spec, merged, candidate, prepared)
         released_figures(spec, verdict, private, prepared)

@@ -200,28 +200,28 @@ def check_opens(
 
 def _open(source: Source, schema: Schema, policy: InputTable, needed: list[str], rows_are_public: bool) -> None:
     if source.is_database:
-        known = [_check_declared(_of_uri(source, policy), schema, needed)]
+        rows_of_files = [_check_declared(_of_uri(source, policy), schema, needed)]
     else:
-        known = _check_files(source, schema, policy, needed)
+        rows_of_files = _check_files(source, schema, policy, needed)
     # of all files together: which of them a row stands in belongs to the row
-    if rows_are_public and all(has_row is False for has_row in known):
+    if rows_are_public and all(has_row is False for has_row in rows_of_files):
         raise InputError(f"{EXPECTED}, found a header without a row.")
 
 
 def _check_files(source: Source, schema: Schema, policy: InputTable, needed: list[str]) -> list[bool | None]:
     """Whether each file has a row, as far as it is known."""
-    files, several, problem, known = source.files(), source.holds_files(), "", list[bool | None]()
+    files, several, problem, rows_of_files = source.files(), source.holds_files(), "", list[bool | None]()
     if several:
         check_one_record_type(policy)
     looked_at = files if source.path else files[:1]  # of an object store one: each takes a while
     for number, file in enumerate(looked_at, 1):
         try:
-            known.append(_check_file(file, schema, policy, source.table or policy.table, needed))
+            rows_of_files.append(_check_file(file, schema, policy, source.table or policy.table, needed))
         except InputError as error:
             problem = f"{error} {which_file(number, len(files))}" if several else str(error)
         if problem:
             raise InputError(problem)
-    return [*known, *[None] * (len(files) - len(looked_at))]
+    return [*rows_of_files, *[None] * (len(files) - len(looked_at))]
 
 
 def _check_file(file: File, schema: Schema, policy: InputTable, table: str | None, needed: list[str]) -> bool | None:
@@ -329,15 +329,15 @@ def _types_of_duckdb(names: Mapping[str, str]) -> dict[str, Any]:
     """Return the Arrow types of columns of which DuckDB's type decides something before the charge."""
     import pyarrow as pa
 
-    known = {
+    arrow_types = {
         "boolean": pa.bool_(),
         "date": pa.date32(),
         "time": pa.time64("us"),
         "list": pa.list_(pa.null()),
         "struct": pa.struct([]),
     }
-    known |= {kind: pa.timestamp("us") for kind in names.values() if kind.startswith("timestamp")}
-    return {name: known[kind] for name, kind in names.items() if kind in known}
+    arrow_types |= {kind: pa.timestamp("us") for kind in names.values() if kind.startswith("timestamp")}
+    return {name: arrow_types[kind] for name, kind in names.items() if kind in arrow_types}
 
 
 def _of_database(
@@ -371,9 +371,9 @@ def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Sch
         yield source, schema, []
         return
     read = ReadColumns.of(schema, linked)
-    more = [linked.key, *linked.order, *([linked.reference[0]] if linked.reference else [])]
+    beside = [linked.key, *linked.order, *([linked.reference[0]] if linked.reference else [])]
     if source.members is None:
-        yield source, Schema(columns=read.of_roots.columns + read.of_members.columns), more
+        yield source, Schema(columns=read.of_roots.columns + read.of_members.columns), beside
     else:
         yield replace(source, members=None), read.of_roots, [linked.key]
-        yield source.members, read.of_members, more
+        yield source.members, read.of_members, beside

@@ -149,10 +149,10 @@ def piece_to_read(spec: ReleaseSpec, known: KnownSplit, *, on_a_cluster: bool = 
         )
     split = load_ledger(ledger, dataset=known.dataset, expect_head=known.expect_head).statement().split
     if split is None or split.pieces != rule.of:
-        found = "none" if split is None else f"one into {split.pieces}"
+        noted = "none" if split is None else f"one into {split.pieces}"
         raise BudgetError(
             f"Refused: expected {ledger} to note a split of the register into {rule.of} pieces, as [split] says, found "
-            f"{found}. {'`synthrelease ledger split` makes it, once. ' if split is None else ''}Nothing was spent."
+            f"{noted}. {'`synthrelease ledger split` makes it, once. ' if split is None else ''}Nothing was spent."
         )
     key_file = known.key or key_beside(ledger)
     key = read_key(key_file)

@@ -128,8 +128,8 @@ OF_DOORS = (
         name="release: a file of a folder with a header alone is refused",
         breaks="in which file a row stands decides, unpaid, whether a run begins",
         place="releasing.opening:_open",
-        old="all((has_row is False for has_row in known))",
-        new="any((has_row is False for has_row in known))",
+        old="all((has_row is False for has_row in rows_of_files))",
+        new="any((has_row is False for has_row in rows_of_files))",
         tests=("tests/test_no_row_decides.py::test_in_which_file_of_a_folder_a_row_stands_decides_nothing",),
     ),
     Mutation(

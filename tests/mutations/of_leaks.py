@@ -200,10 +200,10 @@ OF_LEAKS = (
         name="verdict: taken on the exact figure",
         breaks="which datasets are released depends on exact private figures",
         place="criteria.base:Criterion.answer",
-        old="return self.released(asked, private.spend(self.charge, figure))",
+        old="return self.released(query, private.spend(self.charge, figure))",
         new=(
-            "score = self.released(asked, private.spend(self.charge, figure))\n"
-            "exact = private.with_plan((self.charge,)).spend(self.charge, asked.figure)\n"
+            "score = self.released(query, private.spend(self.charge, figure))\n"
+            "exact = private.with_plan((self.charge,)).spend(self.charge, query.figure)\n"
             "return __import__('dataclasses').replace(score, passed=exact <= self.threshold)"
         ),
         tests=("tests/test_contracts.py::test_the_verdict_is_one_of_the_released_value",),

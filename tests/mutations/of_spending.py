@@ -183,7 +183,7 @@ OF_SPENDING = (
         name="dry run: without a candidate nothing is asked",
         breaks="a criterion that cannot be asked is paid for",
         place="releasing.dry_run:_attempt",
-        old="candidate = Candidate(configuration=configuration, counts=own)",
+        old="candidate = Candidate(configuration=configuration, counts=made_up_rows)",
         new="return",
         tests=(f"{OF_DRY}::test_criteria_are_asked_also_where_no_candidate_comes_of_made_up_rows",),
     ),

@@ -253,11 +253,11 @@ OF_THE_THEORY = (
         name="verdict: an empty group is not paid for",
         breaks="the time and the meter tell of an empty group",
         place="criteria.base:Criterion.answer",
-        old="return self.released(asked, private.spend(self.charge, figure))",
+        old="return self.released(query, private.spend(self.charge, figure))",
         new=(
-            "if asked.void:\n"
+            "if query.void:\n"
             "    return self._judged(math.nan, 1.0, 1.0)\n"
-            "return self.released(asked, private.spend(self.charge, figure))"
+            "return self.released(query, private.spend(self.charge, figure))"
         ),
         tests=(VALUES,),
     ),
@@ -715,8 +715,8 @@ OF_THE_THEORY = (
         name="slack of one step: the last record is not counted",
         breaks="a table one record from failing has the slack of one that fails",
         place="criteria.records_mechanism:_replaced",
-        old="int(number[first[:place]].sum()) + (left - covered) // int(gains[place]) + 1",
-        new="int(number[first[:place]].sum()) + (left - covered) // int(gains[place])",
+        old="int(number[first[:last]].sum()) + (left - covered) // int(gains[last]) + 1",
+        new="int(number[first[:last]].sum()) + (left - covered) // int(gains[last])",
         tests=(JOINT,),
     ),
     Mutation(
