@@ -2,7 +2,7 @@
 
 Private: the counts of the table, exact figures and slacks of it. Out: one noisy number, public, or one for each of several
 figures that share their noise. What a figure is made of stands beside the criteria: `marginals`, `groupings`, `records` and
-`faithfulness` have a `mechanism.py` each.
+`faithfulness` have a `*_mechanism.py` each.
 
 Guarantee: eps-DP; neighbours replace one record. Laplace noise of the figure's own sensitivity, which its class proves, over
 eps; of a slack the sensitivity is 1, and so it is of the least of them (Proposition 3). Several figures together

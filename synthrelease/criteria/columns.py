@@ -1,7 +1,4 @@
-"""Check the columns that a criterion names, and find the tables that it looks at.
-
-What can be wrong with the columns that a criterion names.
-"""
+"""Check the columns that a criterion names, and find the tables that it looks at."""
 
 from __future__ import annotations
 
@@ -126,11 +123,9 @@ def representation_mistakes(
 
 # Which marginal tables a criterion compares, and how many that are.
 #
-# Tables of at most k columns are about d^k / k! in number, all tables 2^d. So where nothing is said all tables are compared
-# up to
-# `WIDE` columns, and those of at most three columns beyond. The table of all columns at once is one table however wide it is,
-# no
-# dearer than any other: it is named as "all columns", and needs none of the tables between.
+# Tables of at most k columns are about d^k / k! in number, all tables 2^d. So where nothing is said all tables are compared up
+# to `WIDE` columns, and those of at most three columns beyond. The table of all columns at once is one table however wide it
+# is, no dearer than any other: it is named as "all columns", and needs none of the tables between.
 
 MAX_TABLES = 100_000
 """Tables that a criterion looks at: all of sixteen columns, or all of three columns of eighty; more would take hours."""
@@ -142,7 +137,7 @@ ALL_COLUMNS = "all columns"
 
 
 def usual_largest(n_columns: int) -> int:
-    """Of how many columns the compared tables are at most where nothing is said; fewer where even those are too many."""
+    """Return of how many columns tables are compared where nothing is said; fewer where even those are too many."""
     if n_columns <= WIDE:
         return n_columns
     return next(size for size in range(LARGEST_WHEN_WIDE, 0, -1) if _tables_up_to(size, n_columns) <= MAX_TABLES)
@@ -204,7 +199,7 @@ class MarginalCriterion(Criterion):
         return "largest" if self.largest is not None else "tables" if unnamed else ""
 
     def up_to(self, n_columns: int) -> int:
-        """Of how many columns all tables are compared; 0 where only named ones are."""
+        """Return of how many columns all tables are compared; 0 where only named ones are."""
         if self.largest is None:
             return 0 if self.tables else usual_largest(n_columns)
         return min(self.largest, n_columns)
@@ -226,7 +221,7 @@ class MarginalCriterion(Criterion):
         return tuple(tuple(layout.columns[column] for column in columns) for columns in self.named(layout))
 
     def compares_table(self, columns: Collection[str], n_columns: int) -> bool:
-        """Whether the table of just these columns is compared."""
+        """Return whether the table of just these columns is compared."""
         terms = (term for term in self._named if term is not None)
         sizes = ((term.ways or len(term.columns), {*term.columns}) for term in terms)
         named = any(ways == len(columns) and names <= {*columns} for ways, names in sizes)
@@ -270,7 +265,7 @@ class MarginalCriterion(Criterion):
         return zip(self.compared(facts), limits, strict=True)
 
     def tables_in_words(self, n_columns: int) -> str:
-        """ "any columns", "at most 3 columns", "single columns", "age by sex"."""
+        """Return the compared tables in words: "any columns", "at most 3 columns", "single columns", "age by sex"."""
         largest = self.up_to(n_columns)
         few = "single columns" if largest == 1 else f"at most {largest} columns"
         parts = [] if not largest else ["any columns"] if largest == n_columns else [few]
@@ -297,7 +292,7 @@ class MarginalCriterionExplained(Explanation[Tables]):
         return named and (self.about.largest == 1 or (self.about.largest is None and bool(self.about.tables)))
 
     def guards(self, pair: LostPair) -> bool:
-        """The worst cell of the pair's table would be further off than the threshold allows."""
+        """Return whether the pair's table is compared, and its worst cell would be further off than the threshold allows."""
         return self.about.compares_table(pair.columns, pair.n_columns) and pair.largest_cell > self.about.threshold
 
 

@@ -93,7 +93,7 @@ class Explanation(Generic[Kind]):
         return False
 
     def guards(self, pair: LostPair) -> bool:
-        """Whether the figure is about these two columns together: it names them, or must fail when their tie is lost."""
+        """Return whether the figure is about these two columns together: it names them, or must fail when their tie is lost."""
         return False
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:

@@ -101,8 +101,7 @@ class PublicFacts:
 # What happens to a table when two of its columns lose what ties them together, and who would notice.
 #
 # A rehearsal asks it of every pair of columns, so that nobody finds out after a release that "diabetes : hospital" was looked
-# at
-# by no criterion.
+# at by no criterion.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +122,7 @@ class LostPair:
     n_columns: int
 
     def is_one_of(self, column: str, others: Iterable[str]) -> bool:
-        """Whether the pair is this column and one of the others."""
+        """Return whether the pair is this column and one of the others."""
         return column in self.columns and any(self.columns == {column, other} for other in others)
 
 
@@ -140,7 +139,7 @@ class CellError:
     tables: tuple[frozenset[str], ...] = ()
 
     def holds_for(self, columns: Sequence[str]) -> bool:
-        """Whether the cells of the table of these columns are among them."""
+        """Return whether the cells of the table of these columns are among them."""
         return len(columns) <= self.largest or frozenset(columns) in self.tables
 
 
@@ -213,12 +212,9 @@ KnownError = CellError | RatioError | MeanError | Unmatched | SumErrors
 # Figures that share one noise: which ones do, and what their readers know of it. Nothing private is here.
 #
 # They are the figures of a dataset that a joint test accepted, where the whole release is pure: all of them are fixed before
-# any
-# is released, and one vector of noise costs the sum of what each would have paid for noise of its own (theory 4.4, figures
-# that
-# share a noise). Of the figures of a round the limits of bounds would not hold (theory 13.1, limit behind an accepted
-# figure):
-# that one of them passed would tell how large the noise of the others is.
+# any is released, and one vector of noise costs the sum of what each would have paid for noise of its own (theory 4.4, figures
+# that share a noise). Of the figures of a round the limits of bounds would not hold (theory 13.1, limit behind an accepted
+# figure): that one of them passed would tell how large the noise of the others is.
 
 MECHANISM = "K-norm: one noise for several figures"
 """What the privacy of such a figure is from, in words."""
@@ -238,7 +234,7 @@ class OneNoise:
     epsilon: Fraction
 
     def sd(self, sensitivity: float, rows: int) -> float:
-        """Its standard deviation, in the figure's unit."""
+        """Return its standard deviation, in the figure's unit."""
         grid = shared_grid(sensitivity, rows)
         return grid.step * cube_sd(self.figures, Fraction(grid.steps) / self.epsilon)
 
@@ -266,7 +262,7 @@ class OneNoise:
 
 
 def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
-    """By the names of the figures that share one noise, that noise: of none, or of two and more.
+    """Return the noise that figures share, by the names of these: of none, or of two and more.
 
     A function of their budgets alone, so it is public. All begin together; as long as the one with the largest epsilon (the
     first of several) would have less noise by itself, or there are more than the law of the noise is computed for, it leaves.
@@ -401,11 +397,10 @@ def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns:
 # Where a figure comes from: the table, cell, group or coefficient with the largest error, named on public data.
 #
 # An offender is exact: it holds counts without noise. So it is asked of a `PublicCounts`, which only a rehearsal makes, of a
-# file
-# that is public. A release holds its counts behind `enclave.door.PrivateCounts`, which hands them to a mechanism inside
-# `spend`
-# alone and yields noisy figures; a criterion's `query`, all that a release asks, neither makes nor takes a `PublicCounts`.
-# tests/test_architecture.py keeps `PublicCounts(` and `.offender(` out of the rooms that a release runs through.
+# file that is public. A release holds its counts behind `enclave.door.PrivateCounts`, which hands them to a mechanism inside
+# `spend` alone and yields noisy figures; a criterion's `query`, all that a release asks, neither makes nor takes a
+# `PublicCounts`. tests/test_architecture.py keeps `PublicCounts(` and `.offender(` out of the rooms that a release runs
+# through.
 
 
 @dataclass(frozen=True, kw_only=True)

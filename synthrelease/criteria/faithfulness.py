@@ -121,7 +121,8 @@ class Faithfulness(Criterion):
         return wrong
 
     def _unlike(self, linked: Linked | None) -> Iterable[Mistake]:
-        """Without members there is no order, and members change places only with what is treated alike."""
+        """Yield why there is no order of members, or they cannot change places: members change places only with what is treated
+        alike."""
         if linked is None:
             yield Mistake("any_order", "no such setting where the configuration has no [members]", "true")
             return
@@ -136,7 +137,7 @@ class Faithfulness(Criterion):
         return tuple(index for index, name in enumerate(layout.columns) if name not in self.ignored)
 
     def steps(self, transformation: Transformation) -> tuple[Step, ...]:
-        """For each tolerant column, among those compared: which bins may be matched with the next bin up."""
+        """Return, for each tolerant column among those compared, which bins may be matched with the next bin up."""
         from synthrelease.criteria.faithfulness_mechanism import Step
 
         compared, steps = self.compared(transformation.layout), []

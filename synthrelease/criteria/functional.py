@@ -35,7 +35,8 @@ _SMALLEST_EIGENVALUE = 1e-3
 
 
 def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], prior: Prior | None) -> bool:
-    """Whether a design of these numbers, around this prior, could leave what floats can hold. Public; looks at no cells."""
+    """Return whether a design of these numbers, around this prior, could leave what floats can hold. Public; looks at no
+    cells."""
     prior = prior or _mid_range(numbers)
     *features, target = (np.concatenate([axis, limit.low, limit.high]) for axis, limit in zip(numbers, limits, strict=True))
     with np.errstate(all="ignore"):
@@ -96,14 +97,15 @@ class Design(MomentGrid):
         return replace(scaled, sensitivity=2 * max(sizes))
 
     def _chosen(self, axes: Sequence[np.ndarray], indices: np.ndarray) -> list[np.ndarray]:
-        """Of every column, what it has in the bin of each of these cells."""
+        """Return of every column what it has in the bin of each of these cells."""
         digits = np.unravel_index(indices, [len(axis) for axis in self.numbers])
         return [axis[digit] for axis, digit in zip(axes, digits, strict=True)]
 
     def largest_moments(self, indices: np.ndarray) -> np.ndarray:
         """Return (n, k) what the moments of a record in each of these cells are at most, in absolute size.
 
-        By the steps of `mechanism.real_moments` on intervals: rounding is monotone, so no record of the cell has a larger one.
+        By the steps of `records_mechanism.real_moments` on intervals: rounding is monotone, so no record of the cell has a
+        larger one.
         """
         from synthrelease.criteria.records_mechanism import all_moments
 
@@ -148,7 +150,7 @@ class NoisyMoments:
 
     @classmethod
     def of(cls, design: Design, noisy: np.ndarray, epsilon: Fraction) -> NoisyMoments:
-        """Make them from the noisy sums of `mechanism.noisy_sums` at this epsilon."""
+        """Make them from the noisy sums of `records_mechanism.noisy_sums` at this epsilon."""
         return cls(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
     def solve(self, n: int) -> LinearModel:
@@ -211,7 +213,7 @@ def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
 
 
 def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
-    """Without a guess: features centred on the middle of their range, the target on its own."""
+    """Return what stands for a guess: features centred on the middle of their range, the target on its own."""
     *features, target = numbers
     spreads = np.array([max((axis.max() - axis.min()) / 4, 1e-9) for axis in features])
     return Prior(

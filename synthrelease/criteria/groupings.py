@@ -1,6 +1,4 @@
-"""Groups of rows, and what was measured of them.
-
-Groups of rows that a criterion looks at one by one: the groups of a column, or all rows.
+"""Group rows by a column, or take all of them: the groups that a criterion looks at one by one, and their measured limits.
 
 Rows without a value of the grouping column are in no group of it.
 """
@@ -173,7 +171,8 @@ def furthest_share(limits: Limits, hits: int, rows: int) -> float:
 
 
 def most_beyond(limits: Limits, rows: np.ndarray, quantiles: Sequence[Fraction], within: int) -> Iterator[float]:
-    """Of every quantile the most rows too many beyond its window in a table with these rows in the bins; NaN without any.
+    """Yield, for every quantile, the most rows too many beyond its window in a table with these rows in the bins; NaN without
+    any.
 
     Parameters
     ----------

@@ -1,9 +1,8 @@
 """The private half of the criteria of groups: what the rows of every group of the table come to, beside a candidate's.
 
 Private: the counts of the table by group and bin, and the own values of its rows. Out: exact figures, for
-`criteria.base_mechanism`
-alone, which adds the noise; the same functions look at a candidate, which is public, and whose numbers stand in the classes
-here.
+`criteria.base_mechanism` alone, which adds the noise; the same functions look at a candidate, which is public, and whose
+numbers stand in the classes here.
 
 Neighbours replace one record: one row less in a group, and one more. A share, an excess and a cumulated share of a group of m
 released rows so move by 1/m at most, the excess beyond a window by 1, a resized mean by the width of the range over its size
@@ -70,7 +69,7 @@ def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) 
 
 
 def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, ours: np.ndarray) -> np.ndarray:
-    """hits m - h rows, elementwise: m times how many hits more there are than a share h/m of the rows.
+    """Return hits m - h rows, elementwise: m times how many hits more there are than a share h/m of the rows.
 
     Whole numbers, Python's own where 64 bits might not hold the products.
 
@@ -208,7 +207,7 @@ class SharesOfGroups:
 
     @cached_property
     def released(self) -> tuple[np.ndarray, np.ndarray]:
-        """Those of the candidate, as `of`."""
+        """The rows and hits of the candidate, as `of` returns them."""
         return self.of(self.table)
 
     def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:

@@ -124,7 +124,7 @@ class InGroupsExplained(Explanation[Grouped]):
         return not self.about.by
 
     def guards(self, pair: LostPair) -> bool:
-        """It names the column and those it is grouped by."""
+        """Return whether it names one of the two, and is grouped by the other."""
         return pair.is_one_of(self.about.column, self.about.by)
 
 
@@ -244,7 +244,7 @@ class ConditionalMean(InGroups):
         return [Sums(columns=names, weights=np.stack([inside, inside * numbers]).astype(np.int64)) for names, inside in groups]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """No group has more than all rows, so its mean is known no better than its sum over all rows."""
+        """Return the least width of a sum over all rows: no group has more, so no mean is known better."""
         step = (self.range[1] - self.range[0]) / FINEST
         return max(float(width[1]) for width in widths) * step / n
 
@@ -484,13 +484,15 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
         )
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Of a group, the rows on a side of a bin are a share of all rows, and so are the others. The excess on the side is
-        1 - q of the ones less q of the others, or the other way round: it moves by no more than one of them, whatever the bin.
+        """Return what drawing moves the excess by. Of a group, the rows on a side of a bin are a share of all rows, and so are
+        the others. The excess on the side is 1 - q of the ones less q of the others, or the other way round: it moves by no
+        more than one of them, whatever the bin.
         """
         return self.drawn_shares(drawing, facts, facts.by_name[self.about.column].present)
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Of every group, at most so many rows too many below the window, and above it: B - q n_g <= n limit, likewise A."""
+        """Return of every group that at most so many rows too many are below the window, and above it: B - q n_g <= n limit,
+        likewise A."""
         errors = []
         for columns, inside in self.about.groups_in(facts):
             reached, weights = np.cumsum(rows_of_group(columns, inside, facts)), list[np.ndarray]()

@@ -164,7 +164,7 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         return "log odds"
 
     def guards(self, pair: LostPair) -> bool:
-        """It names the target and its features."""
+        """Return whether it names the pair as target and feature."""
         return pair.is_one_of(self.about.target, self.about.features)
 
     def sentence(self, facts: PublicFacts) -> str:
@@ -178,7 +178,7 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """From the fit on the released table and what the raw rules allow, all on the released bins."""
+        """Return it from the fit on the released table and what the raw rules allow, all on the released bins."""
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):
             return None
@@ -214,7 +214,7 @@ class _Steps(LogisticStep):
 
     @classmethod
     def of(cls, released: Records) -> _Steps:
-        """From the rows of S; their target is 1 where it is positive."""
+        """Make it from the rows of S; their target is 1 where it is positive."""
         from synthrelease.criteria.records_mechanism import in_units
 
         features, outcome = released.values[:, :-1], released.values[:, -1]
@@ -237,9 +237,10 @@ class _Steps(LogisticStep):
         return self.coefficients[1:]
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
-        """max_j (max v_j - min v_j) / m, or more, over the records that the raw rules allow, and over those that add 0.
+        """Return max_j (max v_j - min v_j) / m, or more, over the records that the raw rules allow, and over those that add 0.
 
-        The steps of `mechanism.logistic_steps_of_records` on intervals; the exponential is given the room of its rounding.
+        The steps of `records_mechanism.logistic_steps_of_records` on intervals; the exponential is given the room of its
+        rounding.
 
         Parameters
         ----------

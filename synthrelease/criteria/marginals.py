@@ -104,7 +104,7 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
         return self.about.up_to(n_columns)
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """Each cell is one share."""
+        """Return what drawing moves the largest of all cells by, each of which is one share."""
         bins = {column.name: len(column.labels) for column in facts.columns}
         return drawing.of_cells(bins, self.about.up_to(len(bins)), self.about.named_columns(bins))
 
@@ -188,12 +188,13 @@ class RelativeMarginalError(Criterion):
         return [Sums(columns=(column.name,)) for column in facts.columns]
 
     def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """Of k bins one has at most r = n/k rows, known within h: the best s is sqrt((r + h)/(r - h)) from both ends."""
+        """Return sqrt((r + h)/(r - h)): of k bins one has at most r = n/k rows, known within h, and the best s is that from
+        both."""
         ratios = [(n / len(width) + 1 + width.min()) / max(n / len(width) + 1 - width.min(), 1.0) for width in widths]
         return min(math.sqrt(max(ratios)), self.clip)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """r/s and s/r are largest at the ends of what r can be."""
+        """Return the largest ratio, which is at the ends of what r can be."""
         from synthrelease.criteria.marginals_mechanism import largest_ratio, one_way
 
         synthetic = one_way(facts.table)
@@ -311,7 +312,7 @@ class TypicalMarginalError(MarginalCriterion, OfMembers):
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
     def furthest_moved(self, limits: Sequence[Limits], facts: PublicFacts) -> list[int]:
-        """Of every compared table the largest sum |r - s|."""
+        """Return of every compared table the largest sum |r - s|."""
         return [int(furthest(limit, facts.cells(columns)).sum()) for columns, limit in self._with(limits, facts)]
 
 
@@ -322,7 +323,8 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
     """Explain a figure of the distances of many tables."""
 
     def guards(self, pair: LostPair) -> bool:
-        """Only where no other table is compared: a figure of many tables hardly moves when one pair is lost."""
+        """Return whether this is the only table compared, and would be further off than the threshold: a figure of many tables
+        hardly moves when one pair is lost."""
         alone = (
             self.about.largest is None
             and len(self.about._named) == 1
@@ -331,7 +333,7 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
         return alone and self.about.compares_table(pair.columns, pair.n_columns) and pair.distance > self.about.threshold
 
     def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
-        """No table is further off than it was by more than the distance of its drawn rows from those of the file."""
+        """Return the largest distance of drawn rows from those of the file: no table is further off by more than that."""
         return drawing.of_distances(self.about.compared(facts), {column.name: len(column.labels) for column in facts.columns})
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -427,7 +429,7 @@ class QuantileMarginalError(TypicalMarginalError):
         return Query(sensitivity=1 / n, figure=partial(quantile_distance, candidate=candidate.counts, **settings))
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """The k-th smallest distance is at most the k-th smallest of what bounds each."""
+        """Return the k-th smallest of what bounds each distance: the k-th smallest distance is at most that."""
         rank = math.ceil(Fraction(str(self.quantile)) * len(limits)) - 1
         return sorted(self.furthest_moved(limits, facts))[rank] / (2 * facts.n)
 

@@ -68,7 +68,7 @@ def clipped_ratio(counts: Counts, synthetic: np.ndarray, clip: float) -> float:
 
 
 def records_to_spare(counts: Counts, synthetic: np.ndarray, threshold: float) -> float:
-    """By how many records every bin of a single column lies inside what the threshold allows."""
+    """Return by how many records every bin of a single column lies inside what the threshold allows."""
     return records_inside(one_way(counts), synthetic, threshold)
 
 
@@ -79,7 +79,7 @@ def one_way(table: Counts) -> np.ndarray:
 
 
 def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> float:
-    """max over bins of max{r/s, s/r} with r = original + 1, s = synthetic + 1, clipped to [1, clip]."""
+    """Return max over bins of max{r/s, s/r} with r = original + 1, s = synthetic + 1, clipped to [1, clip]."""
     r, s = original + 1.0, synthetic + 1.0
     return float(np.clip(np.maximum(r / s, s / r), 1.0, clip).max())
 

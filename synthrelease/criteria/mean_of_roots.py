@@ -204,7 +204,8 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return (high - low) / max(1, smallest_group(self.about.by, self.about.overall, counting, facts))
 
     def guards(self, pair: LostPair) -> bool:
-        """It names the column of two members whom it compares, or a member's and those that roots are grouped by."""
+        """Return whether it names the column of two members whom it compares, or a member's and those that roots are grouped
+        by."""
         (plain, first), (beside, second) = map(plain_and_place, sorted(pair.columns))
         if self.about.number == "agreement" and plain == beside == self.about.column and first != second:
             return True
@@ -212,7 +213,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         return self.about.column in names and any(name in names - {self.about.column} for name in self.about.by)
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
-        """No group has more than all roots."""
+        """Return what it is for a group of all roots: none has more."""
         return (self.about.limits[1] - self.about.limits[0]) / n
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:

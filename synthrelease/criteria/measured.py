@@ -2,7 +2,7 @@
 
 Theory 13.6, criteria that measurements answer. Which sums there are is fixed before anything is measured; each gets an equal
 part of the risk. Of the tables that hold a sum's columns, those are combined, by weights that are public, too, whose noise
-together is smallest; or a measured sum of scores is taken, where it says more (`scored_limits`).
+together is smallest; or a measured sum of scores is taken, where it says more (`limits_of_sum`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Limit = tuple[int, int, int]
 
 
 def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: float) -> Mapping[int, list[Limit]]:
-    """Of the cells of the table of some columns, by their number, those that a measured sum counts."""
+    """Return the cells of the table of some columns that a measured sum counts, by their number."""
     limits: dict[int, list[Limit]] = {}
     for noisy, steps in _with(columns, measured):
         cells, numbers = np.unique(steps, return_counts=True)
@@ -57,8 +57,8 @@ def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMa
 
 
 def limit_of(noisy: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, risk: float) -> Limit | None:
-    """Where weights = over / under * steps + a constant in all cells: under times their sum is over times the measured one, and
-    as much as the constant makes of n rows. None where they are not.
+    """Return (v, t, m) where weights = over / under * steps + a constant in all cells: under times their sum is over times the
+    measured one, and as much as the constant makes of n rows. None where they are not.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: 
 
 
 def covered(columns: Sequence[str], measured: Sequence[Sequence[str]]) -> bool:
-    """Whether some measured table has all these columns."""
+    """Return whether some measured table has all these columns."""
     return any(set(columns) <= set(table) for table in measured)
 
 

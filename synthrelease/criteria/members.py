@@ -190,7 +190,7 @@ def _mistakes(
 
 
 def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting) -> Iterable[Mistake]:
-    """Differences of columns without numbers, or of own values, which no table of bins tells."""
+    """Yield a mistake for differences of columns without numbers, or of own values, which no table of bins tells."""
     for name in rows.names:
         columns = rows.columns(name, rows.seats[0])
         if len(columns) == 2:
@@ -249,7 +249,7 @@ class ExplainedOfMembers(Explanation[OfMembers]):
         return self.plain.least_sensitivity(n, setting)
 
     def guards(self, pair: LostPair) -> bool:
-        """Whether the figure is about these two columns of slots, as columns of one of the rows.
+        """Return whether the figure is about these two columns of slots, as columns of one of the rows.
 
         The pair is taken to be lost in every slot alike: then the rows of members lose at least as large a share as the roots.
         """

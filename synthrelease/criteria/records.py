@@ -1,6 +1,5 @@
-"""Numbers of records, their public limits, and the maximum of a concave function of them.
+"""Take the rows of a table as a regression does: the numbers of its columns, their public limits, and a maximum of likelihood.
 
-The rows of a table as a regression takes them: the numbers of its columns, and how many rows have these.
 A record's numbers are its own: what it adds to a figure is computed from it alone, whatever records stand beside it.
 """
 
@@ -20,8 +19,7 @@ from synthrelease.errors import listing
 # What records of a cell of wide bins can be, as intervals: every operation is rounded as it is for single records.
 #
 # A sum, a product or a maximum of floats that are rounded one by one is monotone in each of its terms, so that an interval
-# which
-# is computed by the very same steps holds what every single record leads to, its rounding included.
+# which is computed by the very same steps holds what every single record leads to, its rounding included.
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Interval:
 
     @classmethod
     def exactly(cls, values: np.ndarray) -> Interval:
-        """Of numbers that are known."""
+        """Return the interval of numbers that are known."""
         return cls(values, values)
 
     def __add__(self, other: Interval) -> Interval:
@@ -57,7 +55,7 @@ class Interval:
 
     @property
     def size(self) -> Interval:
-        """Of the absolute values."""
+        """The interval of the absolute values."""
         inside = (self.low <= 0) & (self.high >= 0)
         ends = np.abs(self.low), np.abs(self.high)
         return Interval(np.where(inside, 0.0, np.minimum(*ends)), np.maximum(*ends))
@@ -68,7 +66,7 @@ class Interval:
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
     def outer(self) -> Interval:
-        """With one more axis at the end, of size 1."""
+        """Return the same with one more axis at the end, of size 1."""
         return Interval(self.low[..., None], self.high[..., None])
 
     def along(self, axis: int, n_axes: int) -> Interval:
@@ -78,7 +76,7 @@ class Interval:
 
 
 def linear(start: float, parts: Sequence[Interval], slopes: Sequence[float]) -> Interval:
-    """start + slope * part + slope * part + ..., added one after the other, over the product of the parts' axes.
+    """Return start + slope * part + slope * part + ..., added one after the other, over the product of the parts' axes.
 
     Parameters
     ----------
@@ -187,7 +185,7 @@ class Records:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return int(self.counts.sum())
 
 
@@ -245,7 +243,7 @@ class RegressionColumns:
 def public_axes(
     columns: Sequence[PublishedColumn], ranges: Ranges, own: Collection[str]
 ) -> tuple[list[np.ndarray], list[Interval]]:
-    """As `RegressionColumns.numbers` and `limits`, for bins that were released."""
+    """Return the same as `RegressionColumns.numbers` and `limits`, for bins that were released."""
     numbers = [clipped(column.name, np.array(column.numbers[: column.present], dtype=float), ranges) for column in columns]
     limits = [
         own_limits(each.name, each.value_limits, ranges) if each.name in own else Interval.exactly(known)
@@ -282,11 +280,11 @@ class StandardUnits:
 
     @classmethod
     def of(cls, centres: np.ndarray, spreads: np.ndarray) -> StandardUnits:
-        """From means and standard deviations, some of which may be 0."""
+        """Make them from means and standard deviations, some of which may be 0."""
         return cls(centres=centres, deviations=np.where(spreads > 0, spreads, 1.0))
 
     def of_limits(self, features: Sequence[Interval]) -> list[Interval]:
-        """Of each feature, by the same steps."""
+        """Return the limits of each feature in these units, by the same steps."""
         pairs = zip(features, self.centres.tolist(), self.deviations.tolist(), strict=True)
         return [Interval((part.low - centre) / spread, (part.high - centre) / spread) for part, centre, spread in pairs]
 

@@ -127,7 +127,7 @@ def moments(records: np.ndarray, design: MomentGrid) -> np.ndarray:
 
 
 def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Real moments as whole numbers. Raises ValueError as `moments`."""
+    """Return real moments as whole numbers. Raises ValueError as `moments`."""
     rounded = np.rint(moments * scales)
     if not (np.abs(rounded) <= MOST).all():
         raise ValueError("expected finite moments of at most the resolution in every possible cell")
@@ -284,7 +284,7 @@ def difference_of_mean_errors(
     allowed: tuple[float, float],
     rows: int,
 ) -> float:
-    """|sum of what the absolute errors of the table's rows by two lines differ| over a public number of rows."""
+    """Return |sum of what the absolute errors of the table's rows by two lines differ| over a public number of rows."""
     records = original_records(counts, columns)
     ours, theirs = (absolute_errors(records.values, line, *allowed) for line in lines)
     return abs(math.fsum((records.counts * (ours - theirs)).tolist())) / rows
@@ -302,7 +302,7 @@ def in_units(features: np.ndarray, units: StandardUnits) -> np.ndarray:
 
 
 def added(start: float | np.ndarray, parts: np.ndarray, slopes: Iterable[float]) -> np.ndarray:
-    """start + slope * part + slope * part + ..., one after the other, number by number: of each record by itself."""
+    """Return start + slope * part + slope * part + ..., one after the other, number by number: of each record by itself."""
     total = np.full(parts.shape[1], start)
     for part, slope in zip(parts, slopes, strict=True):
         total = total + part * slope
@@ -310,4 +310,5 @@ def added(start: float | np.ndarray, parts: np.ndarray, slopes: Iterable[float])
 
 
 def probability(scores: np.ndarray) -> np.ndarray:
+    """Return (n,) the probabilities of log odds; beyond 700 of them exp would overflow."""
     return 1 / (1 + np.exp(-np.clip(scores, -700, 700)))

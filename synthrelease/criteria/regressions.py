@@ -106,7 +106,7 @@ class RegressionCoefficients(Criterion):
 
     Privacy
     -------
-    The private fit is eps-DP (functional mechanism in joint form, `private_least_squares`); everything else is
+    The private fit is eps-DP (functional mechanism in joint form, `records_mechanism.noisy_sums`); everything else is
     post-processing of it and of the candidate.
 
     Examples
@@ -187,7 +187,7 @@ class RegressionCoefficients(Criterion):
         return moment_sums(self.columns, facts)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        """Of the distance of the slopes of the two least-squares lines, of R and of S, without any noise."""
+        """Return a bound of the distance of the slopes of the two least-squares lines, of R and of S, without any noise."""
         return furthest_slopes(self.columns, limits, facts)
 
     def _unanswered(self, setting: Setting) -> Iterable[Mistake]:
@@ -287,7 +287,7 @@ class RegressionCoefficients(Criterion):
     def private_fit(
         self, private: PrivateCounts, setting: Setting, regression: Regression, transformation: Transformation
     ) -> Regression:
-        """w_eps(R), of a private table on the bins of a transformation."""
+        """Return the regression with w_eps(R), the noisy line of a private table on the bins of a transformation."""
         from synthrelease.criteria.records_mechanism import noisy_moments
 
         design, charge = regression.design, self.fit_charge or self.charge
@@ -317,7 +317,7 @@ class RegressionCoefficientsExplained(Explanation[Line]):
         return facts.unit(self.about.target)
 
     def guards(self, pair: LostPair) -> bool:
-        """It names the target and its features."""
+        """Return whether it names the pair as target and feature."""
         return pair.is_one_of(self.about.target, self.about.features)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -463,7 +463,7 @@ class RegressionOneStepExplained(RegressionCoefficientsExplained[RegressionOneSt
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        """From A_S, the residuals and what the raw rules allow, all on the released bins."""
+        """Return it from A_S, the residuals and what the raw rules allow, all on the released bins."""
         columns = [facts.by_name[name] for name in self.about.columns]
         if any(column.binning != self.about.representation[column.name] for column in columns):
             return None
@@ -480,7 +480,7 @@ class _Step(LinearStep):
 
     @classmethod
     def of(cls, released: Records, allowed: tuple[float, float]) -> _Step:
-        """From the rows of S, and the range that predictions are clipped to."""
+        """Make it from the rows of S, and the range that predictions are clipped to."""
         from synthrelease.criteria.records_mechanism import in_units
 
         line, spreads = least_squares(released)
@@ -495,10 +495,10 @@ class _Step(LinearStep):
         return cls(line=line, units=units, inverse=inverse, allowed=allowed, rows=max(1, released.rows), void=void)
 
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
-        """2 max || v(z) ||_1 / m, or more, over the records that the raw rules allow.
+        """Return 2 max || v(z) ||_1 / m, or more, over the records that the raw rules allow.
 
-        The steps of `mechanism.steps_of_records` on intervals: no record of a cell adds more than the cell's bound, rounding
-        included.
+        The steps of `records_mechanism.steps_of_records` on intervals: no record of a cell adds more than the cell's bound,
+        rounding included.
 
         Parameters
         ----------
@@ -512,9 +512,10 @@ class _Step(LinearStep):
         return max(widest, (self.allowed[1] - self.allowed[0]) * 2.0**-20) / self.rows
 
     def farthest(self, limits: Sequence[Interval], possible: np.ndarray) -> list[tuple[np.ndarray, float]]:
-        """In each of the 2^d directions of (d,) signs the largest sum over slopes of sign * v(z), and 0, over the same records.
+        """Return, in each of the 2^d directions of (d,) signs, the largest sum over slopes of sign * v(z), and 0, over the same
+        records.
 
-        By the steps of `mechanism.replaced_before` on intervals. Empty for too many directions.
+        By the steps of `records_mechanism.replaced_before` on intervals. Empty for too many directions.
         """
         d = len(limits) - 1
         if 2**d > _MOST_DIRECTIONS:
@@ -671,8 +672,8 @@ def _gaps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (n_cells,) the lowest and highest difference of a record's absolute errors by two lines, or what is beyond them.
 
-    By the steps of `mechanism.absolute_errors` on intervals; and the difference is at most that of the two predictions, which
-    are further apart before they are clipped.
+    By the steps of `records_mechanism.absolute_errors` on intervals; and the difference is at most that of the two predictions,
+    which are further apart before they are clipped.
     """
     *features, target = limits
     predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]

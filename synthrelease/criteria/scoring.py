@@ -1,6 +1,6 @@
-"""Score a candidate: all criteria in order, the joint test of them all, and which of them can say anything.
+"""Score a candidate by all criteria of a release in their order, or by one joint test, and say which criteria can say anything.
 
-All criteria of a release in their order: what they fit before the loop, their scores of a candidate, and its figures.
+Before the loop each criterion fits what it fits once; an accepted candidate gets its figures afterwards.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class JointTest:
         return laplace_tail(sensitivity=1.0, epsilon=self.epsilon, probability=self.false_acceptance)
 
     def passes(self, private: PrivateCounts, pairs: Sequence[tuple[Criterion, Query | Score]]) -> bool:
-        """Whether a candidate passes: the noisy least slack reaches the margin, and so does every public score."""
+        """Return whether a candidate passes: the noisy least slack reaches the margin, and so does every public score."""
         return self.noisy_slack(private, pairs) >= self.margin and all(
             answer.passed for _, answer in pairs if isinstance(answer, Score)
         )
@@ -116,7 +116,7 @@ def figures_of(
     -------
     Spends `per_score` of every criterion. What is fitted anew is paid for first, for all of them; then all queries are made, so
     that none rests on the figure of another, and the vector of those that share a noise costs the sum of their epsilons
-    (`mechanism.noisy_figures`). A void figure is part of it, whatever is then said of it.
+    (`base_mechanism.noisy_figures`). A void figure is part of it, whatever is then said of it.
     """
     for criterion in criteria:
         fitted = criterion.refit(private, candidate, setting, fitted)

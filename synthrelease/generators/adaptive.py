@@ -548,7 +548,7 @@ class Adaptive(AdaptiveGenerator):
         -------
         rho-zero-concentrated, and sqrt(2 rho)-Gaussian where the charge says so, neighbours replace one record: rounded
         Gaussian tables of squared l2 sensitivity 2 and choices of sensitivity 2 for each unit of weight, whose parts add up to
-        at most rho (`mechanism`; theory 12.11, adaptive generators).
+        at most rho (`adaptive_mechanism`; theory 12.11, adaptive generators).
         """
         from synthrelease.generators.adaptive_mechanism import ExactlyGaussian, Gaussian
 
@@ -590,7 +590,7 @@ class AdaptivePure(AdaptiveGenerator):
         Privacy
         -------
         eps-DP, eps = pure_epsilon(charge), neighbours replace one record: discrete Laplace tables of l1 sensitivity 2 and
-        choices of sensitivity 2 for each unit of weight, whose parts add up to at most eps (`mechanism`; theory 12.11,
+        choices of sensitivity 2 for each unit of weight, whose parts add up to at most eps (`adaptive_mechanism`; theory 12.11,
         adaptive generators).
         """
         from synthrelease.generators.adaptive_mechanism import Laplace

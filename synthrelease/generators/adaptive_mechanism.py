@@ -159,12 +159,14 @@ class Gaussian(PrivateTables):
 
     @staticmethod
     def noisy(values: np.ndarray, *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> np.ndarray:
-        """Of a table squared l2 sensitivity 2, not the 4 of two steps of adding and removing: they are in different cells."""
+        """Return rounded Gaussian noise on counts: of a table squared l2 sensitivity 2, not the 4 of two steps of adding and
+        removing: they are in different cells."""
         return rounded_gaussian(values, squared_sensitivity=sensitivity, rho=part, entropy=entropy)
 
     @staticmethod
     def epsilon_of_choice(part: Fraction) -> Fraction:
-        """epsilon^2 / 8 = part, rounded down: the mechanism has bounded range (Cesar & Rogers 2021, Lemma 4)."""
+        """Return epsilon with epsilon^2 / 8 = part, rounded down: the mechanism has bounded range (Cesar & Rogers 2021, Lemma
+        4)."""
         return root_down(8 * part)
 
 

@@ -62,7 +62,7 @@ def noisy_frequencies(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> 
     Privacy
     -------
     rho-zero-concentrated, neighbours replace one record: each of d columns gets rho / d, and is a table of which two counts
-    move by 1 (`adaptive.mechanism.Gaussian`).
+    move by 1 (`adaptive_mechanism.Gaussian`).
     """
     tables_, part = Gaussian(counts, rho, entropy), rho / len(counts.layout.sizes)
     tables = [np.maximum(tables_.table((column,), part), 1) for column in range(len(counts.layout.sizes))]
@@ -109,7 +109,7 @@ def noisy_gradient(
 def clipped_sum_of_cells(
     critic: Network, places: np.ndarray, times: np.ndarray, clip: float, weights: np.ndarray | None = None
 ) -> Weights:
-    """`Network.sum_of_rows` of clipped gradients, for rows that are cells of a table.
+    """Return what `Network.sum_of_rows` does of clipped gradients, for rows that are cells of a table.
 
     What goes into a hidden unit is added column by column, so it is a function of the row alone. A matrix product would add in
     an order that depends on how many rows there are; where the sum is 0 but for rounding, the slope of the rectifier would

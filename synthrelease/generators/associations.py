@@ -304,12 +304,12 @@ class Associations:
 
     @cached_property
     def pairs(self) -> tuple[Association, ...]:
-        """Of every two columns, in the order of the columns."""
+        """The associations of every two columns, in the order of the columns."""
         return tuple(self.of(*pair) for pair in combinations(self.names, 2))
 
     @cached_property
     def triples(self) -> tuple[Association, ...]:
-        """Of every three columns whose association the rows carry."""
+        """The associations of every three columns that the rows carry."""
         shown = {name: self._plain(name) for name in self.layout.columns}
         among = {
             tuple(sorted({shown[self.layout.columns[column]] for column in triple}, key=self.names.index))
@@ -343,7 +343,7 @@ class Associations:
         return by_slot
 
     def _places(self, name: str) -> tuple[int, ...]:
-        """Of a column of members in every slot."""
+        """Return the places of a column: of one of members in every slot."""
         if self.linked is not None and name in self.linked.names:
             at = self.linked.names.index(name)
             return tuple(self.layout.index(slot[at]) for slot in self.linked.slots)
@@ -393,7 +393,7 @@ class Associations:
         return None
 
     def _of_two(self, names: tuple[str, ...], columns: Columns) -> Association:
-        """Without a table of both: what ties them otherwise."""
+        """Return what ties two columns without a table of both."""
         tied, through = self._separator(*columns)
         if not tied and not through:
             return Association(columns=names, carried="no", how="independent")
@@ -407,7 +407,7 @@ class Associations:
         return Association(columns=names, carried="in part", how=next(reasons_met, "through other columns"), through=separating)
 
     def _of_three(self, names: tuple[str, ...], columns: Columns) -> Association:
-        """Without a table of all three: what their pairs say."""
+        """Return what their pairs say of three columns without a table of all."""
         pairs = {pair: self._of(pair).carried for pair in combinations(columns, 2)}
         if any(all(carried == "no" for pair, carried in pairs.items() if column in pair) for column in columns):
             return Association(columns=names, carried="no", how="independent")
@@ -428,7 +428,7 @@ class Associations:
         return tuple(sorted(closed))
 
     def _cells(self, columns: Iterable[int]) -> int:
-        """Of their table: a column that is a function of the others makes no cells of its own."""
+        """Return the cells of their table: a column that is a function of the others makes no cells of its own."""
         free = set(columns)
         for column in sorted(free, reverse=True) if self.functions else ():
             if column in self._with_functions(free - {column}):
@@ -464,7 +464,7 @@ class Associations:
 
     @cached_property
     def _following(self) -> frozenset[frozenset[int]]:
-        """The same with all columns that are functions of those of the table."""
+        """Every two and three columns of a measured table, with all that are functions of those of the table."""
         return _small_sets(self._known)
 
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
@@ -539,7 +539,7 @@ class TiedColumns:
         return TiedColumns(self.near | {first: self.near[first] - {second}, second: self.near[second] - {first}})
 
     def borders(self, first: int) -> dict[int, Columns]:
-        """For each column that is no neighbour of `first`, the neighbours of `first` on paths to it."""
+        """Return, for each column that is no neighbour of `first`, the neighbours of `first` on paths to it."""
         if first not in self._borders:
             border, borders = self.near[first], dict[int, Columns]()
             for start in self.near:
@@ -587,7 +587,7 @@ def all_functions(
 
 
 def weakest_of(associations: Sequence[Association]) -> Association:
-    """Of several models, any of which may be drawn: the answer that carries least."""
+    """Return the answer that carries least, of several models, any of which may be drawn."""
     order: tuple[Carried, ...] = ("no", "mostly noise", "in part", "not known", "yes")
     return min(associations, key=lambda association: order.index(association.carried))
 
@@ -627,7 +627,7 @@ class CarriedPairs:
 
     @classmethod
     def of(cls, models: Sequence[Associations]) -> CarriedPairs:
-        """Of one model; of several, any of which may be drawn, what all of them carry."""
+        """Sum up one model; of several, any of which may be drawn, what all of them carry."""
         names = models[0].names
         answers = {pair: {model.measured(*pair) for model in models} for pair in combinations(names, 2)}
         carried = [pair for pair, words in answers.items() if words == {"yes"}]

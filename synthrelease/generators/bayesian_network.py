@@ -120,7 +120,7 @@ class Frontier:
         self._n, self._cells, self._generator, self._whole, self._evenly = n, cells, generator, False, evenly
 
     def extend(self, families: Sequence[Family]) -> None:
-        """By the columns of further families, in sampling order."""
+        """Extend every cell by the columns of further families, in sampling order."""
         for family in families:
             size = self.sizes[family.column]
             if len(self.expected) * size > self._cells:
@@ -133,7 +133,7 @@ class Frontier:
             self._take(cells, family.column, values, counts[cells, values])
 
     def _extend_whole(self, family: Family) -> None:
-        """Cells of one row get a bin each, by a draw; those of several rows are split. Their order means nothing any more."""
+        """Give cells of one row a bin each, by a draw, and split those of several rows. Their order means nothing any more."""
 
         alone = self.expected == 1
         if alone.all():
@@ -169,7 +169,7 @@ class Frontier:
         return cells, values, counts
 
     def _extend_evenly(self, family: Family) -> None:
-        """As above, with bins that the rows of the same parents share out among themselves."""
+        """Give rows bins that those of the same parents share out among themselves."""
 
         totals = self.expected.astype(np.int64)
         cells, values, rows = even_bins(
@@ -186,13 +186,13 @@ class Frontier:
         return np.broadcast_to(rows, (len(cells), self.sizes[family.column]))
 
     def _take(self, cells: np.ndarray, column: int, values: np.ndarray, expected: np.ndarray) -> None:
-        """The cells that take the place of the present ones: those they come from, the bins of a further column, counts."""
+        """Put cells in the place of the present ones: those they come from, the bins of a further column, counts."""
         self.digits = {other: bins[cells] for other, bins in self.digits.items()}
         self.digits[column] = values.astype(np.min_scalar_type(self.sizes[column] - 1))
         self.expected = expected
 
     def finish(self) -> None:
-        """Whole rows in place of expected counts; cells are ordered so that those that are alike trade rows."""
+        """Put whole rows in the place of expected counts; cells are ordered so that those that are alike trade rows."""
         if self._whole:
             return
         bins = [self.digits[column] for column in sorted(self.digits)]

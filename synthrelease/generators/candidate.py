@@ -160,7 +160,7 @@ def make_candidate(
     Privacy
     -------
     Only the generator's fit reads private counts; it spends its own charge. With `shared` nothing does. What is compared
-    afterwards (`own_tables`) is a function of the measurements and of the rows, which are public from here on.
+    afterwards (`contradicts_its_tables`) is a function of the measurements and of the rows, which are public from here on.
     """
     chosen, measured = configuration.generator, shared
     if isinstance(chosen, MeasuringGenerator):

@@ -83,7 +83,7 @@ class Joining:
 
 
 def joinings(tree: JunctionTree) -> dict[Columns, Joining]:
-    """For every pair of columns, how little they can be joined by.
+    """Return, for every pair of columns, how little they can be joined by.
 
     A column that is carried along the tree to the other one joins every separator on its way, and so the columns of every two
     separators that follow each other. With these sets the cliques stay those of a chordal graph: a junction tree of them has

@@ -48,7 +48,7 @@ class CountSoFar:
 
     @property
     def mask(self) -> Mask:
-        """Every other count is impossible."""
+        """The rule that every other count is impossible."""
         axes_of = (*self.columns, *(() if self.before is None else (self.before,)), self.column)
         into = self.into if self.before is None else np.moveaxis(self.into, 0, -1)
         return Mask(columns=axes_of, forbidden=into[..., None] != np.arange(self.size))
@@ -93,7 +93,7 @@ class Counters:
 
     @property
     def wide(self) -> Layout:
-        """Of the rows with their counts."""
+        """The layout of the rows with their counts."""
         numbers = range(1, len(self.steps) + 1)
         return Layout(
             columns=(*self.layout.columns, *(f"count {number}" for number in numbers)),
@@ -118,7 +118,7 @@ class Counters:
 
 
 def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
-    """Rules that count the same as one rule, which needs one count."""
+    """Join rules that count the same to one rule, which needs one count."""
     by_count: dict[frozenset[tuple[Rule, ...]], RecordRule] = {}
     for rule in rules:
         counted = frozenset(count.parts for count in _counts_of(rule.rule))

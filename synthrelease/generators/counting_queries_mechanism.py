@@ -3,7 +3,7 @@
 Private: the exact counts of all queries of the pool, and the model's errors in them. Out: chosen queries and noisy counts,
 public.
 
-Guarantee: `iterations` choices and as many counts, each at its part (`PaperLaplace`: epsilons, `adaptive.mechanism.Gaussian`:
+Guarantee: `iterations` choices and as many counts, each at its part (`PaperLaplace`: epsilons, `adaptive_mechanism.Gaussian`:
 rhos); neighbours replace one record. That moves a count by at most 1, and so the error |count - round(n share)| of a query:
 sensitivity 1 of both. Errors and counts are whole numbers; adaptive composition.
 """

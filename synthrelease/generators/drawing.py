@@ -135,7 +135,7 @@ def worst_tail(m: int, rows: int, distance: int) -> float:
 
 
 def _upper_tail(x: np.ndarray, g: np.ndarray, m: int, rows: int) -> np.ndarray:
-    """Pr[X >= x] for each pair of x and G, X hypergeometric: terms until what follows is too small to be seen."""
+    """Return Pr[X >= x] for each pair of x and G, X hypergeometric: terms until what follows is too small to be seen."""
     x = np.maximum(x, np.maximum(0, m - (rows - g))).astype(float)
     possible = x <= np.minimum(g, m)
     x, ones = x[possible], g[possible].astype(float)
@@ -157,7 +157,7 @@ def _log_choices(n: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 
 def log_factorials(n: np.ndarray) -> np.ndarray:
-    """ln n! of whole numbers, by Stirling's series, with an error below 1e-15 from `_FEW` on. SciPy loads slowly."""
+    """Return ln n! of whole numbers, by Stirling's series, with an error below 1e-15 from `_FEW` on. SciPy loads slowly."""
     x = np.maximum(n, _FEW) + 1.0
     series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * x**2)) / x**2) / x**2) / x
     of_many = (x - 0.5) * np.log(x) - x + math.log(2 * math.pi) / 2 + series

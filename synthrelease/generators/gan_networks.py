@@ -70,7 +70,7 @@ class Network:
         return Passed(inputs, values)
 
     def deltas(self, passed: Passed, of_output: np.ndarray) -> list[np.ndarray]:
-        """From the gradient by the output (rows, out), the one by what each layer gives: per layer (rows, out)."""
+        """Return the gradient by what each layer gives, per layer (rows, out), from the one by the output (rows, out)."""
         back = [of_output]
         for layer in range(len(self.weights) - 1, 0, -1):
             delta = back[0] @ self.weights[layer][:-1].T
@@ -118,7 +118,7 @@ class Adam:
         self._squares = [np.zeros_like(layer) for layer in weights]
 
     def step(self, gradient: Weights) -> None:
-        """Moves the weights in place."""
+        """Move the weights in place."""
         self._steps += 1
         (first, second), t = self._decays, self._steps
         for weights, slope, mean, square in zip(self._weights, gradient, self._means, self._squares, strict=True):
@@ -234,7 +234,7 @@ class Game:
         last[-1] = np.log(np.concatenate(frequencies))
 
     def step(self, gradient: Weights, conditions: Conditions | None = None) -> None:
-        """One step of the critic against a gradient that is private already, and one of the generator."""
+        """Take one step of the critic against a gradient that is private already, and one of the generator."""
         limit = self.settings.weight_limit
         self._critic_steps.step(gradient)
         for layer in self.critic.weights:
@@ -245,11 +245,11 @@ class Game:
         self._steps += 1
 
     def finish(self) -> None:
-        """From here on the generator is the mean of those of the later steps."""
+        """Make the generator the mean of those of the later steps."""
         self.rows.weights = self._mean
 
     def _improve(self, conditions: Conditions | None) -> None:
-        """One step of the generator, towards rows that the critic scores higher."""
+        """Take one step of the generator, towards rows that the critic scores higher."""
         generated = self.generated(conditions)
         passed = self.critic.forward(generated.rows)
         by_row = self.critic.by_rows(self.critic.deltas(passed, np.full_like(passed.output, -1 / len(generated.rows))))

@@ -1,11 +1,7 @@
-"""Three networks on cell counts: dpgan, dpctgan and patectgan.
+"""Three families of networks on cell counts: dpgan, dpctgan and patectgan. docs/generators.md says why not the library's.
 
-A conditional GAN whose critic learns from noisy votes of teachers, after PATE-GAN (Jordon et al. 2019) and PATECTGAN.
-
-In every step teachers on disjoint parts of the table vote which of some generated rows are real (`mechanism`). The price of the
-noisy votes does not depend on what they are. The critic, PATE-GAN's student, sees generated rows and noisy votes alone, and the
-generator sees the critic. Votes are numbers, not thresholded labels, and the law of all cells is released, not
-single draws. docs/generators.md says why the library's is not offered.
+A generator network turns noise into rows, a critic tells rows of the table from generated ones, and each is trained against the
+other (`gan_networks`). What the critic learns from the table is private: noisy gradients, or noisy votes.
 """
 
 from __future__ import annotations
@@ -43,9 +39,7 @@ if TYPE_CHECKING:
 
 # DPGAN, a generative adversarial network whose critic is trained privately (Xie, Lin, Wang, Wang & Zhou 2018), on cell counts.
 #
-# A generator network turns noise into rows, a critic network tells rows of the table from generated ones, and each is trained
-# against the other. Only the critic's gradient over the table's rows is private (`adversarial.mechanism`); the rest is
-# `adversarial`.
+# Only the critic's gradient over the table's rows is private (`adversarial_mechanism`).
 
 
 class GradientGenerator(AdversarialGenerator):
@@ -116,6 +110,86 @@ class DPGAN(GradientGenerator):
         game.finish()
         return modelled(layout, game.shares() * free)
 
+
+# A conditional DPGAN, after DPCTGAN (Rosenblatt et al. 2020) and CTGAN (Xu et al. 2019): rare bins are asked for on purpose.
+#
+# In every step one column is the condition: the generator is given a bin of it and makes the rest of the row, and rows of the
+# table count by their bin in it, so that both sides have it equally often. Which bins are asked for how often is a function of
+# frequencies that were measured with noise and are part of the charge. Unlike the library's, gradients are over all rows, not
+# over batches; there are no packs of rows and no extra loss for the condition, since a row has its bin by construction; and the
+# law of all cells is released, not single draws.
+
+
+class DPCTGAN(GradientGenerator):
+    """DPCTGAN: as DPGAN, and rows are made for a bin that is asked for, rare ones more often than they occur.
+
+    Attributes
+    ----------
+    measured : share of the budget for the frequencies of all bins, in (0, 1). Example: `measured = [0.05, 0.2]`.
+    oversampling : a bin is asked for as often as the logarithm of its count says (CTGAN), but within about this factor of how
+        often it occurs; its rows count as much more or less, before `clip`. With 1 bins are asked for as often as they occur.
+        Example: `oversampling = [1, 2]`, `clip = 2`.
+
+    Examples
+    --------
+    >>> DPCTGAN(steps=100, batch=100, generator_width=16, latent=4, critic_width=8).guarantee
+    'zCDP'
+    """
+
+    words: ClassVar[str] = (
+        "A conditional GAN (after DPCTGAN, Rosenblatt et al. 2020): two neural networks are trained against each other, one "
+        "makes rows with a category that is asked for, the other tells them from the original records; what is learned from "
+        "the records, also how frequent the categories are, has noise."
+    )
+    family: Literal["dpctgan"] = "dpctgan"
+    seconds_per_effort: ClassVar[float] = 9e-5
+    steps: int = Field(default=300, ge=1, le=100_000)
+    generator_rate: float = Field(default=0.002, gt=0, le=0.1)
+    measured: Fraction = Field(default=Fraction(1, 10), gt=0, lt=1)
+    oversampling: float = Field(default=1.0, ge=1, le=1e3)
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        name = f"DPCTGAN: noisy frequencies, and {self.steps} noisy gradients (Xie et al. 2018)"
+        return zero_concentrated(GENERATION, epsilon, name)
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
+        """Measure the frequencies, then train both networks.
+
+        Privacy
+        -------
+        rho-zero-concentrated, neighbours replace one record: rho_1 = `measured` rho for the frequencies
+        (`noisy_frequencies`), and (rho - rho_1) / T for the `noisy_gradient` of each of T steps, whose weights are a
+        function of the noisy frequencies; adaptive composition (theory 12.7, conditional networks). Everything else
+        sees generated rows, noisy frequencies and noisy gradients alone.
+        """
+        from synthrelease.generators.adversarial_mechanism import closed_rows
+
+        rho, layout, public = charge.curve().rho, private.layout, private.entropy.generator()
+        first, free = rho * self.measured, plausible_cells(background.plausibility)
+        game = Game(self, layout, public, conditioned=True)
+
+        # Measure the frequencies.
+        rows = private.spend(charge, partial(closed_rows, budget=rho, entropy=private.entropy))
+        frequencies = rows.frequencies(first)
+        game.start(frequencies.columns)
+
+        # Train both networks, on the bins of one column after the other.
+        for step in range(self.steps):
+            column = step % len(layout.sizes)
+            wanted = frequencies.by_logarithm(column, private.n, self.oversampling)
+            weights = Wanted(column=column, weights=wanted / frequencies.columns[column])
+            conditions = on_one(column, wanted, self.batch, public)
+            self._train(game, rows, (rho - first) / self.steps, private.n, conditions, weights)
+        game.finish()
+        return modelled(layout, frequencies.raked(game.shares(frequencies.everywhere(DRAWS, public)) * free))
+
+
+# A conditional GAN whose critic learns from noisy votes of teachers, after PATE-GAN (Jordon et al. 2019) and PATECTGAN.
+#
+# In every step teachers on disjoint parts of the table vote which of some generated rows are real (`patectgan_mechanism`). The
+# price of the noisy votes does not depend on what they are. The critic, PATE-GAN's student, sees generated rows and noisy votes
+# alone, and the generator sees the critic. Votes are numbers, not thresholded labels, and the law of all cells is released, not
+# single draws.
 
 TABLE_LIMIT = 2**26
 """Counts that all teachers keep together: 256 MiB, and twice that while they are prepared."""
@@ -275,76 +349,3 @@ def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
     of others."""
     passed = critic.forward(rows)
     return Network.gradient(passed, critic.deltas(passed, (surplus.mean() - surplus)[:, None] / len(rows)))
-
-
-# A conditional DPGAN, after DPCTGAN (Rosenblatt et al. 2020) and CTGAN (Xu et al. 2019): rare bins are asked for on purpose.
-#
-# In every step one column is the condition: the generator is given a bin of it and makes the rest of the row, and rows of the
-# table count by their bin in it, so that both sides have it equally often. Which bins are asked for how often is a function of
-# frequencies that were measured with noise and are part of the charge. Unlike the library's, gradients are over all rows, not
-# over batches; there are no packs of rows and no extra loss for the condition, since a row has its bin by construction; and the
-# law of all cells is released, not single draws. docs/generators.md says why the library's is not offered.
-
-
-class DPCTGAN(GradientGenerator):
-    """DPCTGAN: as DPGAN, and rows are made for a bin that is asked for, rare ones more often than they occur.
-
-    Attributes
-    ----------
-    measured : share of the budget for the frequencies of all bins, in (0, 1). Example: `measured = [0.05, 0.2]`.
-    oversampling : a bin is asked for as often as the logarithm of its count says (CTGAN), but within about this factor of how
-        often it occurs; its rows count as much more or less, before `clip`. With 1 bins are asked for as often as they occur.
-        Example: `oversampling = [1, 2]`, `clip = 2`.
-
-    Examples
-    --------
-    >>> DPCTGAN(steps=100, batch=100, generator_width=16, latent=4, critic_width=8).guarantee
-    'zCDP'
-    """
-
-    words: ClassVar[str] = (
-        "A conditional GAN (after DPCTGAN, Rosenblatt et al. 2020): two neural networks are trained against each other, one "
-        "makes rows with a category that is asked for, the other tells them from the original records; what is learned from "
-        "the records, also how frequent the categories are, has noise."
-    )
-    family: Literal["dpctgan"] = "dpctgan"
-    seconds_per_effort: ClassVar[float] = 9e-5
-    steps: int = Field(default=300, ge=1, le=100_000)
-    generator_rate: float = Field(default=0.002, gt=0, le=0.1)
-    measured: Fraction = Field(default=Fraction(1, 10), gt=0, lt=1)
-    oversampling: float = Field(default=1.0, ge=1, le=1e3)
-
-    def charge(self, epsilon: Fraction) -> Charge:
-        name = f"DPCTGAN: noisy frequencies, and {self.steps} noisy gradients (Xie et al. 2018)"
-        return zero_concentrated(GENERATION, epsilon, name)
-
-    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
-        """Measure the frequencies, then train both networks.
-
-        Privacy
-        -------
-        rho-zero-concentrated, neighbours replace one record: rho_1 = `measured` rho for the frequencies
-        (`noisy_frequencies`), and (rho - rho_1) / T for the `noisy_gradient` of each of T steps, whose weights are a
-        function of the noisy frequencies; adaptive composition (theory 12.7, conditional networks). Everything else
-        sees generated rows, noisy frequencies and noisy gradients alone.
-        """
-        from synthrelease.generators.adversarial_mechanism import closed_rows
-
-        rho, layout, public = charge.curve().rho, private.layout, private.entropy.generator()
-        first, free = rho * self.measured, plausible_cells(background.plausibility)
-        game = Game(self, layout, public, conditioned=True)
-
-        # Measure the frequencies.
-        rows = private.spend(charge, partial(closed_rows, budget=rho, entropy=private.entropy))
-        frequencies = rows.frequencies(first)
-        game.start(frequencies.columns)
-
-        # Train both networks, on the bins of one column after the other.
-        for step in range(self.steps):
-            column = step % len(layout.sizes)
-            wanted = frequencies.by_logarithm(column, private.n, self.oversampling)
-            weights = Wanted(column=column, weights=wanted / frequencies.columns[column])
-            conditions = on_one(column, wanted, self.batch, public)
-            self._train(game, rows, (rho - first) / self.steps, private.n, conditions, weights)
-        game.finish()
-        return modelled(layout, frequencies.raked(game.shares(frequencies.everywhere(DRAWS, public)) * free))

@@ -134,7 +134,7 @@ class JunctionTree:
 
 
 def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
-    """To which other cliques each is linked in the tree of them all that shares most columns along its links."""
+    """Return to which other cliques each is linked in the tree of them all that shares most columns along its links."""
     sets = list(map(frozenset, cliques))
     tree, linked = list(range(len(sets))), list[list[int]]([] for _ in sets)
     for first, second in sorted(combinations(tree, 2), key=lambda pair: -len(sets[pair[0]] & sets[pair[1]])):

@@ -181,7 +181,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return tuple(scored for group in self.sum_groups for scored in group.sums)
 
     def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
-        """Bins whose rows are in no table and no sum; none, unless a family has them."""
+        """Return bins whose rows are in no table and no sum; none, unless a family has them."""
         return ()
 
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:

@@ -7,7 +7,7 @@ Over all tables p on the plausible cells it minimises
 the prior being uniform where none is given. The solution is prior * exp(sum of one parameter per measured cell), so it lives
 on a junction tree of the measured tables and of the plausibility rules; cells that a rule excludes are exact zeros. In the
 parameters the problem is convex and smooth (its Fenchel dual). Proportional fitting brings it near the solution in a number of
-sweeps that does not grow with n (`proportional_fitting`); what is left to the stated precision is done by L-BFGS.
+sweeps that does not grow with n (`ProportionalFit`); what is left to the stated precision is done by L-BFGS.
 """
 
 from __future__ import annotations
@@ -316,7 +316,7 @@ class Tilt:
 #
 # whose solution is a Wright omega function. Cliques are visited along the tree, and each passes on what it knows.
 #
-# The number of sweeps stays small whatever n is because the targets are first made to agree (`consistent_tables`), so that
+# The number of sweeps stays small whatever n is because the targets are first made to agree (`consistent`), so that
 # steps do not pull against each other, and because a step solves each cell's equation however far from its solution it is.
 
 _SMALL = 1.0
@@ -450,7 +450,7 @@ class ProportionalFit:
             self._tell_below(child)
 
     def _tell(self, teller: int, listener: int, child: int) -> None:
-        """The listener takes over what the teller knows about the columns that both have."""
+        """Let the listener take over what the teller knows about the columns that both have."""
         columns = self.tree.separator(child)
         new, old = self._margin(teller, columns), self._separators[child]
         ratio = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
@@ -532,7 +532,7 @@ def _parameters(counts: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.
 
 
 def tolerances_of(targets: Sequence[Target], share: float, finest: float) -> list[np.ndarray]:
-    """This share of each cell's noise deviation, at least `finest` records."""
+    """Return this share of each cell's noise deviation, at least `finest` records."""
     return [np.maximum(share * np.sqrt(target.variance), finest) for target in targets]
 
 

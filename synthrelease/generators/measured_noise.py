@@ -1,6 +1,6 @@
 """The public laws of noise on measured tables: of one count, of sums of counts, of many numbers with one noise.
 
-The laws of the noise of one published count: whole numbers, symmetric around 0. All of them are public.
+The noise of a count is a whole number, and symmetric around 0.
 """
 
 from __future__ import annotations
@@ -53,22 +53,22 @@ class CountNoise:
 
     @classmethod
     def of_table(cls, cost: Fraction) -> CountNoise:
-        """Of every count of a table that is measured at this cost."""
+        """Return the noise of every count of a table that is measured at this cost."""
         raise NotImplementedError
 
     @property
     def rounded_up(self) -> CountNoise:
-        """With a scale that is certainly no smaller than that of the noise that was drawn."""
+        """The same law with a scale that is certainly no smaller than that of the noise that was drawn."""
         return type(self)(self.scale * (1 + _ROUNDED_UP))
 
     @property
     def variance(self) -> float:
-        """Of the whole number."""
+        """The variance of the whole number."""
         raise NotImplementedError
 
     @property
     def variance_above(self) -> float:
-        """That of the continuous law of the same scale, by which tables are weighed."""
+        """The variance of the continuous law of the same scale, by which tables are weighed."""
         raise NotImplementedError
 
     @property
@@ -86,11 +86,11 @@ class CountNoise:
         raise NotImplementedError
 
     def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
-        """ln E[e^(i t z)] at the angles t, a real number."""
+        """Return ln E[e^(i t z)] at the angles t, a real number."""
         raise NotImplementedError
 
     def log_moment(self, h: np.ndarray) -> np.ndarray:
-        """ln E[e^(h z)], or a little more."""
+        """Return ln E[e^(h z)], or a little more."""
         raise NotImplementedError
 
 
@@ -108,7 +108,7 @@ class DiscreteLaplace(CountNoise):
 
     @classmethod
     def of_table(cls, cost: Fraction) -> DiscreteLaplace:
-        """Scale 2 / epsilon."""
+        """Return the noise of scale 2 / epsilon."""
         return cls(float(TABLE_CHANGE / cost))
 
     @property
@@ -164,7 +164,7 @@ class RoundedGaussian(CountNoise):
 
     @classmethod
     def of_table(cls, cost: Fraction) -> RoundedGaussian:
-        """Scale sqrt(2 / (2 rho))."""
+        """Return the noise of scale sqrt(2 / (2 rho))."""
         return cls(gaussian_scale(TABLE_CHANGE / (2 * cost)))
 
     @property
@@ -235,7 +235,7 @@ _CUBE_ROUNDED_UP = 1e-9
 
 @lru_cache(maxsize=10_000)
 def cube_sd(size: int, scale: Fraction) -> float:
-    """Standard deviation of each of so many numbers at this scale, the sensitivity over epsilon."""
+    """Return the standard deviation of each of so many numbers at this scale, the sensitivity over epsilon."""
     sums, stop = _power_sums(size + 2, float(scale)), -math.expm1(-1 / float(scale))
     squared = sum(_ways(size, p) * stop ** (size - p) * (sums[p + 2] + stop * sums[p + 1]) for p in range(size + 1))
     return math.sqrt(squared / _all_radii(size, sums, stop) / 3) / stop
@@ -257,7 +257,7 @@ def entry_limit(together: int, scale: Fraction, risk: float) -> int:
 
 
 def cube_tail(size: int, scale: float, beyond: int) -> float:
-    """Pr[|z_i| > beyond], beyond at least 0."""
+    """Return Pr[|z_i| > beyond], beyond at least 0."""
     sums, stop = _power_sums(size, scale), -math.expm1(-1 / scale)
     start = (2 * beyond + 1) * stop  # 2k + 1 = 2 beyond + 1 + 2j, j = 1, 2, ...
     tail = sum(_ways(size - 1, p) * start ** (size - 1 - p) * sums[p + 1] for p in range(size))
@@ -265,7 +265,7 @@ def cube_tail(size: int, scale: float, beyond: int) -> float:
 
 
 def _all_radii(size: int, sums: tuple[float, ...], stop: float) -> float:
-    """(1 - q)^(size + 1) times the sum over k of (2k + 1)^size q^k."""
+    """Return (1 - q)^(size + 1) times the sum over k of (2k + 1)^size q^k."""
     return sum(_ways(size, p) * stop ** (size - p) * sums[p] for p in range(size + 1))
 
 
@@ -276,7 +276,7 @@ def _ways(size: int, p: int) -> int:
 
 @lru_cache(maxsize=1_000)
 def _power_sums(most: int, scale: float) -> tuple[float, ...]:
-    """s_0 = 1, s_1, ..., s_most: s_p is (1 - q)^(p + 1) times the sum of j^p q^j.
+    """Return s_0 = 1, s_1, ..., s_most: s_p is (1 - q)^(p + 1) times the sum of j^p q^j.
 
     For p above 0 that is q times the p-th Eulerian polynomial at q, whose coefficients are all above 0.
     """
@@ -292,8 +292,8 @@ def _power_sums(most: int, scale: float) -> tuple[float, ...]:
 
 # The law of a weighted sum of independent noises and of a normal error (theory 13.8, measured ratios).
 #
-# `limits` has limits for whole weights, which hold without exception. Here weights are any numbers, dozens of them for every
-# interval, so the law is computed to about five digits.
+# `measurements.noise_limit` has limits for whole weights, which hold without exception. Here weights are any numbers, dozens of
+# them for every interval, so the law is computed to about five digits.
 
 _STEPS = 64
 """Noises of one scale whose weighted standard deviations round to the same part of the largest are given one weight; their

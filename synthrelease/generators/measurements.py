@@ -50,7 +50,7 @@ class AreaNoise:
     cells: int
 
     def text(self, n: int) -> str:
-        """In rows, and in percent of an area of mean size."""
+        """Return it in words: in rows, and in percent of an area of mean size."""
         area, cell = n / self.areas, n / (self.areas * self.cells)
         return (
             f"{self.column}: {self.rows:,.1f} rows ({percent(self.rows / area)} of {area:,.0f}, the mean area), "
@@ -61,7 +61,7 @@ class AreaNoise:
 def area_noise(
     chain: Sequence[str], layout: Layout, costs: Mapping[tuple[int, ...], Fraction], noise: type[CountNoise]
 ) -> tuple[AreaNoise, ...]:
-    """Of every level with a table, the largest areas first.
+    """Return what noise leaves of every level with a table, the largest areas first.
 
     The number of rows of an area is told by each table of its level, as the sum of its cells, and by those of the level below,
     as the sum over the areas in it; independent figures are weighed by their precision. That the whole number of rows is public
@@ -92,7 +92,8 @@ def area_noise(
 
 
 def power_of(noise: type[CountNoise]) -> float:
-    """Budgets are in proportion to this power of cells over what is wanted of them (theory 12.13, areas within areas)."""
+    """Return the power to which budgets are in proportion of cells over what is wanted of them (theory 12.13, areas within
+    areas)."""
     return 1.0 if noise.cost == "rho" else 2 / 3
 
 
@@ -123,8 +124,8 @@ def divided(cells: Mapping[Table, int], wanted: Mapping[Table, float], noise: ty
 # How far a weighted sum of independent noises is off at most, at a stated risk.
 #
 # Theory 13.5, limits of noise. A part (z, w, k) stands for w (z_1 + ... + z_k), w a whole number and every z_i of the law z,
-# whose characteristic function E[e^(i t z)] and moments E[e^(h z)] are known (`noise`). The law of a sum that fits on a grid of
-# `_GRID` points follows from its characteristic function by one Fourier transform; other sums are bounded by Markov's
+# whose characteristic function E[e^(i t z)] and moments E[e^(h z)] are known (`measured_noise`). The law of a sum that fits on
+# a grid of `_GRID` points follows from its characteristic function by one Fourier transform; other sums are bounded by Markov's
 # inequality for e^(h sum), for which every h gives a valid limit.
 
 Parts = tuple[tuple[CountNoise, int, int], ...]
@@ -215,7 +216,7 @@ class RareBin:
     bin: int
 
     def forbidden(self, layout: Layout) -> Mask:
-        """No row of the model of all other rows is in it."""
+        """Return the rule that no row of the model of all other rows is in it."""
         return Mask(columns=(self.column,), forbidden=np.arange(layout.sizes[self.column]) == self.bin)
 
 
@@ -233,7 +234,7 @@ class NoisyBin:
 
 
 def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyBin, ...]:
-    """On coarser bins, each of which holds rare ones alone or none. Post-processing."""
+    """Return them on coarser bins, each of which holds rare ones alone or none. Post-processing."""
     values = dict[RareBin, int]()
     for noisy_bin in bins:
         coarse = RareBin(column=noisy_bin.of.column, bin=int(maps[noisy_bin.of.column][noisy_bin.of.bin]))
@@ -288,7 +289,8 @@ _FOLDED = re.compile(rf"(?P<first>{_WEIGHT}{_TABLE})\s*:\s*\((?P<others>[^()]*)\
 
 
 def weight_of(columns: Sequence[int], sizes: Sequence[int]) -> Fraction:
-    """Of a table in a budget: the root of its cells, to two digits; of D columns those of a single one count (D - 1) / 2 times.
+    """Return the weight of a table in a budget: the root of its cells, to two digits; of D columns those of a single one count
+    (D - 1) / 2 times.
 
     In equal shares a table of two cells costs as much as one of a thousand, each of which gets its noise. With Laplace noise
     the root makes the sum of the noise of all cells least; with Gaussian noise the power 2/3 would, and keeps no more. What a
@@ -497,7 +499,8 @@ class NoisySum:
 
     @property
     def variance(self) -> float:
-        """Of its noise; where it has one of its own that of continuous Laplace noise of the same scale, an upper bound."""
+        """The variance of its noise; where it has one of its own that of continuous Laplace noise of the same scale, an upper
+        bound."""
         scale = self.sensitivity / self.epsilon
         return 2.0 * float(scale) ** 2 if self.together == 1 else cube_sd(self.together, scale) ** 2
 

@@ -1,6 +1,7 @@
-"""MWEM and PEP: tables of counting queries, fitted by multiplicative weights or by a maximum of entropy.
+"""MWEM and PEP: counting queries are answered one after the other, by multiplicative weights or by a maximum of entropy.
 
-What MWEM and PEP have in common as generators: their hyperparameters, and a fit.
+`CountingQueries` has the hyperparameters and the fit of both; each family states its guarantee and corrects the model its own
+way.
 """
 
 from __future__ import annotations
@@ -138,7 +139,7 @@ class MWEM(CountingQueries):
         Privacy
         -------
         eps-DP, neighbours replace one record: each of T iterations spends eps / (2 T) on an exponential mechanism and as much
-        on a discrete Laplace count, both of sensitivity 1 (`counting_queries.mechanism`); adaptive composition.
+        on a discrete Laplace count, both of sensitivity 1 (`counting_queries_mechanism`); adaptive composition.
         """
         from synthrelease.generators.counting_queries_mechanism import PaperLaplace
 
@@ -146,7 +147,7 @@ class MWEM(CountingQueries):
 
 
 def weighed(model: Shares, query: CountingQuery, share: float) -> None:
-    """Multiply the cells of a query by exp((measured - answered) / 2), in shares (Figure 1 there)."""
+    """Multiply the cells of a query by exp((measured - answered) / 2), in shares (Hardt et al. 2012, Figure 1)."""
     model.multiply(query, math.exp((min(max(share, 0.0), 1.0) - model.of(query)) / 2))
 
 
@@ -189,7 +190,7 @@ class PEP(CountingQueries):
         rho-zero-concentrated, neighbours replace one record: each of T iterations spends rho / (2 T) on an exponential
         mechanism of epsilon_0 = sqrt(8 rho / (2 T)), rounded down, which is epsilon_0^2 / 8 zero-concentrated because it has
         bounded range (Cesar & Rogers 2021, Lemma 4), and rho / (2 T) on a count with rounded Gaussian noise; both have
-        sensitivity 1 (`counting_queries.mechanism`); adaptive composition.
+        sensitivity 1 (`counting_queries_mechanism`); adaptive composition.
         """
         from synthrelease.generators.adaptive_mechanism import Gaussian
 
@@ -197,7 +198,7 @@ class PEP(CountingQueries):
 
 
 def projected(model: Shares, query: CountingQuery, share: float) -> None:
-    """The nearest table, in Kullback-Leibler divergence, that gives this answer: Lemma 1 there."""
+    """Move to the nearest table, in Kullback-Leibler divergence, that gives this answer (Liu et al. 2021, Lemma 1)."""
     answer, aim = model.of(query), min(max(share, _SMALLEST), 1 - _SMALLEST)
     if 0 < answer < 1:
         odds = math.log(aim) - math.log(answer) + math.log1p(-answer) - math.log1p(-aim)

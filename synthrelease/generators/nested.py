@@ -2,7 +2,7 @@
 
 The measurement is that of `marginals`. The model of the columns that are no areas is the table of largest entropy that matches
 their tables and the sums over areas (`maximum_entropy`); its rows are allotted to the areas of the highest level, and those of
-each area to the areas in it (`allotting`), as the TopDown algorithm of the United States census goes from a state to its
+each area to the areas in it (`nested_model`), as the TopDown algorithm of the United States census goes from a state to its
 counties (Abowd et al. 2022).
 """
 
@@ -139,7 +139,7 @@ class NestedGenerator(MarginalsGenerator):
             yield Mistake(field="tables", expected=expected, found=f"{cells} cells in one clique of the model")
 
     def _cells_within(self, layout: Layout) -> dict[str, int]:
-        """For each level, the cells that an area of mean size of the level above is divided into."""
+        """Return, for each level, the cells that an area of mean size of the level above is divided into."""
         cells, below, of_below = dict[str, int](), set[int](), 1
         areas = [layout.index(name) for name in self.chain]
         for area, above in zip(reversed(areas), [*reversed(areas[:-1]), None], strict=True):
@@ -201,7 +201,7 @@ class NestedGenerator(MarginalsGenerator):
         return replace(ties, drawn_after=tuple(reversed(drawn_after)))
 
     def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
-        """Tables of areas are allotted, without a prior."""
+        """Return the noise of each table; those of areas are allotted, without a prior."""
         noises = super().count_noise(layout, charge)
         return {
             columns: replace(noise, prior=0.0) if self.level_of(columns, layout) else noise for columns, noise in noises.items()

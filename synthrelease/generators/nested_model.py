@@ -1,9 +1,7 @@
-"""The model behind areas within areas: the tree of areas, the allotment of rows to them, and their tables.
-
-The rows of an area are allotted to the areas in it, so that these have the counts that their tables ask for.
+"""The model behind areas within areas: the tree of areas, their tables, and the allotment of rows to them.
 
 Every row of the area goes to one of the areas in it, so counts add up exactly. Tables of the smaller areas are moved to where
-they add up to the rows that are there (`tree.placed`), made to agree and to have no count below 0, and the rows are divided in
+they add up to the rows that are there (`placed`), made to agree and to have no count below 0, and the rows are divided in
 proportion to what they were among all, raked to these tables (iterative proportional fitting). Whole rows are divided one
 combination of columns after the other, and what is rounded is carried on to the next one (error diffusion). Post-processing.
 """
@@ -63,7 +61,7 @@ class Level:
 
 
 def homes(areas: Sequence[int], plausibility: Plausibility) -> list[np.ndarray]:
-    """For each level, the largest areas first, which area of the level above each area lies in.
+    """Return for each level, the largest areas first, which area of the level above each area lies in.
 
     Parameters
     ----------
@@ -247,7 +245,7 @@ class _WantedTable:
 
 
 def _agree(tables: Sequence[_WantedTable]) -> None:
-    """The margins of all tables on their common columns become their mean, weighed by precision, small sets first (Qardaji,
+    """Make the margins of all tables on their common columns their mean, weighed by precision, small sets first (Qardaji,
     Yang & Li, "PriView", SIGMOD 2014, Section 4.4). A table weighs the same in all areas, so that sums over areas stay."""
     for columns in shared_sets([table.columns for table in tables]):
         users = [table for table in tables if set(columns) <= set(table.columns)]
@@ -375,7 +373,7 @@ class NestedModel:
         scale: float,
         generator: np.random.Generator,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For every new cell the cell that it comes from, its area, and its rows.
+        """Return for every new cell the cell that it comes from, its area, and its rows.
 
         Parameters
         ----------

@@ -30,6 +30,6 @@ def own_total(rows: Counts, columns: Sequence[int], factors: Sequence[np.ndarray
 
 
 def in_steps(products: np.ndarray, ends: tuple[float, float]) -> np.ndarray:
-    """Products of own values in steps from 0 to STEPS between the ends, as floats."""
+    """Return products of own values in steps from 0 to STEPS between the ends, as floats."""
     low, high = ends
     return np.clip((products - low) / (high - low) * STEPS, 0, STEPS)

@@ -140,7 +140,7 @@ class NoisyVotes(Budgeted):
         self._teachers = Teachers.dealt(counts, pairs, teachers, entropy)
 
     def votes(self, bins: list[np.ndarray], expected: np.ndarray, part: Fraction) -> np.ndarray:
-        """(rows,) Return how many teachers hold each of these public rows for real, with noise, for this part of the budget."""
+        """Return (rows,) how many teachers hold each of these public rows for real, with noise, for this part of the budget."""
         self._take(part)
         return opaque(lambda: noisy_votes(self._teachers, bins, expected, rho=part, entropy=self._entropy))
 

@@ -180,7 +180,7 @@ class PrivBayes(Generator):
         Privacy
         -------
         eps-DP, eps = pure_epsilon(charge), neighbours replace one record: structure eps1 and tables eps2 in sequence
-        (`mechanism`).
+        (`privbayes_mechanism`).
         """
         from synthrelease.generators.privbayes_mechanism import measured
 
@@ -230,7 +230,8 @@ class PrivBayes(Generator):
     def _parent_sets(self, n: int, layout: Layout, epsilon_tables: Fraction) -> ParentSets:
         """Return the parent sets that each column may choose from the columns already placed.
 
-        All maximal ones, or, where that is more than the column's share of `MOST_PAIRS`, as many by the rule of `parent_sets`.
+        All maximal ones, or, where that is more than the column's share of `MOST_PAIRS`, as many by the rule of
+        `competing_sets`.
 
         Privacy
         -------

@@ -8,7 +8,7 @@ The library decides which tables are measured and fits the model. Three things o
 - Its rows are not used. mbi's default, `round`, keeps the order of the rows inside each parent group, so that columns depend on
   each other that should not. Rows are drawn from the fitted tables.
 
-Measuring and fitting are mixed there, so all of a fit runs behind the door (`mechanism`).
+Measuring and fitting are mixed there, so all of a fit runs behind the door (`smartnoise_mechanism`).
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class AIM(LibraryGenerator):
 
         Privacy
         -------
-        rho-zero-concentrated, neighbours replace one record (`rho_of_library`; `mechanism.run_aim` says why).
+        rho-zero-concentrated, neighbours replace one record (`rho_of_library`; `smartnoise_mechanism.run_aim` says why).
         """
         from synthrelease.generators.smartnoise_mechanism import run_aim
 
@@ -203,7 +203,7 @@ class MST(LibraryGenerator):
 
         Privacy
         -------
-        rho-zero-concentrated, neighbours replace one record (`rho_of_library`; `mechanism.run_mst` says why).
+        rho-zero-concentrated, neighbours replace one record (`rho_of_library`; `smartnoise_mechanism.run_mst` says why).
         """
         from synthrelease.generators.smartnoise_mechanism import run_mst
 

@@ -1,6 +1,4 @@
-"""Make and score the candidate of one configuration: prepare, fit, draw, score, in pieces where the rows are divided.
-
-An attempt makes the candidate of one given configuration and scores it by every criterion.
+"""Make the candidate of one configuration and score it by every criterion, in pieces where the rows are divided.
 
 Drawing the configuration and deciding which attempt is released belong to `releasing.selection`.
 """
@@ -86,10 +84,8 @@ def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequenc
 # The rows of an earlier release of the same series, on the atomic bins of this one: a public table for its generators.
 #
 # A released folder is public, and what is made of it is post-processing (theory 11.14, releases that build on releases). What
-# is
-# checked here keeps the stated sum honest and the table usable: the release is one of those whose loss is added up, it
-# protects
-# the same neighbours, and each of its bins lies in one bin of this release, whatever that is called now.
+# is checked here keeps the stated sum honest and the table usable: the release is one of those whose loss is added up, it
+# protects the same neighbours, and each of its bins lies in one bin of this release, whatever that is called now.
 
 DOCUMENT = "release.json"
 

@@ -66,14 +66,12 @@ from synthrelease.sources.tables import LONGEST_TEXT, check_is_number, check_typ
 # A header is no row. It is the first line that is not blank; rows are the records behind it, and files that differ in one of
 # them have the same header (theory 1.8, reading row by row). So what is decided here is the same for all neighbours:
 #
-# - of the bytes behind the header one thing alone is asked, whether there is any but line ends: whether the file has a row.
-# The
+# - of the bytes behind the header one thing alone is asked, whether there is any but line ends: whether the file has a row. The
 #   number of rows is public. Bytes of rows come along in the block that is read; they are not decoded and decide nothing;
 # - a header whose last field has an open quote goes on in the next line. Where it ends could depend on a row, so nothing is
 #   decided about its columns here. Whether its first line is text is decided: this line is no row's;
-# - a gzip file is unpacked to its end, and what comes out is thrown away. Whatever the rows are, a program that wrote the
-# file to
-#   its end wrote a whole one: that it is cut is a fact about the copy (threat model, before the charge).
+# - a gzip file is unpacked to its end, and what comes out is thrown away. Whatever the rows are, a program that wrote the file
+#   to its end wrote a whole one: that it is cut is a fact about the copy (threat model, before the charge).
 
 _BLOCK = 2**16
 _MOST_BYTES = 4 * MAX_HEADER
@@ -84,7 +82,7 @@ class _GoesOn(Exception):
 
 
 def has_row(file: File, compressed: bool, needed: Sequence[str], policy: InputTable) -> bool | None:
-    """Whether a row follows the header; None where it is not known.
+    """Return whether a row follows the header; None where it is not known.
 
     Raises
     ------
@@ -169,7 +167,7 @@ def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
 
 
 def _as_utf_8(data: bytes, ended: bool) -> bytes:
-    """UTF-16 as UTF-8, in which half a pair stays half a pair: who decodes a line with one finds it there."""
+    """Return UTF-16 as UTF-8, in which half a pair stays half a pair: who decodes a line with one finds it there."""
     half = b"\xff" if ended and len(data) % 2 else b""  # a letter that is cut off is no line end
     return codecs.utf_16_decode(data + half, "surrogatepass", ended)[0].encode("utf-8", "surrogatepass")
 
@@ -209,7 +207,7 @@ def _open(source: Source, schema: Schema, policy: InputTable, needed: list[str],
 
 
 def _check_files(source: Source, schema: Schema, policy: InputTable, needed: list[str]) -> list[bool | None]:
-    """Whether each file has a row, as far as it is known."""
+    """Return whether each file has a row, as far as it is known."""
     files, several, problem, rows_of_files = source.files(), source.holds_files(), "", list[bool | None]()
     if several:
         check_one_record_type(policy)
@@ -345,7 +343,7 @@ def _of_database(
     unopened: str,
     types_of: Callable[[Mapping[str, str]], dict[str, Any]] = lambda names: {},
 ) -> DeclaredTable:
-    """Yield what a table is, by a database that is stopped where it does not answer."""
+    """Return what a table is, by a database that is stopped where it does not answer."""
 
     def declared(stop: Stop) -> Iterator[DeclaredTable]:
         with opened(stop) as table:
@@ -355,7 +353,7 @@ def _of_database(
 
 
 def _asked(table: OpenTable) -> bool | None:
-    """Whether a stored table has a row. A view is not asked: what it computes from rows may fail, or take for ever."""
+    """Return whether a stored table has a row. A view is not asked: what it computes from rows may fail, or take for ever."""
     if table.has_row is None:
         return None
     try:

@@ -128,7 +128,7 @@ def piece_to_read(spec: ReleaseSpec, known: KnownSplit, *, on_a_cluster: bool = 
     """Return what tells the rows of the piece that a release reads; None where it reads all rows.
 
     The private file is not read for this. Record numbers are public, and whether they can be read may depend on any value of a
-    row (an open quote): they are compared after the charge, when the rows are counted (`register_pieces.count_piece`).
+    row (an open quote): they are compared after the charge, when the rows are counted (`record_numbers.count_piece`).
 
     Raises
     ------
@@ -189,7 +189,7 @@ class Release:
 
     @property
     def rows_left_out(self) -> RowsLeftOut | None:
-        """As that of the document that is published."""
+        """The rows left out, as the published document has them."""
         return RowsLeftOut.told(
             way=self.spec.rows.way,
             n_file=self.n_file,
@@ -314,8 +314,8 @@ def read_private(
 
 
 def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Collection[str]) -> bool:
-    """Whether the whole file, of which a piece or some rows of each person are read, is a public table. The others are looked
-    at for this alone.
+    """Return whether the whole file, of which a piece or some rows of each person are read, is a public table. The others are
+    looked at for this alone.
 
     Only equality has a consequence (`same_file`): a register that does not fit the specification is no public table, which did.
     """

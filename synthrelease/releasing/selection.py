@@ -58,9 +58,8 @@ if TYPE_CHECKING:
 # One thread for linear algebra inside private code.
 #
 # A matrix product that several threads share adds in an order that depends on how many there are and on what else the machine
-# does. No number that is rounded for noise comes out of one (each says so in its docstring); with one thread what comes
-# before it
-# does not depend on such things either, and products as small as these are faster than threads can be told of them.
+# does. No number that is rounded for noise comes out of one (each says so in its docstring); with one thread what comes before
+# it does not depend on such things either, and products as small as these are faster than threads can be told of them.
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
