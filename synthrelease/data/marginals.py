@@ -397,9 +397,9 @@ def _pairs(
     for g, h in combinations(range(len(groups)), 2):
         layout = whole.layout.subset(groups[g] + groups[h])
         joint = whole.sums(_codes([words[g], words[h]], [cells[g], cells[h]]), layout).reshape(cells[g], cells[h])
-        for one in [g] * (h == g + 1) + [h] * (g == len(groups) - 2):
-            values = joint.sum(axis=1 if one == g else 0)
-            for columns, table in _below(whole.layout, values.reshape(shapes[one]), groups[one], 2):
+        for side in [g] * (h == g + 1) + [h] * (g == len(groups) - 2):
+            values = joint.sum(axis=1 if side == g else 0)
+            for columns, table in _below(whole.layout, values.reshape(shapes[side]), groups[side], 2):
                 yield columns, values_of(table)
         block = (lines[g] @ joint.astype(float) @ lines[h].T).astype(np.int64)
         for (first, rows), (second, others) in product(

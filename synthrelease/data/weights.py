@@ -267,7 +267,7 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
     kind_of_cell = kind_of_cell.ravel()
     rows = np.bincount(kind_of_cell, weights=table.counts)
     begin = np.ones(len(kinds)) if start is None else start[kinds[:, -1]]
-    cells = [kinds[:, place] for place in range(len(fitted))]
+    cells = [kinds[:, axis] for axis in range(len(fitted))]
     weights, cycles = _rake(rows, begin, cells, fitted, calibration.tolerance, limits)
     weights = np.array([float(f"{weight:.{DIGITS}g}") for weight in weights.tolist()])
     mean = math.fsum(rows * weights) / table.total

@@ -98,7 +98,7 @@ class BinRule:
         for index, (column, bins) in enumerate(zip(schema.columns, digits, strict=True)):
             kinds = bins.kinds()
             self.problems |= {(index, kind) for kind in kinds.keys() & set(forbidden_kinds(column))}
-            self.misfits.update({(index, kind): many for kind, many in {READ: len(bins.codes), **kinds}.items()})
+            self.misfits.update({(index, kind): rows for kind, rows in {READ: len(bins.codes), **kinds}.items()})
             if WRONG in kinds:
                 digits[index] = _as_missing(bins, column)
         return digits

@@ -187,13 +187,13 @@ class Door:
     def _on(self, transformation: Transformation) -> PrivateCounts:
         """Return the rows on the bins of a transformation, made once for as many transformations as fit."""
         self._check_whole()
-        kept, key = self._binned, tuple(each.of_atom for each in transformation.binnings)
-        if key not in kept:
-            made = opaque(lambda: BinnedCounts.of_atoms(self.__counts, transformation))
-            if sum(map(len, kept.values())) + len(made) > _MOST_BINNED_CELLS:
-                kept.clear()
-            kept[key] = made
-        return PrivateCounts(kept[key], self._meter, self.entropy, self.n_file)
+        tables, key = self._binned, tuple(binning.of_atom for binning in transformation.binnings)
+        if key not in tables:
+            table = opaque(lambda: BinnedCounts.of_atoms(self.__counts, transformation))
+            if sum(map(len, tables.values())) + len(table) > _MOST_BINNED_CELLS:
+                tables.clear()
+            tables[key] = table
+        return PrivateCounts(tables[key], self._meter, self.entropy, self.n_file)
 
     def _pieces(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
         """Return the rows in random pieces, none with a plan; this door is closed from here on."""

@@ -48,7 +48,7 @@ def fixed_width_batches(
     fields: dict[str, Position] = {name: positions[name] for name in needed}
     fields |= {_RECORD: layout.record_type} if layout.record_type else {}
     # A table of cells is as wide as the last position, however short a line is: what rows hold must not decide the memory.
-    at_once = max(1, min(most_rows, _CHARACTERS // max(place[1] for place in fields.values())))
+    at_once = max(1, min(most_rows, _CHARACTERS // max(position[1] for position in fields.values())))
     row, problem = 1, None
     try:
         compressed = is_packed(file)
@@ -84,16 +84,16 @@ def is_packed(file: File) -> bool:
     return file.name.endswith(".gz")
 
 
-def _columns(lines: list[bytes], places: dict[str, Position], policy: InputTable) -> dict[str, Texts]:
+def _columns(lines: list[bytes], positions: dict[str, Position], policy: InputTable) -> dict[str, Texts]:
     """Return the cells of the lines. Positions count characters: where a block has only one byte each, bytes are counted."""
     import pyarrow as pa
 
     letters = policy.encoding in ("utf-8", "mixed", "utf-16") and not all(line.isascii() for line in lines)
     rows = [text_of(line, policy.encoding).removeprefix("\ufeff") for line in lines] if letters else lines
-    size, width = 4 if letters else 1, max(place[1] for place in places.values())
+    size, width = 4 if letters else 1, max(position[1] for position in positions.values())
     held = np.array(rows, dtype=f"{'U' if letters else 'S'}{width}").view(np.uint8).reshape(len(lines), width * size)
     columns = {}
-    for name, (first, last, *decimals) in places.items():
+    for name, (first, last, *decimals) in positions.items():
         cells = np.ascontiguousarray(held[:, (first - 1) * size : last * size])
         array = pa.FixedSizeBinaryArray.from_buffers(pa.binary(cells.shape[1]), len(lines), [None, pa.py_buffer(cells)])
         encoded = array.dictionary_encode()

@@ -209,10 +209,10 @@ def _kind(column: Column) -> np.dtype:
     return np.dtype(np.int16 if len(column.atoms) < 2**15 else np.int32)
 
 
-def _numbered(one: np.ndarray, other: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
+def _numbered(first: np.ndarray, second: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
     """Return how many different marks there are in both, and of each row the number of its mark."""
-    groups = EqualRows.of([*np.concatenate([one, other]).T])
-    return len(groups.starts), groups.ranks[: len(one)], groups.ranks[len(one) :]
+    groups = EqualRows.of([*np.concatenate([first, second]).T])
+    return len(groups.starts), groups.ranks[: len(first)], groups.ranks[len(first) :]
 
 
 def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -54,7 +54,7 @@ class Digits:
             return {}
         rows = self.rows()
         rows_of_kind = {kind: int(np.count_nonzero(rows == kind)) for kind in (MISSING, OUTSIDE, WRONG)}
-        return {kind: many for kind, many in rows_of_kind.items() if many}
+        return {kind: rows_having for kind, rows_having in rows_of_kind.items() if rows_having}
 
 
 class Known(dict[str | None, int]):

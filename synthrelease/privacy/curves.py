@@ -44,12 +44,12 @@ def within(square: Fraction, bits: int) -> Between:
     return Between(inside.low >> _NORMAL_GUARD, min((inside.high >> _NORMAL_GUARD) + 1, 1 << bits))
 
 
-def below(place: Fraction, bits: int) -> Between:
+def below(point: Fraction, bits: int) -> Between:
     """Return bounds of 2^bits Pr[N < place]: half of what lies outside, or 1 less that."""
-    whole, inside = 1 << bits, within(place**2, bits)
+    whole, inside = 1 << bits, within(point**2, bits)
     outside = complement(inside, whole)
     half = Between(outside.low >> 1, (outside.high >> 1) + 1)
-    return half if place < 0 else complement(half, whole)
+    return half if point < 0 else complement(half, whole)
 
 
 def _series(square: Fraction, bits: int) -> Between:
@@ -58,13 +58,13 @@ def _series(square: Fraction, bits: int) -> Between:
     Where the odd number is at least 2 x^2, each term is at most half of the one before: all that follow add up to the last.
     """
     above, under = square.as_integer_ratio()
-    low = high = least = most = 1 << bits
+    low = high = lower = upper = 1 << bits
     odd = 1
-    while least or odd * under < 2 * above:
+    while lower or odd * under < 2 * above:
         odd += 2
-        least, most = least * above // (under * odd), most * above // (under * odd) + 1
-        low, high = low + least, high + most
-    return Between(low, high + most)
+        lower, upper = lower * above // (under * odd), upper * above // (under * odd) + 1
+        low, high = low + lower, high + upper
+    return Between(low, high + upper)
 
 
 @lru_cache(maxsize=16)
@@ -405,12 +405,12 @@ def _begins(holds: Callable[[float], bool], high: float) -> float:
     return high
 
 
-def _log_below(place: float) -> float:
+def _log_below(point: float) -> float:
     """Return ln Pr[N < place], in floating point."""
-    if place > -30:
-        return math.log(math.erfc(-place / math.sqrt(2)) / 2)
-    square = place * place
-    return -square / 2 - math.log(-place * math.sqrt(2 * math.pi)) + math.log1p(-1 / square + 3 / square**2)
+    if point > -30:
+        return math.log(math.erfc(-point / math.sqrt(2)) / 2)
+    square = point * point
+    return -square / 2 - math.log(-point * math.sqrt(2 * math.pi)) + math.log1p(-1 / square + 3 / square**2)
 
 
 def _log(value: Fraction) -> float:

@@ -111,8 +111,8 @@ def product(left: Between, right: Between, bits: int) -> Between:
     return Between(left.low * right.low >> bits, (left.high * right.high >> bits) + 1)
 
 
-def complement(of: Between, one: int) -> Between:
-    return Between(one - of.high, one - of.low)
+def complement(bounds: Between, unit: int) -> Between:
+    return Between(unit - bounds.high, unit - bounds.low)
 
 
 def quotient(part: Between, whole: Between, bits: int) -> Between:

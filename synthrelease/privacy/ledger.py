@@ -78,11 +78,11 @@ from synthrelease.privacy.subsets import Split
 UNSPENT = "No private data were read, nothing was charged."
 
 
-def check_plan(path: Path, before: Statement, horizon: Horizon) -> None:
+def check_plan(path: Path, statement: Statement, horizon: Horizon) -> None:
     """Raise BudgetError where a plan cannot be noted: there is one, or a charge, or it promises more than the limit."""
-    if before.horizon is not None:
+    if statement.horizon is not None:
         raise BudgetError(f"Refused: {path} has a plan over years already. What was promised before the first one stays.")
-    if before.entries:
+    if statement.entries:
         raise BudgetError(
             f"Refused: {path} has entries already. A plan over years says what all releases cost a person, so it comes "
             "before the first one: open a ledger for the series."
@@ -91,8 +91,8 @@ def check_plan(path: Path, before: Statement, horizon: Horizon) -> None:
     if promise is None:
         raise BudgetError("Refused: this plan over years promises a person nothing: its delta adds up to 1 or more.")
     for name, most, limit in (
-        ("epsilon", promise.epsilon, before.epsilon_limit),
-        ("delta", promise.delta, before.delta_limit),
+        ("epsilon", promise.epsilon, statement.epsilon_limit),
+        ("delta", promise.delta, statement.delta_limit),
     ):
         if not most <= limit:
             raise BudgetError(
@@ -101,56 +101,56 @@ def check_plan(path: Path, before: Statement, horizon: Horizon) -> None:
             )
 
 
-def check_year(path: Path, before: Statement, asked: YearOfSeries | None, epsilon: Fraction, delta: Fraction) -> None:
+def check_year(path: Path, statement: Statement, release: YearOfSeries | None, epsilon: Fraction, delta: Fraction) -> None:
     """Raise BudgetError for a release that is not one of the plan: beyond it, a year twice, dearer than planned, or after
     releases that the ledger does not know."""
-    plan = before.horizon
-    if plan is None and asked is None:
+    plan = statement.horizon
+    if plan is None and release is None:
         return
     if plan is None:
         raise BudgetError(
             f"Refused: expected {path} to note a plan over years, as [series] years says, found none. `synthrelease ledger "
             f"years` notes it, once, before the first release. {UNSPENT}"
         )
-    if asked is None:
+    if release is None:
         raise BudgetError(
             f"Refused: {path} has a plan over the years {plan.years[0]} to {plan.years[-1]}, and this release names no year "
             f"([series] year). {UNSPENT}"
         )
-    if asked.horizon != plan:
+    if release.horizon != plan:
         raise BudgetError(
             f"Refused: the plan over years in [series] is not the one that {path} noted before the first release. {UNSPENT}"
         )
-    charged = {(entry.notes.year, entry.notes.again, entry.epsilon, entry.delta) for entry in before.entries}
-    for earlier in asked.named:
+    charged = {(entry.notes.year, entry.notes.again, entry.epsilon, entry.delta) for entry in statement.entries}
+    for earlier in release.named:
         if (earlier.year, earlier.again, *earlier.paid) not in charged:
             raise BudgetError(
                 f"Refused: [series] earlier names a release of {earlier.year} at epsilon = {shown(earlier.paid.epsilon)}, and "
                 f"{path} was never charged for it. Either this is an older copy of the ledger, or another one, or that is no "
                 f"release of this series. {UNSPENT}"
             )
-    year, done = asked.year, [entry.notes for entry in before.entries if entry.notes.year == asked.year]
+    year, done = release.year, [entry.notes for entry in statement.entries if entry.notes.year == release.year]
     if year not in plan.years:
         raise BudgetError(
             f"Refused: expected a year of the plan in {path}, {plan.years[0]} to {plan.years[-1]}, found {year}. {UNSPENT}"
         )
-    again = [entry for entry in before.entries if entry.notes.again]
-    if asked.again and (not done or any(notes.again for notes in done)):
+    again = [entry for entry in statement.entries if entry.notes.again]
+    if release.again and (not done or any(notes.again for notes in done)):
         how_many = "none" if not done else "two"
         raise BudgetError(
             f"Refused: expected one release of {year} that released nothing, found {how_many} in {path}. {UNSPENT}"
         )
-    if asked.again and len(again) >= plan.fallbacks:
+    if release.again and len(again) >= plan.fallbacks:
         raise BudgetError(f"Refused: the plan has {plan.fallbacks} second releases of a year, all of them charged. {UNSPENT}")
-    if done and not asked.again:
+    if done and not release.again:
         raise BudgetError(
             f"Refused: {path} has a release of {year} already. A second one, where the first released nothing, is one of the "
             f"{plan.fallbacks} that the plan allows ([series] again = true). {UNSPENT}"
         )
-    if not (epsilon <= plan.most(year, asked.again) and delta <= plan.delta):
+    if not (epsilon <= plan.most(year, release.again) and delta <= plan.delta):
         raise BudgetError(
-            f"Refused: the plan allows epsilon = {shown(plan.most(year, asked.again))} and delta = {shown(plan.delta)} for "
-            f"{'a second release' if asked.again else 'the release'} of {year}, and this one costs {shown(epsilon)} and "
+            f"Refused: the plan allows epsilon = {shown(plan.most(year, release.again))} and delta = {shown(plan.delta)} for "
+            f"{'a second release' if release.again else 'the release'} of {year}, and this one costs {shown(epsilon)} and "
             f"{shown(delta)}. {UNSPENT}"
         )
 
@@ -203,7 +203,7 @@ class Ledger:
             database.execute("BEGIN")
             return self._accepted(read_entries(self.path, database), head)
 
-    def reserve(self, charge: Charge, what: str, run: ChargedRun = ALL_ROWS) -> Statement:
+    def reserve(self, charge: Charge, purpose: str, run: ChargedRun = ALL_ROWS) -> Statement:
         """Charge the ledger. When this returns, the charge is on the disk; it is never given back.
 
         Returns
@@ -216,35 +216,35 @@ class Ledger:
             number of rows on another domain, or there is no such piece: nothing was charged.
         LedgerError : when the ledger cannot be relied on, or the charge not be confirmed; in doubt it counts as spent.
         """
-        return self._written(lambda before: self._charged(before, charge, what, run))
+        return self._written(lambda statement: self._charged(statement, charge, purpose, run))
 
-    def check(self, charge: Charge, what: str, run: ChargedRun = ALL_ROWS) -> None:
+    def check(self, charge: Charge, purpose: str, run: ChargedRun = ALL_ROWS) -> None:
         """Check that `reserve` would take this charge now. Raises as it does; charges nothing."""
-        self._charged(self.statement(), charge, what, run)
+        self._charged(self.statement(), charge, purpose, run)
 
-    def _charged(self, before: Statement, charge: Charge, what: str, run: ChargedRun) -> Statement:
+    def _charged(self, statement: Statement, charge: Charge, purpose: str, run: ChargedRun) -> Statement:
         if charge.renyi is not None:
             raise BudgetError(
                 f"A ledger adds epsilons and deltas; {charge.name!r} is a Renyi curve, not yet stated at a delta."
             )
         epsilon, delta = amount("epsilon", charge.epsilon), amount("delta", charge.delta)
-        what = line("the purpose of a charge", what, 200)
+        purpose = line("the purpose of a charge", purpose, 200)
         try:
             domain = None if run.domain is None else domain_of(run.domain or "none")
         except ValueError:
             raise BudgetError("The domain of a charge: expected a sha256 in 64 hexadecimal digits, found another.") from None
-        self._check_piece(before, run)
-        check_year(self.path, before, run.year, epsilon, delta)
+        self._check_piece(statement, run)
+        check_year(self.path, statement, run.year, epsilon, delta)
         notes = Notes(piece=run.piece) if run.year is None else Notes(year=run.year.year, again=run.year.again)
-        after = before.with_charge(started=_now(), what=what, epsilon=epsilon, delta=delta, domain=domain, notes=notes)
+        charged = statement.with_charge(started=_now(), what=purpose, epsilon=epsilon, delta=delta, domain=domain, notes=notes)
         if run.year is None:
-            self._check_limit("epsilon", before.epsilons.before(run.piece), epsilon, before.epsilon_limit, run.piece)
-            self._check_limit("delta", before.deltas.before(run.piece), delta, before.delta_limit, run.piece)
+            self._check_limit("epsilon", statement.epsilons.before(run.piece), epsilon, statement.epsilon_limit, run.piece)
+            self._check_limit("delta", statement.deltas.before(run.piece), delta, statement.delta_limit, run.piece)
         else:  # of a person, who may have records in several years
-            self._check_limit("epsilon", before.epsilon, after.epsilon - before.epsilon, before.epsilon_limit, None)
-            self._check_limit("delta", before.delta, after.delta - before.delta, before.delta_limit, None)
-        self._check_domain(before, domain)
-        return after
+            self._check_limit("epsilon", statement.epsilon, charged.epsilon - statement.epsilon, statement.epsilon_limit, None)
+            self._check_limit("delta", statement.delta, charged.delta - statement.delta, statement.delta_limit, None)
+        self._check_domain(statement, domain)
+        return charged
 
     def split(self, split: Split) -> Statement:
         """Note how the register is split, once and for ever. Costs nothing.
@@ -255,10 +255,10 @@ class Ledger:
         LedgerError : when the ledger cannot be relied on, or the entry not be confirmed.
         """
 
-        def noted(before: Statement) -> Statement:
-            check_unsplit(self.path, before)
-            what = f"split of the register into {split.pieces} pieces"
-            return before.with_charge(started=_now(), what=what, notes=Notes(split=split))
+        def noted(statement: Statement) -> Statement:
+            check_unsplit(self.path, statement)
+            purpose = f"split of the register into {split.pieces} pieces"
+            return statement.with_charge(started=_now(), what=purpose, notes=Notes(split=split))
 
         return self._written(noted)
 
@@ -271,10 +271,10 @@ class Ledger:
         LedgerError : when the ledger cannot be relied on, or the entry not be confirmed.
         """
 
-        def noted(before: Statement) -> Statement:
-            check_plan(self.path, before, horizon)
-            what = f"plan over the years {horizon.years[0]} to {horizon.years[-1]}"
-            return before.with_charge(started=_now(), what=what, notes=Notes(horizon=horizon))
+        def noted(statement: Statement) -> Statement:
+            check_plan(self.path, statement, horizon)
+            purpose = f"plan over the years {horizon.years[0]} to {horizon.years[-1]}"
+            return statement.with_charge(started=_now(), what=purpose, notes=Notes(horizon=horizon))
 
         return self._written(noted)
 
@@ -303,36 +303,36 @@ class Ledger:
         advice = f"Charge {number} is recorded and counts as spent. Check the disk; a new run costs again"
         raise refusal(self.path, "the charge to be confirmed on the disk", reason, advice)
 
-    def _accepted(self, found: Statement, head: Head) -> Statement:
+    def _accepted(self, statement: Statement, head: Head) -> Statement:
         """Return the statement, when it is of the right dataset, holds its head file's charge and the one of the logbook."""
-        if self.dataset is not None and found.dataset != self.dataset:
-            other = f"that of {found.dataset!r}"
-            raise refusal(self.path, f"the ledger of {self.dataset!r}", other, "Name the ledger that belongs to the data")
-        if not found.holds(head):
-            older = f"a ledger of {so_many(len(found.entries), 'charge')} that is older or was changed"
+        if self.dataset is not None and statement.dataset != self.dataset:
+            actual = f"that of {statement.dataset!r}"
+            raise refusal(self.path, f"the ledger of {self.dataset!r}", actual, "Name the ledger that belongs to the data")
+        if not statement.holds(head):
+            older = f"a ledger of {so_many(len(statement.entries), 'charge')} that is older or was changed"
             raise refusal(self.path, f"charge {head.number} as its head file has it", older, restore(self.path))
-        if self.expect_head is not None and not found.knows(self.expect_head):
+        if self.expect_head is not None and not statement.knows(self.expect_head):
             advice = f"Give 16 digits or more of it; if they are right, this is an old copy. {restore(self.path)}"
             raise refusal(self.path, "the expected head among its charges", "none like it", advice)
-        return found
+        return statement
 
-    def _check_piece(self, before: Statement, run: ChargedRun) -> None:
+    def _check_piece(self, statement: Statement, run: ChargedRun) -> None:
         """Refuse a piece of another split than that of the ledger, or of none."""
         if run.piece is None and run.split is None:
             return
-        if before.split is None or before.split != run.split or not 1 <= (run.piece or 0) <= run.split.pieces:
+        if statement.split is None or statement.split != run.split or not 1 <= (run.piece or 0) <= run.split.pieces:
             raise BudgetError(
                 f"Refused: {self.path} knows no such piece of the register. No private data were read, nothing was charged."
             )
 
-    def _check_domain(self, before: Statement, domain: str | None) -> None:
+    def _check_domain(self, statement: Statement, domain: str | None) -> None:
         """Refuse a second exact number of rows on another domain."""
         if domain is None:
             return
-        if before.domain not in (None, domain):
+        if statement.domain not in (None, domain):
             raise BudgetError(
                 f'Refused: this release publishes its exact number of rows (rows = "exact") on the domain {domain[:16]}, '
-                f"and an earlier one in {self.path} did so on the domain {before.domain[:16] if before.domain else ''}: other "
+                f"and an earlier one in {self.path} did so on the domain {(statement.domain or '')[:16]}: other "
                 "columns, bounds, categories, rules for rows, or treatment of missing values and values outside. The "
                 "difference of the two numbers would be an exact count of people that nothing pays for. No private data were "
                 "read, nothing was charged. Use the earlier domain, or protect the number of rows."
@@ -353,13 +353,14 @@ class Ledger:
             )
 
 
-def check_unsplit(path: Path, found: Statement) -> None:
+def check_unsplit(path: Path, statement: Statement) -> None:
     """Raise BudgetError where a register cannot be split, because it is already, or has a plan over years."""
-    if found.horizon is not None:
+    if statement.horizon is not None:
         raise BudgetError(f"Refused: {path} has a plan over years, which counts records and not pieces of a register.")
-    if found.split is not None:
+    if statement.split is not None:
         raise BudgetError(
-            f"Refused: the register of {path} is split into {found.split.pieces} pieces already (key {found.split.key[:16]}). "
+            f"Refused: the register of {path} is split into {statement.split.pieces} pieces already (key "
+            f"{statement.split.key[:16]}). "
             "A second split would mix records of different pieces, and what was spent on them would be forgotten."
         )
 

@@ -106,7 +106,7 @@ def _only(values: Iterable[Value | None]) -> Value | None:
     return next((value for value in values if value is not None), None)
 
 
-def notes_of(text: object, before: Sequence[Notes]) -> Notes:
+def notes_of(text: object, earlier: Sequence[Notes]) -> Notes:
     """Return the notes of a stored text.
 
     Parameters
@@ -117,7 +117,7 @@ def notes_of(text: object, before: Sequence[Notes]) -> Notes:
     ------
     ValueError : for a text that is none, a second split or plan, and a piece or a year that there is not.
     """
-    split, horizon = _only(notes.split for notes in before), _only(notes.horizon for notes in before)
+    split, horizon = _only(notes.split for notes in earlier), _only(notes.horizon for notes in earlier)
     result = _read(text) if isinstance(text, str) else None
     if result is None or result.text != text:
         raise ValueError("expected a piece, a split, a year or a plan, or nothing")
@@ -375,9 +375,9 @@ class LedgerError(BudgetError):
     """The ledger cannot be relied on, or not be written to: refused before any private data are read (exit code 4)."""
 
 
-def refusal(path: Path, expected: str, found: str, advice: str) -> LedgerError:
+def refusal(path: Path, expected: str, actual: str, advice: str) -> LedgerError:
     """Return an error that says what was expected, what was found and what to do."""
-    return LedgerError(f"{path}: expected {expected}; found {found}. No private data were read. {advice}.")
+    return LedgerError(f"{path}: expected {expected}; found {actual}. No private data were read. {advice}.")
 
 
 def restore(ledger: Path) -> str:
@@ -640,8 +640,8 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
     if mark != MARK:
         raise refusal(path, "a ledger of synthrelease", "another file", "Name the right file, or open a new ledger elsewhere")
     if version not in (FORMAT, BEFORE):
-        other = "Use the version of synthrelease that wrote it; or open a new ledger whose limit is what this one has left"
-        raise refusal(path, f"a ledger of format {FORMAT} or {BEFORE}", f"format {version}", other)
+        advice = "Use the version of synthrelease that wrote it; or open a new ledger whose limit is what this one has left"
+        raise refusal(path, f"a ledger of format {FORMAT} or {BEFORE}", f"format {version}", advice)
     if database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(TABLES.items()):
         raise refusal(path, "the tables of a ledger", "others", restore(path))  # before they are read: a view may never end
     sound = [row[0] for row in database.execute("PRAGMA integrity_check")]
@@ -679,5 +679,5 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
             previous = entry.hash
         return summed(replace(statement, entries=tuple(entries)))
     except (ValueError, TypeError, AttributeError, BudgetError):
-        where = f"charge {number}" if number else "the account"
-        raise refusal(path, "rows that agree with their hashes", f"{where} changed or damaged", restore(path)) from None
+        damaged = f"charge {number}" if number else "the account"
+        raise refusal(path, "rows that agree with their hashes", f"{damaged} changed or damaged", restore(path)) from None

@@ -247,7 +247,7 @@ class Plan:
 
 def _rounds_and_after(
     per_round: tuple[Charge, ...],
-    after: tuple[Charge, ...],
+    figures: tuple[Charge, ...],
     rule: SelectionRule | None,
     delta: Fraction,
     sharing: Collection[str],
@@ -255,12 +255,12 @@ def _rounds_and_after(
     """Return what the rounds cost, and the figures after them; of figures that share one noise as one mechanism."""
     # rounds without charges are post-processing of what was paid for before them
     rounds = (private_selection("selection", in_sequence("one round", *per_round), rule, delta),) if per_round else ()
-    if together_paid := [charge for charge in after if charge.name in sharing]:
-        after = (
+    if together_paid := [charge for charge in figures if charge.name in sharing]:
+        figures = (
             together("figures that share one noise", *together_paid),
-            *(charge for charge in after if charge.name not in sharing),
+            *(charge for charge in figures if charge.name not in sharing),
         )
-    return (*rounds, *((in_sequence("figures of the accepted dataset", *after),) if after else ()))
+    return (*rounds, *((in_sequence("figures of the accepted dataset", *figures),) if figures else ()))
 
 
 def pure_epsilon(charge: Charge) -> Fraction:
@@ -377,8 +377,8 @@ class RowsLeftOut:
 
     @property
     def share(self) -> str:
-        least, most = self.ends
-        return f"at most {most}" if least == "0%" else f"{least} to {most}"
+        low, high = self.ends
+        return f"at most {high}" if low == "0%" else f"{low} to {high}"
 
     @property
     def many(self) -> bool:

@@ -77,11 +77,11 @@ class TruncatedNegativeBinomial:
         low = down.multiply(_quotient(down, size), log_low)
         high = up.multiply(_quotient(up, size), log_high)
         if self.shape > 0:
-            least, most = down.subtract(down.next_minus(down.exp(low)), 1), up.subtract(up.next_plus(up.exp(high)), 1)
+            lower, upper = down.subtract(down.next_minus(down.exp(low)), 1), up.subtract(up.next_plus(up.exp(high)), 1)
         else:  # both signs turn: |eta| / (1 - gamma^|eta|)
-            least = down.subtract(1, up.next_plus(up.exp(low.copy_negate())))
-            most = up.subtract(1, down.next_minus(down.exp(high.copy_negate())))
-        return down.divide(_quotient(down, size), most), up.divide(_quotient(up, size), least)
+            lower = down.subtract(1, up.next_plus(up.exp(low.copy_negate())))
+            upper = up.subtract(1, down.next_minus(down.exp(high.copy_negate())))
+        return down.divide(_quotient(down, size), upper), up.divide(_quotient(up, size), lower)
 
 
 def inverted(law: Law, random_bits: Callable[[int], int], word: int | None = None, step: int = _READ) -> int:
@@ -233,8 +233,8 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
     for block in _blocks(size):
         n = block.stop - block.start
         words = np.frombuffer(read(2 * 2 * n * len(tables)), dtype=np.uint16).reshape(len(tables), 2 * n)
-        both = _geometric(tables, words, read)
-        noise[block] = both[:n] - both[n:]
+        pairs = _geometric(tables, words, read)
+        noise[block] = pairs[:n] - pairs[n:]
     return noise
 
 
@@ -318,17 +318,17 @@ def cells() -> Table:
 
 
 def _absolute(scale: Scale, size: int, read: Read) -> np.ndarray:
-    drawn, left = np.empty(size, dtype=np.int64), np.arange(size)
+    rounded, left = np.empty(size, dtype=np.int64), np.arange(size)
     while len(left):
         cell = cells().draw(np.frombuffer(read(2 * len(left)), dtype=np.uint16), read)
-        place = np.frombuffer(read(4 * len(left)), dtype=np.uint32).astype(np.int64)
+        offset = np.frombuffer(read(4 * len(left)), dtype=np.uint32).astype(np.int64)
         coin = np.frombuffer(read(4 * len(left)), dtype=np.uint32).astype(np.int64)
-        found, taken = nearest(scale, (cell << _BITS) + place), surely_taken(cell, place, coin)
-        for one in np.flatnonzero(~taken | (found != nearest(scale, (cell << _BITS) + place + 1))).tolist():
-            found[one] = resolve_rounded(scale, int(cell[one]), int(place[one]), int(coin[one]), read)
-        drawn[left] = found
-        left = left[found < 0]
-    return drawn
+        whole, taken = nearest(scale, (cell << _BITS) + offset), surely_taken(cell, offset, coin)
+        for index in np.flatnonzero(~taken | (whole != nearest(scale, (cell << _BITS) + offset + 1))).tolist():
+            whole[index] = resolve_rounded(scale, int(cell[index]), int(offset[index]), int(coin[index]), read)
+        rounded[left] = whole
+        left = left[whole < 0]
+    return rounded
 
 
 def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
@@ -342,39 +342,39 @@ def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
     return (total + (1 << shift - 1)) >> shift
 
 
-def surely_taken(cell: np.ndarray, place: np.ndarray, coin: np.ndarray) -> np.ndarray:
+def surely_taken(cell: np.ndarray, offset: np.ndarray, coin: np.ndarray) -> np.ndarray:
     """Return (n,) whether the first bits of the coin are below 1 - (c w t + t^2 / 2), t rounded up: then it is taken whatever
     follows.
 
     In units of 2^-53: t' (2 c 2^16 + t') with t' = t in units of 2^-26, and a coin of 32 bits in units of 2^21.
     """
-    upper = (place >> _BITS - _COARSE) + 1
+    upper = (offset >> _BITS - _COARSE) + 1
     exponent = upper * ((cell << _COARSE + 1) + upper)
     unit = 2 * (_CELL_BITS + _COARSE) + 1
     return ((coin + 1) << unit - _BITS) + exponent <= 1 << unit
 
 
-def resolve_rounded(scale: Scale, cell: int, place: int, coin: int, read: Read) -> int:
+def resolve_rounded(scale: Scale, cell: int, offset: int, coin: int, read: Read) -> int:
     """Return the whole number next to sigma (c w + t), with as many further bits of t and of the coin as it takes; -1 if not
     taken.
     """
     bits, taken = _BITS, False
     while True:
-        low, high = (_exponent(cell, edge, bits) for edge in (place, place + 1))
+        low, high = (_exponent(cell, edge, bits) for edge in (offset, offset + 1))
         if not taken and coin >= exponential(low, bits).high:
             return -1
         taken = taken or coin < exponential(high, bits).low
-        units = Fraction((cell << bits) + place), Fraction((cell << bits) + place + 1)
-        least, most = (_rounded(scale.value * unit / 2 ** (_CELL_BITS + bits)) for unit in units)
-        if taken and least == most:
-            return least
+        units = Fraction((cell << bits) + offset), Fraction((cell << bits) + offset + 1)
+        lower, upper = (_rounded(scale.value * unit / 2 ** (_CELL_BITS + bits)) for unit in units)
+        if taken and lower == upper:
+            return lower
         word = int.from_bytes(read(8), "little")
-        place, coin, bits = place << 32 | word >> 32, coin << 32 | word & (2**32 - 1), bits + 32
+        offset, coin, bits = offset << 32 | word >> 32, coin << 32 | word & (2**32 - 1), bits + 32
 
 
-def _exponent(cell: int, place: int, bits: int) -> Fraction:
+def _exponent(cell: int, offset: int, bits: int) -> Fraction:
     """Return c w t + t^2 / 2 for t = place / 2^(10 + bits)."""
-    return Fraction(place * ((cell << bits + 1) + place), 2 ** (2 * (_CELL_BITS + bits) + 1))
+    return Fraction(offset * ((cell << bits + 1) + offset), 2 ** (2 * (_CELL_BITS + bits) + 1))
 
 
 def _rounded(value: Fraction) -> int:

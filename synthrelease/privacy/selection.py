@@ -63,7 +63,7 @@ PASSING = (2, 10, 100)
 
 def nothing_where(law: StoppingLaw, passing: Iterable[int] = PASSING) -> dict[int, float]:
     """Return the probability that nothing is released, by how many rounds there are to one that is accepted."""
-    return {many: float(law.nothing(1 - Fraction(1, many))) for many in passing}
+    return {rounds: float(law.nothing(1 - Fraction(1, rounds))) for rounds in passing}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,8 +203,8 @@ class FiniteLaw:
     @property
     def words(self) -> str:
         law = ", ".join(f"{rounds} with probability {_shown(probability)}" for rounds, probability in self.atoms[:_SHOWN])
-        more = f" and {len(self.atoms) - _SHOWN} more" if len(self.atoms) > _SHOWN else ""
-        return f"the first accepted one of a hidden number of rounds, {law}{more}"
+        rest = f" and {len(self.atoms) - _SHOWN} more" if len(self.atoms) > _SHOWN else ""
+        return f"the first accepted one of a hidden number of rounds, {law}{rest}"
 
     @property
     def exact_mean(self) -> Fraction:
@@ -240,8 +240,8 @@ class FiniteLaw:
         """Return the price, and (k - 1) ln(1 / (1 - delta)) for k rounds at most, rounded up (theory 2b.9, approximate
         rounds).
         """
-        more = (self.atoms[-1][0] - 1) * delta / (1 - delta)
-        return _up(self.price(epsilon) + more) if more else self.price(epsilon)
+        extra = (self.atoms[-1][0] - 1) * delta / (1 - delta)
+        return _up(self.price(epsilon) + extra) if extra else self.price(epsilon)
 
 
 def _like(probability: Fraction, number: Fraction | float | np.ndarray) -> Fraction | float:

@@ -253,8 +253,8 @@ class CardTable(CardTexts):
 
     def texts(self, language: str) -> CardTexts | None:
         """Return the texts in a language, None where there are none."""
-        own = {"en": self.en, "he": self.he}[language]
-        return self if own is None and language == self.language else own
+        texts = {"en": self.en, "he": self.he}[language]
+        return self if texts is None and language == self.language else texts
 
     @property
     def languages(self) -> tuple[str, ...]:

@@ -144,7 +144,7 @@ class FixedWidthTable(SpecTable):
         if (self.record_type is None) == bool(self.records) or bool(self.columns) == bool(self.records):
             yield Unexpected("columns alone, or record_type and records")
         tables = [self.columns, *self.records.values()]
-        positions = [*(place for table in tables for place in table.values()), self.record_type or (1, 1)]
+        positions = [*(position for table in tables for position in table.values()), self.record_type or (1, 1)]
         for first, last, *decimals in positions:
             if not (1 <= first <= last <= MOST_CHARACTERS and all(0 <= digits <= last - first + 1 for digits in decimals)):
                 yield Unexpected(f"[first, last] or [first, last, decimals] with 1 <= first <= last <= {MOST_CHARACTERS}")
@@ -413,16 +413,16 @@ DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", "
 class Unreadable(Exception):
     """A line of CSV that cannot be read."""
 
-    def __init__(self, expected: str, found: str, advice: str):
-        super().__init__(f"expected {expected}, found {found}")
+    def __init__(self, expected: str, actual: str, advice: str):
+        super().__init__(f"expected {expected}, found {actual}")
         self._advice = advice
 
     def in_row(self, row: int) -> str:
         return f"{self} in {_place(row)}. {self._advice}"
 
 
-def endless(expected: str, found: str = "more") -> Unreadable:
-    return Unreadable(expected, found, "Is it a text file?")
+def endless(expected: str, actual: str = "more") -> Unreadable:
+    return Unreadable(expected, actual, "Is it a text file?")
 
 
 def endless_header(longest: int) -> Unreadable:
@@ -438,15 +438,15 @@ def control_character() -> Unreadable:
     return Unreadable("a header of letters", "a control character", "Is it a text file? It may be packed or encrypted.")
 
 
-def ragged(expected: int, found: int) -> Unreadable:
+def ragged(expected: int, fields: int) -> Unreadable:
     """Return a row with another number of fields than the header."""
     advice = (
         "The file may be cut off there, or a line break inside a field needs quotes around the field."
-        if found < expected
+        if fields < expected
         else "A field with a delimiter inside needs quotes around it. If every row ends with a delimiter, or starts with a "
         "row number, the header needs a name for that column too."
     )
-    return Unreadable(f"{expected} fields, as in the header", str(found), advice)
+    return Unreadable(f"{expected} fields, as in the header", str(fields), advice)
 
 
 def wrong_quotes(long: bool, longest: int, row: int) -> str:
@@ -476,22 +476,22 @@ def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | 
         advice = "Is the first line a header?"
     else:
         advice = "Set source for a column that has another name in the file."
-    found = "none of them" if len(missing) == len(needed) else f"no {listing(missing)}"
-    return f"expected the columns {listing(needed)}, found {found} in the header. {advice}"
+    actual = "none of them" if len(missing) == len(needed) else f"no {listing(missing)}"
+    return f"expected the columns {listing(needed)}, found {actual} in the header. {advice}"
 
 
 def other_bytes(encoding: str) -> str:
     """Return what to do about letters in another encoding than the one that is set."""
-    shown = {"windows-1255": '"windows-1255" (Hebrew)'}
-    *others, last = (shown.get(name, f'"{name}"') for name in ENCODINGS if name not in ("utf-16", encoding))
-    advice = f"Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = {', '.join(others)} or {last} under [input]"
+    labels = {"windows-1255": '"windows-1255" (Hebrew)'}
+    *names, last = (labels.get(name, f'"{name}"') for name in ENCODINGS if name not in ("utf-16", encoding))
+    advice = f"Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = {', '.join(names)} or {last} under [input]"
     return f"expected text in {ENCODINGS[encoding]}, found other bytes. {advice} in the configuration."
 
 
-def other_delimiter(expected: str, found: str) -> str:
+def other_delimiter(expected: str, delimiter: str) -> str:
     return (
-        f"expected columns separated by {expected!r}, found {DELIMITERS[found]} between them. "
-        f"Set delimiter = {json.dumps(found)} under [input] in the configuration."
+        f"expected columns separated by {expected!r}, found {DELIMITERS[delimiter]} between them. "
+        f"Set delimiter = {json.dumps(delimiter)} under [input] in the configuration."
     )
 
 

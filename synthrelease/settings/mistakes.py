@@ -109,10 +109,10 @@ class Problems:
 
     def add_mistakes(self, where: str, mistakes: Iterable[Mistake], file: str | None = None) -> bool:
         """Return mistakes in the table at `where`; whether there were any."""
-        before = len(self.found)
+        earlier = len(self.found)
         for mistake in mistakes:
             self.add(f"{where}.{mistake.field}", mistake.expected, mistake.found, mistake.suggestion, file)
-        return len(self.found) > before
+        return len(self.found) > earlier
 
     def stop(self) -> None:
         """Raise SpecError when anything was found."""
@@ -137,8 +137,8 @@ class Problems:
 
 def located(problems: list[Problem], file: ConfigurationFile) -> list[Problem]:
     """Return the problems of a configuration, those in inherited tables under the name of the file that holds them."""
-    own = str(file.path)
-    return [replace(problem, file=str(file.file_of(problem.path))) if problem.file == own else problem for problem in problems]
+    path = str(file.path)
+    return [replace(problem, file=str(file.file_of(problem.path))) if problem.file == path else problem for problem in problems]
 
 
 ValidatedModel = TypeVar("ValidatedModel", bound=BaseModel)
@@ -158,7 +158,7 @@ def validated(
         problem
         for problem in problems
         if problem.path not in misspelt
-        and not any(other.path.startswith((f"{problem.path}[", f"{problem.path}.")) for other in problems)
+        and not any(inner.path.startswith((f"{problem.path}[", f"{problem.path}.")) for inner in problems)
     ]
 
 
@@ -171,19 +171,19 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
     steps = item["loc"]
     path = dotted([prefix, *steps]) if prefix else dotted(steps)
     if item["type"] == "extra_forbidden":
-        known, name = _fields_at(model, steps[:-1]), str(steps[-1])
+        fields, name = _fields_at(model, steps[:-1]), str(steps[-1])
         why = refused_setting(name)
         if why is not None:
             return Problem(file=file, path=path, expected=why, found=repr(name))
-        expected = f"one of {listing(known, 30)}"
-        return Problem(file=file, path=path, expected=expected, found=repr(name), suggestion=closest(name, known))
+        expected = f"one of {listing(fields, 30)}"
+        return Problem(file=file, path=path, expected=expected, found=repr(name), suggestion=closest(name, fields))
     if item["type"] == "missing":
         return Problem(file=file, path=path, expected="a value: it is required", found="nothing")
     if item["type"] == "value_error":
         error = item["ctx"]["error"]
         if isinstance(error, Unexpected):
-            found = shown(item["input"]) if error.found is None else error.found
-            return Problem(file=file, path=path, expected=error.expected, found=found, suggestion=error.suggestion)
+            actual = shown(item["input"]) if error.found is None else error.found
+            return Problem(file=file, path=path, expected=error.expected, found=actual, suggestion=error.suggestion)
         # a rule about several values of one table, in a sentence
         return Problem(file=file, path=path, expected="values that fit together", found=f"a mistake: {error}")
     limits = {name: f"{value:g}" if isinstance(value, float) else value for name, value in item.get("ctx", {}).items()}

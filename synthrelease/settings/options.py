@@ -270,10 +270,12 @@ class SeriesTable(SpecTable):
             yield "corrects and reason need each other"
         needed = {"first": self.first, "year": self.year, "epsilon": self.epsilon}
         if self.years is None:
-            named = [name for name, value in needed.items() if value is not None]
-            named += [name for name in ("delta", "records", "fallbacks", "fallback_epsilon", "again") if getattr(self, name)]
-            if named:
-                yield f"{named[0]} belongs to a plan over years, so it needs years"
+            stated_fields = [name for name, value in needed.items() if value is not None]
+            stated_fields += [
+                name for name in ("delta", "records", "fallbacks", "fallback_epsilon", "again") if getattr(self, name)
+            ]
+            if stated_fields:
+                yield f"{stated_fields[0]} belongs to a plan over years, so it needs years"
             return
         if missing := [name for name, value in needed.items() if value is None]:
             yield f"a plan over years needs {missing[0]}"

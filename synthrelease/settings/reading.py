@@ -57,11 +57,11 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise SpecError.at(path, "", "UTF-8 text", "other bytes") from None
     except RecursionError:
-        expected, found = f"at most {MAX_DEPTH} tables or lists inside each other", "more"
-        raise SpecError.at(path, "", expected, found) from None
+        expected, actual = f"at most {MAX_DEPTH} tables or lists inside each other", "more"
+        raise SpecError.at(path, "", expected, actual) from None
     except (ValueError, ArithmeticError) as error:  # Python refuses to read numbers of thousands of digits
-        found = str(error)[:200] if isinstance(error, tomllib.TOMLDecodeError) else "a number that is too long"
-        raise SpecError.at(path, "", "valid TOML", found) from None
+        actual = str(error)[:200] if isinstance(error, tomllib.TOMLDecodeError) else "a number that is too long"
+        raise SpecError.at(path, "", "valid TOML", actual) from None
     problems = [
         Problem(file=str(path), path=dotted(steps), expected=expected, found=shown(value))
         for steps, value in _values(tables)
@@ -83,24 +83,24 @@ def regular_file(path: Path, suffix: str, most_bytes: int, *, readable: str, nam
     ------
     Unexpected : when there is no such file.
     """
-    expected, found = readable, ""
+    expected, actual = readable, ""
     try:
         mode = path.stat().st_mode
         if not Path(os.path.realpath(path)).name.endswith(suffix):
-            expected, found = f"{named} whose name ends in {suffix}", "another one"
+            expected, actual = f"{named} whose name ends in {suffix}", "another one"
         elif not stat.S_ISREG(mode):
-            found = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+            actual = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
         else:
             with path.open("rb") as file:
                 content = file.read(most_bytes + 1)
             if len(content) <= most_bytes:
                 return content
-            expected, found = f"{named} of at most {most_bytes // 10**6} MB", "a larger one"
+            expected, actual = f"{named} of at most {most_bytes // 10**6} MB", "a larger one"
     except FileNotFoundError:
-        found = "no such file"
+        actual = "no such file"
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-        found = (getattr(error, "strerror", None) or "a name that no file can have").lower()
-    raise Unexpected(expected, found)
+        actual = (getattr(error, "strerror", None) or "a name that no file can have").lower()
+    raise Unexpected(expected, actual)
 
 
 def csv_lines(path: Path, most_bytes: int, what: str) -> Iterator[tuple[int, list[str]]]:
@@ -211,9 +211,9 @@ class ConfigurationFile:
         return self.base if self.base and not self.inherited.isdisjoint(names) else self.path
 
 
-def beside(file: Path, named: str) -> Path:
+def beside(file: Path, name: str) -> Path:
     """Return the path of a file that another one names, relative to it; with / or \\ between folders, on every system."""
-    return file.parent / PureWindowsPath(named).as_posix()
+    return file.parent / PureWindowsPath(name).as_posix()
 
 
 def read_configuration(path: Path, content: bytes | None = None) -> ConfigurationFile:
@@ -232,29 +232,29 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     SpecError : as `read_toml`, or when the other file extends a third, or a setting is overridden of a table that is not taken.
     """
     tables = read_toml(path) if content is None else toml_tables(content, path)
-    named = tables.get("extends")
+    extended = tables.get("extends")
     instead = tables.pop("override", {})
-    if not isinstance(named, str) and instead != {}:
+    if not isinstance(extended, str) and instead != {}:
         expected = "`extends` beside it: it changes settings that are taken from another configuration"
         raise SpecError.at(path, "override", expected, "none")
-    if not isinstance(named, str):
+    if not isinstance(extended, str):
         return ConfigurationFile(path=path, tables=tables, inherited=frozenset(), base=None)
-    base = beside(path, named)
+    base = beside(path, extended)
     inherited = read_toml(base)
     if "extends" in inherited:
         expected = "a configuration that does not itself extend another"
-        raise SpecError.at(path, "extends", expected, repr(named))
+        raise SpecError.at(path, "extends", expected, repr(extended))
     taken = frozenset(inherited.keys() - tables.keys())
-    if isinstance(texts := inherited.get("card"), dict) and isinstance(own := tables.get("card", {}), dict):
+    if isinstance(texts := inherited.get("card"), dict) and isinstance(card := tables.get("card", {}), dict):
         texts = {name: text for name, text in texts.items() if name not in OF_ONE_RELEASE}
         if "card" in tables:
-            taken |= {f"card.{name}" for name in texts.keys() - own.keys()}
-        inherited, tables = inherited | {"card": texts}, tables | ({"card": texts | own} if "card" in tables else {})
+            taken |= {f"card.{name}" for name in texts.keys() - card.keys()}
+        inherited, tables = inherited | {"card": texts}, tables | ({"card": texts | card} if "card" in tables else {})
     merged = inherited | tables
     settings = dict(_settings(instead)) if isinstance(instead, Mapping) else {(): instead}
     for steps, value in settings.items():
         if not steps or steps[0] not in taken or not _overridden(merged, steps, value):
-            expected = f"a setting of a table that is taken from {named}: others are written in their own table"
+            expected = f"a setting of a table that is taken from {extended}: others are written in their own table"
             raise SpecError.at(path, dotted(("override", *steps)), expected, shown(value))
     overridden = tuple(dotted(steps) for steps in settings)
     return ConfigurationFile(path=path, tables=merged, inherited=taken, base=base, overridden=overridden)

@@ -125,9 +125,9 @@ def _counted(rule: RuleTable, table: MembersTable) -> RuleTable:
     Members beyond the cap are not there to be counted, so a root with as many as can be has at least the number that is found:
     what a rule says of fewer it does not say of that root.
     """
-    (before, *after), counted = around_counts(rule.never)
-    text = in_slot(before, table.columns, 1)
-    for condition, rest in zip(counted, after, strict=True):
+    (text, *rests), counted = around_counts(rule.never)
+    text = in_slot(text, table.columns, 1)
+    for condition, rest in zip(counted, rests, strict=True):
         first = 2 if any(word.startswith(FIRST) for word in words_in(condition)) else 1
         of_each = [
             f"{table.size} >= {slot} and ({in_slot(condition, table.columns, slot)})"

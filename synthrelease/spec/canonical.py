@@ -98,11 +98,13 @@ def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any], *, wor
     ----------
     words_unpublished : whether it is of version 1.0.0, which published no plan over years in it.
     """
-    published, own = read_tables(content), read_tables(canonical_text(tables))
+    published, tables_now = read_tables(content), read_tables(canonical_text(tables))
     published.pop("shortlist", None)
-    for name in set(WORDS) & own.keys() - published.keys() if words_unpublished else ():
-        del own[name]
-    return json.dumps(published, default=str) == json.dumps(own, default=str)  # the order of columns and bins counts, too
+    for name in set(WORDS) & tables_now.keys() - published.keys() if words_unpublished else ():
+        del tables_now[name]
+    return json.dumps(published, default=str) == json.dumps(
+        tables_now, default=str
+    )  # the order of columns and bins counts, too
 
 
 def is_fixed(name: str, table: Any) -> bool:
@@ -117,17 +119,17 @@ def with_digests(table: Mapping[str, Any], priors: Mapping[str, PriorTable]) -> 
     """Return a generator whose public tables are named by their content."""
     if PRIOR not in table:
         return dict(table)
-    named = table[PRIOR] if isinstance(table[PRIOR], list) else [table[PRIOR]]
-    digests = [_by_digest(name, priors) for name in named]
+    names = table[PRIOR] if isinstance(table[PRIOR], list) else [table[PRIOR]]
+    digests = [_by_digest(name, priors) for name in names]
     return {**table, PRIOR: digests if isinstance(table[PRIOR], list) else digests[0]}
 
 
-def _by_digest(named: Any, priors: Mapping[str, PriorTable]) -> Any:
+def _by_digest(prior: Any, priors: Mapping[str, PriorTable]) -> Any:
     """Return a file, or an earlier release, by its content."""
-    if isinstance(named, Mapping):
-        name = f"{RELEASED}{named.get('release', '')}"
-        return {**named, "release": f"{BY_DIGEST}{priors[name].digest}"} if name in priors else dict(named)
-    return f"{BY_DIGEST}{priors[named].digest}" if named in priors else named
+    if isinstance(prior, Mapping):
+        name = f"{RELEASED}{prior.get('release', '')}"
+        return {**prior, "release": f"{BY_DIGEST}{priors[name].digest}"} if name in priors else dict(prior)
+    return f"{BY_DIGEST}{priors[prior].digest}" if prior in priors else prior
 
 
 def _sorted(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -101,10 +101,10 @@ def _commonest(labels: Iterable[str]) -> str:
     return Counter(list(labels)).most_common(1)[0][0]
 
 
-def _absent(table: ColumnTable, where: str, *fields: str) -> None:
+def _absent(table: ColumnTable, kind: str, *fields: str) -> None:
     """Raise ColumnError for the first of some settings that the kind of the column does not have."""
     for field in fields:
-        _require(getattr(table, field) is None, field, f"no {field} {where}", "some")
+        _require(getattr(table, field) is None, field, f"no {field} {kind}", "some")
     _require(table.outside != "clip", "outside", "'bin', 'drop' or 'error' (there is no nearest category)", "'clip'")
 
 
@@ -147,9 +147,9 @@ def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str])
     if label is None or label in labels:
         return label
     readable("outside_label", [label])
-    found, expected = repr(label), "one of the ordered categories (a new one would have a neighbour)"
-    _require(not table.ordered, "outside_label", expected, found)
-    _require(label not in members, "outside_label", "a label that is not the code of another one", found)
+    actual, expected = repr(label), "one of the ordered categories (a new one would have a neighbour)"
+    _require(not table.ordered, "outside_label", expected, actual)
+    _require(label not in members, "outside_label", "a label that is not the code of another one", actual)
     return label
 
 
@@ -167,12 +167,12 @@ def grouping(
     bins = with_unlisted(bins, unlisted)
     readable(field, bins)
     members = [(label, index) for index, group in enumerate(bins.values()) for label in group]
-    named = Counter(label for label, _ in members)
-    _known(field, named, labels, what)
-    wrong = [label for label in labels if named[label] != 1]
+    times = Counter(label for label, _ in members)
+    _known(field, times, labels, what)
+    wrong = [label for label in labels if times[label] != 1]
     if wrong:
-        found = f"{wrong[0]!r} in {'two' if named[wrong[0]] else 'none'}"
-        raise ColumnError(field, f"each of the {what} ({listing(labels)}) in exactly one group", found)
+        actual = f"{wrong[0]!r} in {'two' if times[wrong[0]] else 'none'}"
+        raise ColumnError(field, f"each of the {what} ({listing(labels)}) in exactly one group", actual)
     into = dict(members)
     return Binning(
         name=name, labels=tuple(bins), numbers=tuple(None for _ in bins), of_atom=tuple(into[label] for label in labels)
@@ -180,9 +180,9 @@ def grouping(
 
 
 def _known(field: str, names: Collection[str], labels: Collection[str], what: str = "categories") -> None:
-    known = frozenset(labels)
+    allowed = frozenset(labels)
     for name in names:
-        if name not in known:
+        if name not in allowed:
             raise ColumnError(field, f"{what} of the column ({listing(labels)})", repr(name), closest(name, labels))
 
 
@@ -290,8 +290,8 @@ def read_codelist(path: Path) -> Codelist:
         if code in labels:
             raise _problem(path, number, "each code once", f"{code!r} also in line {line_of[code]}")
         if label in code_with:
-            found = f"{label!r} also for {code_with[label]!r} in line {line_of[code_with[label]]}"
-            raise _problem(path, number, "a label of its own for each code (write its group or the code into it)", found)
+            actual = f"{label!r} also for {code_with[label]!r} in line {line_of[code_with[label]]}"
+            raise _problem(path, number, "a label of its own for each code (write its group or the code into it)", actual)
         labels[code], line_of[code], code_with[label] = label, number, code
         for level, group in zip(levels, inside, strict=True):
             groups[level][code] = group
@@ -321,10 +321,10 @@ def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of:
         first: dict[str, str] = {}
         for code, group in levels[finer].items():
             pair = (first.setdefault(group, code), code)
-            if len({levels[coarser][each] for each in pair}) > 1:
+            if len({levels[coarser][member] for member in pair}) > 1:
                 expected = f"{finer} {group!r} in one {coarser} (levels must nest; other groups may be listed as alternatives)"
-                found = " and ".join(f"{each!r} (line {line_of[each]}) in {levels[coarser][each]!r}" for each in pair)
-                raise _problem(path, line_of[code], expected, found)
+                actual = " and ".join(f"{member!r} (line {line_of[member]}) in {levels[coarser][member]!r}" for member in pair)
+                raise _problem(path, line_of[code], expected, actual)
 
 
 def _members(of_code: Mapping[str, str]) -> dict[str, list[str]]:
@@ -457,7 +457,9 @@ def _numeric_column(
         inner |= set(grid.edges)
     atoms = _atoms(sorted(inner), whole, bounds, grid if own_values else None)
     lowest = [atom.lower for atom in atoms]
-    numbers = _stated_numbers(table.numbers, [each for intervals in parsed.values() for each in intervals], bounds, whole)
+    numbers = _stated_numbers(
+        table.numbers, [interval for intervals in parsed.values() for interval in intervals], bounds, whole
+    )
     return Column(
         name=name,
         kind=table.kind,
@@ -538,34 +540,36 @@ def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -
     except Unexpected as error:
         raise ColumnError(field, error.expected, error.found) from None
     low, high = bounds
-    shown = f"[{low:.15g}, {high:.15g}]"
+    range_text = f"[{low:.15g}, {high:.15g}]"
     if intervals[0].lower > low or intervals[-1].upper < high + (1 if whole else 0):
         reach = f"{intervals[0].label!r} to {intervals[-1].label!r}"
-        raise ColumnError(field, f"bins that cover the bounds {shown}", reach)
+        raise ColumnError(field, f"bins that cover the bounds {range_text}", reach)
     for interval in intervals[1:]:
         if not low < interval.lower <= high:
-            raise ColumnError(field, f"bins inside the bounds {shown}", repr(interval.label))
+            raise ColumnError(field, f"bins inside the bounds {range_text}", repr(interval.label))
     return intervals
 
 
 def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) -> None:
     """Raise ColumnError for a grid that is too fine to be held, or that whole numbers do not have."""
     if step is not None:
-        found = f"{step:.15g}"
-        _require(not whole or step == int(step), "step", "a whole number, in a column of whole numbers", found)
-        _require((bounds[1] - bounds[0]) / step <= MAX_BINS, "step", f"at most {MAX_BINS} steps between the bounds", found)
+        text = f"{step:.15g}"
+        _require(not whole or step == int(step), "step", "a whole number, in a column of whole numbers", text)
+        _require((bounds[1] - bounds[0]) / step <= MAX_BINS, "step", f"at most {MAX_BINS} steps between the bounds", text)
 
 
 def _stated_numbers(
     numbers: Mapping[str, float], intervals: Sequence[IntervalBin], bounds: tuple[float, float], whole: bool
 ) -> dict[str, float]:
     """Return the numbers that stand for bins by their labels, each that of a value which the bin can hold."""
-    known = {interval.label: interval for interval in intervals}
+    interval_of = {interval.label: interval for interval in intervals}
     for label, number in numbers.items():
-        if label not in known:
-            raise ColumnError("numbers", f"bins of the column ({listing(known)})", repr(label), closest(label, known))
-        kind, one = "integer" if whole else "real", known[label]
-        (low,), (high,) = value_limits(kind, [number], [one.lower], [one.upper], bounds)
+        if label not in interval_of:
+            raise ColumnError(
+                "numbers", f"bins of the column ({listing(interval_of)})", repr(label), closest(label, interval_of)
+            )
+        kind, bin_ = "integer" if whole else "real", interval_of[label]
+        (low,), (high,) = value_limits(kind, [number], [bin_.lower], [bin_.upper], bounds)
         if not low <= number <= high:
             raise ColumnError(
                 "numbers", f"a number that bin {label!r} can hold, from {low:.15g} to {high:.15g}", f"{number:.15g}"

@@ -60,9 +60,9 @@ def check_geography(table: GeographyTable, release: ReleaseFile, problems: Probl
     """Add a problem for what is wrong with the codelist and its levels, before columns are made of them."""
     lowest = release.columns.get(table.column)
     if lowest is None or lowest.kind != "code":
-        known = listing(name for name, column in release.columns.items() if column.kind == "code")
-        found = repr(table.column) if lowest is None else f"{table.column!r} of kind {lowest.kind!r}"
-        problems.add("geography.column", f"a column of codes ({known})", found)
+        names = listing(name for name, column in release.columns.items() if column.kind == "code")
+        actual = repr(table.column) if lowest is None else f"{table.column!r} of kind {lowest.kind!r}"
+        problems.add("geography.column", f"a column of codes ({names})", actual)
         return
     groups = {name: alternative for name, alternative in lowest.alternatives.items() if isinstance(alternative, Mapping)}
     for level in table.levels:
@@ -169,29 +169,31 @@ def check_marks(table: MarksTable, release: ReleaseFile, problems: Problems) -> 
     if release.linked is not None:
         problems.add("marks", "no such table where a second file has members of a row", "both")
     if len(release.columns) + len(table.groups) > MAX_TABLES:
-        found = f"{len(release.columns)} and {len(table.groups)} of groups"
-        problems.add("marks.groups", f"{MOST_COLUMNS}, with the columns of the groups", found)
-    named = dict.fromkeys(name for columns in table.groups.values() for name in columns)
+        actual = f"{len(release.columns)} and {len(table.groups)} of groups"
+        problems.add("marks.groups", f"{MOST_COLUMNS}, with the columns of the groups", actual)
+    members = dict.fromkeys(name for columns in table.groups.values() for name in columns)
     for name in table.groups:
         if name in release.columns:
             problems.add(f"marks.groups.{name}", "the name of a column that is not there yet", repr(name))
     for name in table.yes:
-        if name not in named:
-            problems.add(f"marks.yes.{name}", "a column of a group", repr(name), closest(name, named))
-    for name in named:
+        if name not in members:
+            problems.add(f"marks.yes.{name}", "a column of a group", repr(name), closest(name, members))
+    for name in members:
         _check_marks(name, table, release, problems)
 
 
 def _check_marks(name: str, table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
     column = release.columns.get(name)
     if column is None or column.kind not in ("category", "code") or isinstance(column.codes, str):
-        known = [
+        candidates = [
             column_name
             for column_name, table_of_column in release.columns.items()
             if table_of_column.kind in ("category", "code")
         ]
-        found = repr(name) if column is None else f"{name!r} of kind {column.kind!r}"
-        problems.add("marks.groups", f"columns of categories or codes ({listing(known)})", found, closest(name, known))
+        actual = repr(name) if column is None else f"{name!r} of kind {column.kind!r}"
+        problems.add(
+            "marks.groups", f"columns of categories or codes ({listing(candidates)})", actual, closest(name, candidates)
+        )
         return
     labels = [*labels_of(column), *(label for label in [unlisted_label(column)] if label is not None)]
     marks = list(dict.fromkeys(table.marks_of(name, column)))

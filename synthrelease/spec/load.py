@@ -91,7 +91,7 @@ class SpecBuilder:
             self._known_columns(path, texts.columns if texts else {}, self.file)
         self._check_not_promised()
         parsed, of_criteria = self._criteria()  # before the schema, whose atoms follow from what criteria compute with
-        own_values = {name for one in parsed if one is not None for name in one.own_values_of}
+        own_values = {name for criterion in parsed if criterion is not None for name in criterion.own_values_of}
         own_values |= {name for table in self.release.generators if "sums" in table for name in _own_values_of(table["sums"])}
         schema, groups = read_schema(
             self.release, rules, self.groups, own_values, self.linked, self.problems, self.acceptance_file
@@ -201,12 +201,12 @@ class SpecBuilder:
     def _check_not_promised(self) -> None:
         """Check that the columns of its pairs are columns."""
         for index, text in enumerate(self.acceptance.not_promised.pairs):
-            path, known = f"not_promised.pairs[{index}]", self.release.columns
-            self.problems.add_unknown(path, "columns", text.split(":"), known, self.acceptance_file)
+            path, columns = f"not_promised.pairs[{index}]", self.release.columns
+            self.problems.add_unknown(path, "columns", text.split(":"), columns, self.acceptance_file)
 
-    def _known_columns(self, where: str, table: Mapping[str, object], file: str) -> None:
+    def _known_columns(self, table_path: str, table: Mapping[str, object], file: str) -> None:
         for name in table:
-            self.problems.add_unknown(f"{where}.{name}", "a column", [name], self.release.columns, file)
+            self.problems.add_unknown(f"{table_path}.{name}", "a column", [name], self.release.columns, file)
 
     def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
         """Return the criteria, None for one that cannot be read, and what is wrong with these: told after the schema."""
@@ -253,8 +253,8 @@ class SpecBuilder:
                 )
             if any(value in faulty for value in criterion.model_dump().values() if isinstance(value, str)):
                 continue  # it builds on a criterion with a mistake: it is checked once that one is right
-            where = f"criteria[{index}]"
-            if self.problems.add_mistakes(where, criterion.mistakes(setting, earlier), self.acceptance_file):
+            path = f"criteria[{index}]"
+            if self.problems.add_mistakes(path, criterion.mistakes(setting, earlier), self.acceptance_file):
                 faulty.add(criterion.name)
             earlier[criterion.name] = criterion
 
@@ -288,10 +288,10 @@ def _loaded(configuration: ConfigurationFile, read: Callable[[Path], dict[str, A
     file = with_codelists(configuration)
     release = validated(ReleaseFile, file.tables, str(file.path))
     problems = release if isinstance(release, list) else []
-    named = file.tables.get("acceptance")
-    if not isinstance(named, str):
+    acceptance_name = file.tables.get("acceptance")
+    if not isinstance(acceptance_name, str):
         raise SpecError(located(problems, file))
-    acceptance_path = beside(file.file_of("acceptance"), named)
+    acceptance_path = beside(file.file_of("acceptance"), acceptance_name)
     acceptance = validated(AcceptanceFile, read(acceptance_path), str(acceptance_path))
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError(located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
@@ -329,7 +329,7 @@ def read_specification(content: bytes) -> ReleaseSpec:
     release = validated(ReleaseFile, {**tables, "acceptance": NAME}, NAME)
     acceptance = validated(AcceptanceFile, criteria if isinstance(criteria, dict) else {}, NAME, "acceptance")
     if isinstance(release, list) or isinstance(acceptance, list):
-        raise SpecError([problem for found in (release, acceptance) if isinstance(found, list) for problem in found])
+        raise SpecError([problem for mistakes in (release, acceptance) if isinstance(mistakes, list) for problem in mistakes])
     file = ConfigurationFile(path=Path(NAME), tables=tables, inherited=frozenset(), base=None)
     spec = SpecBuilder(file, release, Path(NAME), acceptance).build()
     return spec if shortlist is None else narrowed_to(spec, shortlist, NAME)

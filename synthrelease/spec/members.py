@@ -53,8 +53,8 @@ def check_members(table: MembersTable, release: ReleaseFile, problems: Problems)
     _check(table, release, problems)
     wide = len(release.columns) + 1 + table.most * len(table.columns)
     if wide > MAX_TABLES:
-        found = f"{wide}: {len(release.columns) + 1} of roots and {table.most} times {len(table.columns)} of members"
-        problems.add("members.most", f"{MOST_COLUMNS}, of a root and its members together", found)
+        actual = f"{wide}: {len(release.columns) + 1} of roots and {table.most} times {len(table.columns)} of members"
+        problems.add("members.most", f"{MOST_COLUMNS}, of a root and its members together", actual)
 
 
 def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
@@ -84,21 +84,21 @@ def _check(table: MembersTable, release: ReleaseFile, problems: Problems) -> Non
         _check_column(f"members.columns.{name}", name, column, release, problems)
     for index, rule in enumerate(table.rules):
         _check_rule(f"members.rules[{index}].never", rule, table, release, problems)
-    for word, whose in ((FIRST, "the first member"), (OTHER, "another member")):
+    for word, member in ((FIRST, "the first member"), (OTHER, "another member")):
         if (name := word.rstrip(".")) in table.columns:
-            problems.add("members.columns", f"another name: {word}NAME in a rule is NAME of {whose}", repr(name))
+            problems.add("members.columns", f"another name: {word}NAME in a rule is NAME of {member}", repr(name))
 
 
 def _check_rule(path: str, rule: RuleTable, table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
     words = words_of(rule) - set(CONNECTIVES)
     prefixed = {word for word in words if word.startswith((FIRST, OTHER))}
     unprefixed = {word.partition(".")[0] for word in words - prefixed}
-    known = [*table.columns, *(f"{FIRST}{name}" for name in table.columns), *(f"{OTHER}{name}" for name in table.columns)]
-    known += [table.size, *release.columns]
+    names = [*table.columns, *(f"{FIRST}{name}" for name in table.columns), *(f"{OTHER}{name}" for name in table.columns)]
+    names += [table.size, *release.columns]
     wrong = sorted(unprefixed - {table.size, *table.columns, *release.columns})
     wrong += sorted(word for word in prefixed if word.split(".")[1] not in table.columns)
     if wrong:
-        problems.add(path, f"columns of members, of the first or another one, or of roots ({listing(known)})", listing(wrong))
+        problems.add(path, f"columns of members, of the first or another one, or of roots ({listing(names)})", listing(wrong))
     elif not unprefixed & set(table.columns):
         problems.add(
             path, f"a column of a member ({listing(table.columns)}): what is of roots alone stands in [[rules]]", "none"
@@ -114,8 +114,8 @@ def _check_counts(path: str, rule: RuleTable, table: MembersTable, problems: Pro
     outside, inside = set[str]().union(*map(words_in, pieces)), set[str]().union(*map(words_in, counted))
     if COUNT in inside or any(word.startswith(OTHER) for word in inside):
         problems.add(path, "in count(...) what is true of one member, or of it and the first one", "another member, or a count")
-    if named := sorted({word.partition(".")[0] for word in outside} & set(table.columns)):
-        problems.add(path, "columns of members inside of count(...), or as first.NAME", listing(named))
+    if outside_names := sorted({word.partition(".")[0] for word in outside} & set(table.columns)):
+        problems.add(path, "columns of members inside of count(...), or as first.NAME", listing(outside_names))
     if any(re.search(r"\bnot\b(?!\s+missing)", piece) for piece in pieces):
         problems.add(path, "no `not` around count(...): another comparison says the same", "'not'")
     fewer = any(re.match(r"\s*(<|==|!=)", piece) for piece in pieces[1:])

@@ -132,32 +132,32 @@ def check_questions(tables: Sequence[QuestionTable], schema: Schema, problems: P
         domains = {name: domains[first] for name, first in plain.items()} | domains
         names |= dict.fromkeys(plain)
     for index, table in enumerate(tables):
-        where = f"intended_queries[{index}]"
-        problems.add_unknown(f"{where}.mean", "a column", [] if table.mean is None else [table.mean], schema.names)
+        path = f"intended_queries[{index}]"
+        problems.add_unknown(f"{path}.mean", "a column", [] if table.mean is None else [table.mean], schema.names)
         conditions = {name: [getattr(table, name) or ""] for name in ("query", "given", "minus")}
         if is_question(table.query):
-            conditions = {"query": _conditions(table, list(names), problems, f"{where}.query", weighted=weighted)}
+            conditions = {"query": _conditions(table, list(names), problems, f"{path}.query", weighted=weighted)}
         for name, texts in conditions.items():
             for text in filter(None, (" ".join(text.split()) for text in texts)):
                 try:
                     parse_rule(text, domains)
                 except RuleError as error:
-                    problems.add_error(f"{where}.{name}", error)
+                    problems.add_error(f"{path}.{name}", error)
 
 
-def _conditions(table: QuestionTable, known: Sequence[str], problems: Problems, where: str, *, weighted: bool) -> list[str]:
+def _conditions(table: QuestionTable, names: Sequence[str], problems: Problems, path: str, *, weighted: bool) -> list[str]:
     """Return the conditions of a whole question, whose words and columns are checked here."""
     if table.given or table.mean or table.minus is not None:
-        problems.add(where, "a condition, or a whole question without given, mean and minus", repr(cut(table.query, 60)), "")
+        problems.add(path, "a condition, or a whole question without given, mean and minus", repr(cut(table.query, 60)), "")
         return []
     try:
         words = split_question(table.query)
     except InputError as error:
-        problems.add(where, "a question that `synthrelease estimate` understands", str(error).rstrip("."), "")
+        problems.add(path, "a question that `synthrelease estimate` understands", str(error).rstrip("."), "")
         return []
-    problems.add_unknown(where, "columns of the table", words.columns, known)
+    problems.add_unknown(path, "columns of the table", words.columns, names)
     if words.weighted and not weighted:
         problems.add(
-            where, "a configuration whose [design] names the weight of a weighted question", repr(cut(words.text, 60)), ""
+            path, "a configuration whose [design] names the weight of a weighted question", repr(cut(words.text, 60)), ""
         )
     return list(words.conditions)

@@ -54,14 +54,14 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
 def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRule:
     """Return whether rows can be left out at all, and what then is public about how many."""
     dropped = any("drop" in (column.missing, column.outside) for column in schema.columns if column.counts is None)
-    stated = release.input.rows
-    if isinstance(stated, int):
-        return RowsRule(way="stated", stated=stated)
+    setting = release.input.rows
+    if isinstance(setting, int):
+        return RowsRule(way="stated", stated=setting)
     several = release.unit.key is not None and release.unit.records > 1  # how many a person has is private
     every = not dropped and not raw.masks and not several
     if every and release.split is None:
         return RowsRule(way="whole")
-    if stated == "exact":
+    if setting == "exact":
         return RowsRule(way="exact")
     return RowsRule(way="counted", epsilon=release.budget.rows)
 
@@ -85,8 +85,8 @@ def check_stated(
     if rule is not None and rows.stated < 2:
         problems.add("input.rows", "at least 2, because they are divided", str(rows.stated))
     elif (released := rows.stated if rule is None else rule.sizes(rows.stated)[1]) < promised:
-        found = str(rows.stated) if rule is None else f"{rows.stated}, of which {released} are in the piece that is scored"
-        problems.add("input.rows", f"at least {promised}, as often as each released row must occur", found)
+        actual = str(rows.stated) if rule is None else f"{rows.stated}, of which {released} are in the piece that is scored"
+        problems.add("input.rows", f"at least {promised}, as often as each released row must occur", actual)
 
 
 def _formats_of(column: Column) -> list[str]:
@@ -101,7 +101,7 @@ def domain_digest(release: ReleaseFile, schema: Schema) -> str:
     """
     read: list[list[object]] = [
         [column.name, column.source, column.part, column.kind, column.bounds, _texts_of(column), column.missing, column.outside]
-        + [more for more in (sorted(column.missing_values), column.minus, *_formats_of(column)) if more]
+        + [part for part in (sorted(column.missing_values), column.minus, *_formats_of(column)) if part]
         + [[name, how] for name, how in (("unlisted", column.outside_label), ("characters", column.characters)) if how]
         for column in schema.columns
     ]
@@ -140,15 +140,15 @@ def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> st
     RuleError : for a column without that level, a group that is not in it, or another comparison than ==, != and in.
     """
     parts, at = [], 0
-    while place := _PLACE.search(rule, at):
-        parts.append(rule[at : place.start()])
-        at = place.end()
-        if place["text"]:
-            parts.append(place["text"])
+    while reference := _PLACE.search(rule, at):
+        parts.append(rule[at : reference.start()])
+        at = reference.end()
+        if reference["text"]:
+            parts.append(reference["text"])
             continue
         comparison = _ASKED.match(rule, at)
-        name = f"{place['column']}.{place['level']}"
-        groups = _groups(place["column"], place["level"], columns)
+        name = f"{reference['column']}.{reference['level']}"
+        groups = _groups(reference["column"], reference["level"], columns)
         if comparison is None:
             raise RuleError(f"== or != or in, and groups of {name!r} in quotes", repr(rule[at : at + 20].strip()))
         at = comparison.end()
@@ -158,7 +158,7 @@ def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> st
                 raise RuleError(f"a group of {name!r} ({listing(groups)})", repr(group), closest(group, groups))
         labels = dict.fromkeys(label for group in groups_named for label in groups[group])
         negation = "not " if comparison["operator"] == "!=" else ""
-        parts.append(f"{negation}{place['column']} in [{', '.join(_quoted(labels))}]")
+        parts.append(f"{negation}{reference['column']} in [{', '.join(_quoted(labels))}]")
     return "".join([*parts, rule[at:]])
 
 
@@ -167,7 +167,9 @@ def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[s
     table = columns.get(name)
     if table is None:
         raise RuleError(f"a column ({listing(columns)})", repr(name), closest(name, columns))
-    levels = {known: groups for known, groups in (table.alternatives or {}).items() if isinstance(groups, Mapping)}
+    levels = {
+        name_of_level: groups for name_of_level, groups in (table.alternatives or {}).items() if isinstance(groups, Mapping)
+    }
     if level not in levels:
         expected = f"a level of {name!r} ({listing(levels)})" if levels else f"a column with levels before '.{level}'"
         raise RuleError(expected, repr(level if levels else name), closest(level, levels))
@@ -304,12 +306,12 @@ def _compared_in_bins(rule: Rule, domains: Mapping[str, Domain], *, linked: bool
     A row has the number or not: of the private file only rules for roots with their members look at the numbers of several
     columns.
     """
-    many = {
+    finely_valued = {
         name
         for name in by_number(rule)
         if has_many_numbers(domains[name].bounds or (0, 0), whole_numbers=domains[name].kind == "integer")
     }
-    return sorted(many if linked else by_number(rule))
+    return sorted(finely_valued if linked else by_number(rule))
 
 
 def read_rules(
@@ -334,11 +336,11 @@ def read_rules(
     }
     parsed, written_out = Rules(), list[RuleTable]()
     for index, table in enumerate(release.rules):
-        own = not added_by[index]
+        is_written = not added_by[index]
         try:
             never = with_levels_written_out(table.never, release.columns)
             rule = parse_rule(never, domains, of_records=True)
-            of_members = linked or not own
+            of_members = linked or not is_written
             if not of_members and any(isinstance(part, Count) for part in of_records(rule)):
                 raise RuleError("no count without [members]", "count(...)")
             if "raw" in table.applies_to and (in_bins := _compared_in_bins(rule, domains, linked=of_members)):
@@ -348,10 +350,10 @@ def read_rules(
             written_out.append(table.model_copy(update={"never": never}))
         except RuleError as error:
             option = added_by[index]
-            if not own and "rules" in type(written.parts[option]).model_fields:
+            if not is_written and "rules" in type(written.parts[option]).model_fields:
                 option += ".rules"
-            where = f"rules[{index}].never" if own else f"{option}, as a rule of each record: {cut(table.never, 100)!r}"
-            problems.add_error(where, error)
+            path = f"rules[{index}].never" if is_written else f"{option}, as a rule of each record: {cut(table.never, 100)!r}"
+            problems.add_error(path, error)
     return parsed, written_out
 
 
@@ -398,8 +400,8 @@ def read_schema(
             columns.append(build_column(name, table, release.input, every, grouped, name in own_values, edges_of))
         except ColumnError as error:
             in_groups = error.place == "groups"
-            where = f"groups.{name}" if in_groups else f"columns.{name}.{error.place}"
-            problems.add_error(where, error, acceptance if in_groups else None)
+            path = f"groups.{name}" if in_groups else f"columns.{name}.{error.place}"
+            problems.add_error(path, error, acceptance if in_groups else None)
     if problems.found:
         return Schema(columns=()), {}
     schema = Schema(columns=with_counted(columns, release.columns), linked=linked)
@@ -410,9 +412,9 @@ def read_schema(
         elif alternative := schema[name].alternatives.get(bins):
             groups[name] = replace(alternative, name="groups")
         else:
-            known = schema[name].alternatives
-            expected = f"bins, or the name of an alternative of the column ({listing(known)})"
-            problems.add(f"groups.{name}", expected, repr(bins), closest(bins, known), acceptance)
+            alternatives = schema[name].alternatives
+            expected = f"bins, or the name of an alternative of the column ({listing(alternatives)})"
+            problems.add(f"groups.{name}", expected, repr(bins), closest(bins, alternatives), acceptance)
     return schema, groups
 
 

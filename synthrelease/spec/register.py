@@ -21,9 +21,9 @@ def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], accepta
     """Add a problem for every setting that speaks of all rows: with [partition] figures are about one piece of them."""
     for index, criterion in enumerate(criteria):
         if criterion.answered_by is not None or criterion.measured_line:
-            named = "answered_by" if criterion.answered_by is not None else "line"
+            setting = "answered_by" if criterion.answered_by is not None else "line"
             expected = "a figure of its own: with [partition], measurements are about another piece than the criteria"
-            problems.add(f"criteria[{index}].{named}", expected, "measurements", file=acceptance)
+            problems.add(f"criteria[{index}].{setting}", expected, "measurements", file=acceptance)
     if release.selection.publish_measurements:
         expected = "false: with [partition], the measurements are about another piece than the released figures"
         problems.add("selection.publish_measurements", expected, "true")
@@ -70,32 +70,32 @@ def check_population(table: PopulationTable, release: ReleaseFile, problems: Pro
 
     Where the file is no simple random sample, a member of the population is promised nothing.
     """
-    where = "population"
+    path = "population"
     if release.unit.records > 1:
         expected = "no such table: a person in several records is a cluster, for which there is no such bound"
-        problems.add(where, expected, f"[unit] records_per_person = {release.unit.records}")
+        problems.add(path, expected, f"[unit] records_per_person = {release.unit.records}")
     if release.unit.key is not None:
         expected = "no such table: the rows of persons were drawn as clusters, for which there is no such bound"
-        problems.add(where, expected, f"[unit] key = {release.unit.key!r}")
+        problems.add(path, expected, f"[unit] key = {release.unit.key!r}")
     if release.linked is not None:
         expected = "no such table: members were drawn with their root, as clusters, for which there is no such bound"
-        problems.add(where, expected, "members of records")
+        problems.add(path, expected, "members of records")
     if weights := [name for name, column in release.columns.items() if column.role == WEIGHT]:
         expected = "no such table: design weights belong to unequal probabilities, for which there is no such bound"
-        problems.add(where, expected, f"the weight {weights[0]!r}")
+        problems.add(path, expected, f"the weight {weights[0]!r}")
     if release.design is not None:
         expected = "no such table: of strata, clusters and weights there is no such bound"
-        problems.add(where, expected, "[design]")
+        problems.add(path, expected, "[design]")
     several = {"split": release.split is not None, "series": release.series is not None and release.series.several_releases}
     for name in (name for name, holds in several.items() if holds):
         expected = "no such table: of several releases of the same records their sum alone could be amplified"
-        problems.add(where, expected, f"[{name}]")
+        problems.add(path, expected, f"[{name}]")
     if release.input.rows == "exact":
         expected = 'no such table: with [input] rows = "exact" the guarantee does not cover whose record is kept'
-        problems.add(where, expected, 'rows = "exact"')
-    stated = release.input.rows
-    if isinstance(stated, int) and stated > table.size:
-        problems.add(f"{where}.size", f"at least {stated}, as [input] rows states", str(table.size))
+        problems.add(path, expected, 'rows = "exact"')
+    rows = release.input.rows
+    if isinstance(rows, int) and rows > table.size:
+        problems.add(f"{path}.size", f"at least {rows}, as [input] rows states", str(table.size))
 
 
 def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:

@@ -168,32 +168,32 @@ class ReleaseSpec:
         """Once, per round and after acceptance."""
         once = [
             *([self.rows.charge] if self.rows.charge else []),
-            *(replace(charge, reason=each.reason) for each in self.criteria for charge in each.once()),
+            *(replace(charge, reason=criterion.reason) for criterion in self.criteria for charge in criterion.once()),
         ]
         figures = [replace(charge, reason=criterion.reason) for criterion in self.criteria for charge in criterion.per_score()]
         generation = [replace(self.generation_charge, reason=self.budget.reason)]
         if self.shared_measurements:
             once, generation = [*once, *generation], []
-        after: list[Charge] = []
+        figures_after: list[Charge] = []
         if self.joint_test is not None:
-            figures, after = [self.joint_test.charge], figures
-        return tuple(once), (*generation, *figures), tuple(after)
+            figures, figures_after = [self.joint_test.charge], figures
+        return tuple(once), (*generation, *figures), tuple(figures_after)
 
     @cached_property
     def plan(self) -> Plan:
         """The charge tree of a release."""
-        once, per_round, after = self._charges
+        once, per_round, figures = self._charges
         shared = {
             criterion.charge.name: self.noises[criterion.name] for criterion in self.criteria if criterion.name in self.noises
         }
-        after = tuple(
+        figures = tuple(
             replace(charge, because=shared[charge.name].because(charge.epsilon)) if charge.name in shared else charge
-            for charge in after
+            for charge in figures
         )
         return Plan.of(
             once=once,
             per_round=per_round,
-            after=after,
+            after=figures,
             rule=self.selection_rule,
             delta=self.budget.delta,
             partition=self.options.partition,
@@ -296,7 +296,7 @@ class ReleaseSpec:
         if self.generation_unit == "rho":
             exactly = self.selection_rule.shape is None and all(generator.gaussian for generator in self.space.generators)
             charge = (gaussian if exactly else zero_concentrated)(GENERATION, self.generation_budget, because)
-            if pure := sorted({each.family for each in self.space.generators if each.guarantee == "pure"}):
+            if pure := sorted({generator.family for generator in self.space.generators if generator.guarantee == "pure"}):
                 beside = f"{charge.because}; {', '.join(pure)} at epsilon = {decimal_text(pure_epsilon(charge))}"
                 return replace(charge, because=beside)
             return charge

@@ -290,21 +290,21 @@ def check_cluster(backend: str | None, address: str | None) -> None:
         raise InputError("--address: expected none, because --backend loky stays on this machine, found one. Leave one out.")
 
 
-def help_texts(of: Callable[..., Any]) -> dict[str, str]:
+def help_texts(command: Callable[..., Any]) -> dict[str, str]:
     """Return the help of each parameter of a command: of its docstring, of that of a class it inherits from, or of this
     module.
     """
-    owners = reversed(of.__mro__) if isinstance(of, type) else [of]
-    found = entries(__doc__ or "", "Parameters")
+    owners = reversed(command.__mro__) if isinstance(command, type) else [command]
+    texts = entries(__doc__ or "", "Parameters")
     for owner in owners:
         text = owner.__doc__ or ""
-        found |= {**entries(text, "Attributes"), **entries(text, "Parameters")}
-    return found
+        texts |= {**entries(text, "Attributes"), **entries(text, "Parameters")}
+    return texts
 
 
-def shown_options(of: Callable[..., Any]) -> dict[str, Option]:
+def shown_options(command: Callable[..., Any]) -> dict[str, Option]:
     """Return how each parameter of a function or a request is shown."""
-    hints = get_type_hints(of, include_extras=True)
+    hints = get_type_hints(command, include_extras=True)
     return {name: next(_options(hint), Option()) for name, hint in hints.items() if name != "return"}
 
 

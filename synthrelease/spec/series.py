@@ -30,26 +30,26 @@ class Series:
 
 def build_series(table: SeriesTable, file: Path, release: ReleaseFile, problems: Problems) -> Series:
     """Return the series with the contents of the files that the table names, relative to `file`."""
-    paths = {f"series.earlier[{path}]": named for path, named in enumerate(table.earlier)}
+    paths = {f"series.earlier[{path}]": name for path, name in enumerate(table.earlier)}
 
-    def content(named: str, path: str) -> bytes | None:
+    def content(name: str, path: str) -> bytes | None:
         try:
             readable, named_as = "the file release.json of a release", "a file"
-            return regular_file(beside(file, named), ".json", MAX_BYTES, readable=readable, named=named_as)
+            return regular_file(beside(file, name), ".json", MAX_BYTES, readable=readable, named=named_as)
         except Unexpected as error:
             problems.add(path, error.expected, error.found or "another")
             return None
 
-    contents = {path: content(named, path) for path, named in paths.items()}
+    contents = {path: content(name, path) for path, name in paths.items()}
     releases = {path: text for path, text in contents.items() if text is not None}
     earlier = tuple(releases.values())
     if len(set(earlier)) != len(earlier):
         problems.add("series.earlier", "each release once", "one that is named twice")
     corrected = None if table.corrects is None else content(table.corrects, "series.corrects")
     year = None if table.years is None else _planned(table, release, problems)
-    named = [_named(path, text, table.name, year, problems) for path, text in releases.items()]
+    name = [_named(path, text, table.name, year, problems) for path, text in releases.items()]
     if year is not None:
-        year = replace(year, named=tuple(paid for paid in named if paid is not None))
+        year = replace(year, named=tuple(paid for paid in name if paid is not None))
     return Series(name=table.name, earlier=earlier, corrected=corrected, reason=table.reason, year=year)
 
 
@@ -77,7 +77,7 @@ def _planned(table: SeriesTable, release: ReleaseFile, problems: Problems) -> Ye
     return YearOfSeries(horizon=horizon, year=table.year or 0, again=table.again)
 
 
-def _named(where: str, content: bytes, name: str, year: YearOfSeries | None, problems: Problems) -> PaidYear | None:
+def _named(path: str, content: bytes, name: str, year: YearOfSeries | None, problems: Problems) -> PaidYear | None:
     """Return the year of an earlier release and what it cost; a problem where it is not of the same plan, or of this year."""
     from synthrelease.published.document import read_leniently  # here, because most plans are of one release
 
@@ -85,21 +85,23 @@ def _named(where: str, content: bytes, name: str, year: YearOfSeries | None, pro
         document = read_leniently(content)
     except Unexpected as error:
         if year is not None:  # otherwise said when the release is written beforehand
-            problems.add(where, "the file release.json of a release", str(error))
+            problems.add(path, "the file release.json of a release", str(error))
         return None
     series = document.series
     plan = None if series is None else series.years
     if year is None:
         if plan is not None:
-            problems.add("series.years", f"the plan over years that {where} has", "none")
+            problems.add("series.years", f"the plan over years that {path} has", "none")
         return None
     if series is None or plan is None or series.name != name or plan.horizon != year.horizon:
-        problems.add(where, f"a release of the series {name!r} with the same plan over years", "another")
+        problems.add(path, f"a release of the series {name!r} with the same plan over years", "another")
         return None
     if plan.year == year.year:
-        problems.add(where, f"a release of another year than {year.year}", "one of this year")
-    own = document.guarantee
-    return PaidYear(year=plan.year, again=plan.again, paid=Loss(Fraction(own.epsilon_exact), Fraction(own.delta_exact)))
+        problems.add(path, f"a release of another year than {year.year}", "one of this year")
+    guarantee = document.guarantee
+    return PaidYear(
+        year=plan.year, again=plan.again, paid=Loss(Fraction(guarantee.epsilon_exact), Fraction(guarantee.delta_exact))
+    )
 
 
 def promise_text(year: YearOfSeries) -> str:

@@ -68,14 +68,14 @@ class VerdictTable(SpecTable):
     pairs_off_if_independent: float
     lost: tuple[str, ...] = ()
 
-    def mistakes(self, known: NotPromisedTable, acceptance: str) -> Iterator[tuple[str, str]]:
+    def mistakes(self, admitted: NotPromisedTable, acceptance: str) -> Iterator[tuple[str, str]]:
         """Yield what a release may not pass over: what was expected and found. Nothing where the publisher names it as known.
 
         Parameters
         ----------
         acceptance : where the publisher can name it.
         """
-        if not self.hang_together or known.dependence:
+        if not self.hang_together or admitted.dependence:
             return
         otherwise = f"or, where you release it all the same, `dependence = true` with a `why` in [not_promised] of {acceptance}"
         if self.independent_columns_pass:
@@ -83,11 +83,11 @@ class VerdictTable(SpecTable):
             yield expected, "criteria that it passes: the release would promise nothing about the associations of columns"
         if self.pairs_off is not None and self.pairs_off >= self.pairs_off_if_independent:
             expected = f"candidates that are better than independent columns (fewer columns, coarser bins); {otherwise}"
-            found = (
+            actual = (
                 f"{self.pairs_off:.1%} of the rows in a wrong cell of a table of two columns that are associated, on average"
             )
-            yield expected, f"candidates with {found}, where independent columns have {self.pairs_off_if_independent:.1%}"
-        if lost := [pair for pair in self.lost if frozenset(pair.split(":")) not in known.named]:
+            yield expected, f"candidates with {actual}, where independent columns have {self.pairs_off_if_independent:.1%}"
+        if lost := [pair for pair in self.lost if frozenset(pair.split(":")) not in admitted.named]:
             yield (
                 "no pair of columns that are associated to be lost. Measure these (add them to `tables` of [[generators]]) or "
                 "judge them (add them to `tables` of a criterion), and rehearse again; or, where you release without, name "
@@ -196,11 +196,11 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     if file.verdict is not None and file.verdict.judged != judged_digest(spec.tables):
         expected = "the columns, rules, models, criteria and thresholds that were rehearsed (the budget may differ)"
         mistakes.append((expected, "others: rehearse again, and release with that shortlist"))
-    problems = [Problem(file=str(path), path="verdict", expected=expected, found=found) for expected, found in mistakes]
+    problems = [Problem(file=str(path), path="verdict", expected=expected, found=actual) for expected, actual in mistakes]
     if file.attacks is not None and file.attacks.contradicts:
         expected = "attacks that agree with the claimed epsilon (docs/audit.md, When it contradicts a claim)"
-        found = "an attack that is right more often than the claim allows"
-        problems.append(Problem(file=str(path), path="attacks", expected=expected, found=found))
+        actual = "an attack that is right more often than the claim allows"
+        problems.append(Problem(file=str(path), path="attacks", expected=expected, found=actual))
     if problems:
         raise SpecError(problems)
     return narrow
@@ -215,7 +215,7 @@ def narrowed_to(spec: ReleaseSpec, tables: Any, file: str) -> ReleaseSpec:
 
 
 def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) -> ReleaseSpec:
-    places = _places(spec.space)
+    index_of = _places(spec.space)
     indices: list[int] = []
     problems = []
     for number, table in enumerate(tables):
@@ -224,11 +224,11 @@ def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) 
             "generator": _with_defaults(table.generator, GENERATORS, "family"),
             "projection": _with_defaults(table.projection, PROJECTIONS, "kind"),
         }
-        index = _index(spec.space, places, described)
+        index = _index(spec.space, index_of, described)
         if index is None:
             expected = f"a configuration of {spec.path}"
-            found = "one that its space does not have; perhaps the space was changed since the rehearsal"
-            problems.append(Problem(file=path, path=f"configurations[{number}]", expected=expected, found=found))
+            actual = "one that its space does not have; perhaps the space was changed since the rehearsal"
+            problems.append(Problem(file=path, path=f"configurations[{number}]", expected=expected, found=actual))
         elif index in indices:
             problems.append(
                 Problem(file=path, path=f"configurations[{number}]", expected="each once", found="the same one twice")
@@ -280,8 +280,8 @@ def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
 
 def _read(path: str | Path) -> ShortlistFile:
     tables = read_toml(Path(path))
-    if type(found := tables.get("format", FORMAT)) is int and found != FORMAT:
-        mistake = of_another_format(found, (FORMAT,))
+    if type(number := tables.get("format", FORMAT)) is int and number != FORMAT:
+        mistake = of_another_format(number, (FORMAT,))
         raise SpecError.at(path, "format", mistake.expected, mistake.found or "")
     file = validated(ShortlistFile, tables, str(path))
     if isinstance(file, list):
@@ -299,20 +299,20 @@ def _places(space: ConfigurationSpace) -> tuple[dict[str, int], dict[str, int], 
 
 
 def _index(
-    space: ConfigurationSpace, places: tuple[dict[str, int], dict[str, int], dict[str, int]], described: Mapping[str, Any]
+    space: ConfigurationSpace, index_of: tuple[dict[str, int], dict[str, int], dict[str, int]], described: Mapping[str, Any]
 ) -> int | None:
     parts = ("transformation", "generator", "projection")
     transformation, generator, projection = (
-        positions.get(_key(described[part])) for positions, part in zip(places, parts, strict=True)
+        positions.get(_key(described[part])) for positions, part in zip(index_of, parts, strict=True)
     )
     if transformation is None or generator is None or projection is None:
         return None
     return (transformation * len(space.generators) + generator) * len(space.projections) + projection
 
 
-def _with_defaults(table: Mapping[str, Any], known: Mapping[str, type[BaseModel]], key: str) -> dict[str, Any]:
+def _with_defaults(table: Mapping[str, Any], models: Mapping[str, type[BaseModel]], key: str) -> dict[str, Any]:
     """Return the settings with those that were left out: a shortlist may be older than a setting."""
-    model = known.get(str(table.get(key)))
+    model = models.get(str(table.get(key)))
     fields = model.model_fields if model else {}
     defaults = {name: field.default for name, field in fields.items() if not field.is_required() and field.default is not None}
     return {**defaults, **table}

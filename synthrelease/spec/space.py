@@ -46,15 +46,15 @@ def check_answered(
 ) -> None:
     """Add a problem for every criterion that the measurements do not answer, and where they are not shared or published."""
     answered = {index: criterion_at for index, criterion_at in enumerate(criteria) if criterion_at.answered_by is not None}
-    named = dict.fromkeys(answered, "answered_by")
-    named |= {index: "line" for index, criterion_at in enumerate(criteria) if criterion_at.measured_line}
-    if not named:
+    fields = dict.fromkeys(answered, "answered_by")
+    fields |= {index: "line" for index, criterion_at in enumerate(criteria) if criterion_at.measured_line}
+    if not fields:
         return
-    first, generator = min(named), space.generators[0]
-    where = f"criteria[{first}].{named[first]}"
+    first, generator = min(fields), space.generators[0]
+    path = f"criteria[{first}].{fields[first]}"
     if selection.measurements != "shared" or not isinstance(generator, MeasuringGenerator):
         expected = 'an epsilon, or [selection] measurements = "shared": measurements that are made in a round answer nothing'
-        problems.add(where, expected, "measurements of every round", file=acceptance)
+        problems.add(path, expected, "measurements of every round", file=acceptance)
         return
     if answered and not selection.publish_measurements:
         expected = "true, because criteria are answered by the measurements, and readers must be able to check that"
@@ -100,13 +100,13 @@ def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
         measured = bare.merge(transformation.layout, [finer.map_to(coarser) for finer, coarser in pairs])
         sums_of_criteria = spec.setting.sums(transformation)
         sizes = dict(zip(transformation.layout.columns, transformation.layout.sizes, strict=True))
-        number = sum(one_sum.number(sizes) for each in sums_of_criteria.values() for one_sum in each)
+        number = sum(one_sum.number(sizes) for sums_of in sums_of_criteria.values() for one_sum in sums_of)
         risk = float(spec.bound_risk) / len(spec.space.transformations) / number
         possible = possible_cells(spec.raw.merge(transformation))
         for criterion in spec.setting.answered:
             widths = [half_widths(one_sum, measured, possible, risk) for one_sum in sums_of_criteria[criterion.name]]
-            least = criterion.least_measured_bound(widths, n)
-            bounds[criterion.name] = min(least, bounds.get(criterion.name, least))
+            bound = criterion.least_measured_bound(widths, n)
+            bounds[criterion.name] = min(bound, bounds.get(criterion.name, bound))
     return bounds
 
 
@@ -312,72 +312,72 @@ def _check_generators(
             problems.add("budget.delta", expected, "0")
     tied = [mask.columns for mask in synthetic.masks]
     faulty: set[str] = set()  # one table may stand for many generators: its first mistake is enough
-    for where, generator in generators:
-        if where in faulty:
+    for path, generator in generators:
+        if path in faulty:
             continue
-        if problems.add_mistakes(where, generator.mistakes(space.common.layout, tied)):
-            faulty.add(where)
+        if problems.add_mistakes(path, generator.mistakes(space.common.layout, tied)):
+            faulty.add(path)
         elif (shared or selection.publish_measurements) and not isinstance(generator, MeasuringGenerator):
             apart = listing(name for name, family in GENERATORS.items() if issubclass(family, MeasuringGenerator))
             expected = f"a family that measures apart from modelling ({apart}), as [selection] wants its measurements"
-            problems.add(f"{where}.family", expected, repr(generator.family))
-            faulty.add(where)
-        elif problems.add_mistakes(where, rare_bin_mistakes(generator, space, space.schema, synthetic, shared=shared)):
-            faulty.add(where)
+            problems.add(f"{path}.family", expected, repr(generator.family))
+            faulty.add(path)
+        elif problems.add_mistakes(path, rare_bin_mistakes(generator, space, space.schema, synthetic, shared=shared)):
+            faulty.add(path)
         elif selection.publish_measurements and isinstance(generator, MeasuringGenerator) and generator.leaves_out:
             expected = "no rare bins, as [selection] publishes the measurements and readers take these to be of all rows"
-            problems.add(f"{where}.{generator.leaves_out}", expected, repr(getattr(generator, generator.leaves_out)))
-            faulty.add(where)
+            problems.add(f"{path}.{generator.leaves_out}", expected, repr(getattr(generator, generator.leaves_out)))
+            faulty.add(path)
         elif (generator.guarantee == "approximate") != (first.guarantee == "approximate"):
             expected = (
                 f"families with the privacy definition of {first_where} ({first.guarantee}), because all get the same budget"
             )
-            problems.add(f"{where}.family", expected, f"{generator.family!r} ({generator.guarantee})")
-            faulty.add(where)
+            problems.add(f"{path}.family", expected, f"{generator.family!r} ({generator.guarantee})")
+            faulty.add(path)
         elif shared and isinstance(first, MeasuringGenerator) and not first.same_measurements(generator):
-            problems.add(f"{where}.tables", f"the tables of {first_where}, because measurements are shared", "others")
-            faulty.add(where)
+            problems.add(f"{path}.tables", f"the tables of {first_where}, because measurements are shared", "others")
+            faulty.add(path)
 
 
 def _binnings(release: ReleaseFile, schema: Schema, problems: Problems) -> dict[str, tuple[str, ...]]:
     binnings: dict[str, tuple[str, ...]] = {}
     for column in schema.columns:
-        where = f"transformations.{column.name}"
+        path = f"transformations.{column.name}"
         names = release.transformations.get(column.name, list(column.alternatives))
-        problems.add_unknown(where, "alternatives of the column", names, column.alternatives)
+        problems.add_unknown(path, "alternatives of the column", names, column.alternatives)
         twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
         if twice:
-            problems.add(where, "different alternatives", f"{twice[0]!r} twice")
+            problems.add(path, "different alternatives", f"{twice[0]!r} twice")
         binnings[column.name] = tuple(name for name in names if name in column.alternatives)
         if not names:
-            problems.add(where, "at least one alternative", "an empty list")
+            problems.add(path, "at least one alternative", "an empty list")
     return binnings
 
 
 def _expand(
-    where: str,
+    path: str,
     key: str,
     table: Mapping[str, Any],
-    known: Mapping[str, type[Any]],
+    models: Mapping[str, type[Any]],
     combinations: dict[str, tuple[str, Any]],
     problems: Problems,
 ) -> None:
     """Add every combination of the listed hyperparameters, each validated by its class, with the place it comes from."""
-    model = problems.class_for(where, key, table, known, problems.file)
+    model = problems.class_for(path, key, table, models, problems.file)
     if model is None:
         return
     listed = {name: value if isinstance(value, list) else [value] for name, value in table.items()}
     empty = [name for name, values in listed.items() if not values]
     if empty:
-        problems.add(f"{where}.{empty[0]}", "at least one value", "an empty list")
+        problems.add(f"{path}.{empty[0]}", "at least one value", "an empty list")
         return
     if len(combinations) + math.prod(len(values) for values in listed.values()) > MAX_CONFIGURATIONS:
-        problems.add(where, f"at most {MAX_CONFIGURATIONS} combinations", "more")
+        problems.add(path, f"at most {MAX_CONFIGURATIONS} combinations", "more")
         return
     seen: set[tuple[str, str]] = set()
     repeated = False
     for values in product(*listed.values()):
-        item = validated(model, dict(zip(listed, values, strict=True)), problems.file, where)
+        item = validated(model, dict(zip(listed, values, strict=True)), problems.file, path)
         if isinstance(item, list):
             fresh = [problem for problem in item if (problem.path, problem.found) not in seen]
             seen |= {(problem.path, problem.found) for problem in fresh}
@@ -385,6 +385,6 @@ def _expand(
         else:
             identity = f"{type(item).__name__} {item.model_dump_json()}"
             repeated |= identity in combinations
-            combinations[identity] = (where, item)
+            combinations[identity] = (path, item)
     if repeated:
-        problems.add(where, "different combinations", "the same one twice")
+        problems.add(path, "different combinations", "the same one twice")

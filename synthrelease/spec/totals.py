@@ -93,10 +93,10 @@ def build_calibration(
     file : the configuration that has the table: names of files in it are relative to this.
     released : the rules for released rows, over atomic bins.
     """
-    before = len(problems.found)
+    earlier = len(problems.found)
     _check_names(table, release, setting.schema, problems)
     margins = list(_margins(table, file, setting, released, problems))
-    if len(problems.found) > before:
+    if len(problems.found) > earlier:
         return None
     for pair in disagreements(margins, table.tolerance):
         cell = f" of {pair.cell}" if pair.cell else ""
@@ -134,7 +134,7 @@ def _margins(
 ) -> Iterator[Margin]:
     """Yield those over atomic bins in which there is no mistake."""
     for index, margin_table in enumerate(table.margins):
-        where, field, error = f"calibration.margins[{index}]", "", None
+        path, field, error = f"calibration.margins[{index}]", "", None
         try:
             field = "columns"
             _check_columns(margin_table, setting.schema, table.margins[:index])
@@ -145,7 +145,7 @@ def _margins(
         except Unexpected as found:
             error = found
         if error is not None:
-            problems.add_error(f"{where}.{field}", error)
+            problems.add_error(f"{path}.{field}", error)
 
 
 def _check_columns(table: MarginTable, schema: Schema, earlier: Sequence[MarginTable]) -> None:
@@ -163,10 +163,12 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
     totals = dict(stated_totals(table, file))
     labels = [list(dict.fromkeys(cell[axis] for cell in totals)) for axis in range(len(table.columns))]
     binnings = [_binning(schema[name], label, groups.get(name)) for name, label in zip(table.columns, labels, strict=True)]
-    shape = tuple(len(found) for found in labels)
+    shape = tuple(len(names) for names in labels)
     if math.prod(shape) > MOST_CELLS:
         raise Unexpected(f"at most {MOST_CELLS} combinations of groups", f"{math.prod(shape)}")
-    cells = [tuple(found[place] for found, place in zip(labels, places, strict=True)) for places in np.ndindex(shape)]
+    cells = [
+        tuple(names[group] for names, group in zip(labels, groups_of_cell, strict=True)) for groups_of_cell in np.ndindex(shape)
+    ]
     missing = [cell for cell in cells if cell not in totals]
     if missing:
         raise Unexpected(
@@ -176,7 +178,7 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
         raise Unexpected("totals of which at least one is above 0", "none")
     return Margin(
         columns=table.columns,
-        labels=tuple(tuple(found) for found in labels),
+        labels=tuple(tuple(names) for names in labels),
         into=tuple(binnings),
         totals=tuple(totals[cell] for cell in cells),
     )
@@ -184,11 +186,11 @@ def _margin(table: MarginTable, schema: Schema, groups: Mapping[str, Binning], f
 
 def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple[int, ...]:
     """Return (n_atoms,) the group of every atomic bin, groups in the order of the labels."""
-    known = [column.atoms, *column.alternatives.values(), *([groups] if groups is not None else [])]
-    for binning in known:
+    binnings = [column.atoms, *column.alternatives.values(), *([groups] if groups is not None else [])]
+    for binning in binnings:
         if set(binning.labels) == set(labels):
             return tuple(labels.index(binning.labels[group]) for group in binning.of_atom)
-    nearest = max(known, key=lambda binning: len(set(binning.labels) & set(labels)))
+    nearest = max(binnings, key=lambda binning: len(set(binning.labels) & set(labels)))
     unknown = [label for label in labels if label not in nearest.labels]
     if column.kind not in ("integer", "real"):
         _not_known(column, labels, nearest, unknown)
@@ -206,16 +208,16 @@ def _binning(column: Column, labels: list[str], groups: Binning | None) -> tuple
     if missing and len(bins) == len(labels):
         expected = f"a total for missing values of {column.name!r} ({missing[0]!r}), too, 0 where there are none"
         raise Unexpected(expected, "none")
-    places = [labels.index(label) for label in (*bins, *missing)]
-    return tuple(places[group] for group in group_binning(column, bins).of_atom)
+    group_of = [labels.index(label) for label in (*bins, *missing)]
+    return tuple(group_of[group] for group in group_binning(column, bins).of_atom)
 
 
 def _not_known(column: Column, labels: Sequence[str], nearest: Binning, unknown: Sequence[str]) -> None:
     """Raise Unexpected for groups of a column without an order that are none of its alternatives."""
     absent = [label for label in nearest.labels if label not in labels]
-    found = f"{unknown[0]!r}" if unknown else f"none for {absent[0]!r}"
+    actual = f"{unknown[0]!r}" if unknown else f"none for {absent[0]!r}"
     suggestion = closest(unknown[0], nearest.labels) if unknown else None
-    raise Unexpected(f"a total for each of {listing(nearest.labels)}, groups of {column.name!r}", found, suggestion)
+    raise Unexpected(f"a total for each of {listing(nearest.labels)}, groups of {column.name!r}", actual, suggestion)
 
 
 def _check_margin(margin: Margin, transformations: Sequence[Transformation], synthetic: Plausibility) -> None:

@@ -139,19 +139,19 @@ def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed
     ------
     SpecError : when a digest cannot be read.
     """
-    now = digests(spec)
-    if _digest(now) in shipped() or (shortlist is not None and known_chances(spec, shortlist) is not None):
+    current = digests(spec)
+    if _digest(current) in shipped() or (shortlist is not None and known_chances(spec, shortlist) is not None):
         return True
-    known = list(_known(spec))
-    if any(not attempt.changes(now) for attempt in known):
+    attempts = list(_known(spec))
+    if any(not attempt.changes(current) for attempt in attempts):
         return True
-    own = beside(spec.path)
-    refusing = [attempt for attempt in known if attempt.by != "answer"]
+    own_path = beside(spec.path)
+    refusing = [attempt for attempt in attempts if attempt.by != "answer"]
     if not refusing:
         return False
-    nearest = min(refusing, key=lambda attempt: (attempt.path != own, len(attempt.changes(now))))
-    name = "them" if nearest.path == own else nearest.path.name.removesuffix(".tried.json")
-    return Changed(by=f"a {nearest.by} tried {name}", parts=_named(nearest.changes(now)))
+    nearest = min(refusing, key=lambda attempt: (attempt.path != own_path, len(attempt.changes(current))))
+    name = "them" if nearest.path == own_path else nearest.path.name.removesuffix(".tried.json")
+    return Changed(by=f"a {nearest.by} tried {name}", parts=_named(nearest.changes(current)))
 
 
 def rows_tried(spec: ReleaseSpec) -> int | None:
@@ -247,13 +247,13 @@ def _known(spec: ReleaseSpec) -> Iterator[Tried]:
     ------
     SpecError : for a digest of one of the first two that cannot be read.
     """
-    own = Path(spec.path)
+    own_path = Path(spec.path)
     base, acceptance = _other_files(spec)
-    named = [own] if base is None else [own, base]
-    for config in named:
+    configurations = [own_path] if base is None else [own_path, base]
+    for config in configurations:
         if os.path.lexists(beside(config)):
             yield _read(beside(config))
-    for folder in dict.fromkeys(config.parent.resolve() for config in named):
+    for folder in dict.fromkeys(config.parent.resolve() for config in configurations):
         for path in sorted(folder.glob("*.tried.json")):
             with suppress(SpecError):  # of another configuration
                 digest = _read(path)
@@ -280,9 +280,9 @@ def _read(path: Path) -> Tried:
                     pairs={str(pair): float(strength) for pair, strength in strengths["pairs"].items()},
                 ),
             )
-        found = f"format {content['format']!r}, which this version does not read"
+        problem = f"format {content['format']!r}, which this version does not read"
     except OSError as error:
-        found = f"a file that cannot be read ({error.strerror})"
+        problem = f"a file that cannot be read ({error.strerror})"
     except (ValueError, LookupError, TypeError, AttributeError):
-        found = "a file that is damaged"
-    raise SpecError.at(path, "", expected, f"{found}. {INSTEAD}")
+        problem = "a file that is damaged"
+    raise SpecError.at(path, "", expected, f"{problem}. {INSTEAD}")

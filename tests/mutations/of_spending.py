@@ -267,7 +267,7 @@ OF_SPENDING = (
         name="ledger: domains are not compared",
         breaks="an exact, unpaid difference of two numbers of rows",
         place="privacy.ledger:Ledger._check_domain",
-        old="before.domain not in (None, domain)",
+        old="statement.domain not in (None, domain)",
         new="False",
         tests=(OF_LEDGER,),
     ),
