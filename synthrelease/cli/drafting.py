@@ -111,26 +111,11 @@ def init(request: DraftRequest) -> None:
     generators and budgets on the file, and drafts the cheapest release that preserves 85% of the associations.
     """
     from synthrelease.spec.load import load_spec
-    from synthrelease.studio.drafting.column_draft import AskedFor
     from synthrelease.studio.drafting.draft import write_draft
     from synthrelease.studio.drafting.text import ONE_BY_ONE
-    from synthrelease.studio.rehearsal.plan_race import Promise
 
     with progress_bars() as progress:
-        configuration, acceptance, draft = write_draft(
-            request.name,
-            request.public,
-            request.into,
-            request.table,
-            request.codebook,
-            lambda doing: progress(doing, 0, 0),
-            AskedFor(only=request.only, leave_out=request.leave_out),
-            request.unit,
-            Promise.of(request.epsilon, pure=request.pure, important=request.important),
-            request.members,
-            request.key,
-            request.areas,
-        )
+        configuration, acceptance, draft = write_draft(request, lambda doing: progress(doing, 0, 0))
     gone = [*draft.left_out, *(draft.members.left_out if draft.members else ())]
     together = Counter(left.because for left in gone)
     for table in _what_became(draft, {because for because, times in together.items() if times > ONE_BY_ONE}):

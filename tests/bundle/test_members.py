@@ -45,8 +45,8 @@ from synthrelease.sources.source import Source
 from synthrelease.spec import options
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.codebook import Codebook
-from synthrelease.studio.drafting.draft import write_draft
 from synthrelease.studio.drafting.members import read_members
+from tests.helpers.drafts import write_draft
 from tests.helpers.households import CONFIG, Member, Root, some_households, write_households, write_rows, write_tables
 from tests.helpers.tiny import write_config, write_data
 

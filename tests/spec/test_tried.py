@@ -22,9 +22,9 @@ from synthrelease.spec.requests import ReleaseRequest
 from synthrelease.spec.tried import SHIPPED, beside, digests, leave, rows_tried, tried, whole_digest
 from synthrelease.studio.desk.files import Rehearsals
 from synthrelease.studio.desk.screens import signoff_screen
-from synthrelease.studio.drafting.draft import write_draft
 from tests.conftest import CONFIGURATIONS, ROOT
 from tests.helpers.command_line import run
+from tests.helpers.drafts import write_draft
 from tests.helpers.shipped import shipped_text
 from tests.helpers.tiny import write_config, write_data
 

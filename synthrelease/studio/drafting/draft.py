@@ -29,11 +29,11 @@ from synthrelease.privacy.charges import SHORTFALL
 from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, schema_text
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.requests import DraftRequest
 from synthrelease.spec.tried import leave
 from synthrelease.studio.drafting.categories import with_levels_joined, with_neighbours_joined
 from synthrelease.studio.drafting.codebook import Codebook, read_codebook, written_as_in
 from synthrelease.studio.drafting.column_draft import (
-    ALL,
     MOST_COLUMNS,
     AskedFor,
     ColumnDraft,
@@ -89,7 +89,7 @@ from synthrelease.studio.rehearsal.plan_race import (
     Promise,
     Raced,
     needed_of,
-    plan_words,
+    plan_advice,
     shown_share,
 )
 
@@ -177,8 +177,8 @@ class Tried:
         faint = tuple(pair for pair in kept.lost if not pair.strong)
         lost = tuple(pair.columns for pair in kept.strong_lost)
         words = " ".join(filter(None, [kept.words, drafting.lean]))
-        plan = plan_words(drafting.begun.race, self.raced, kept, self.at_aimed)
-        draft = drafting.draft(replace(self.choices, plan=plan), replace(acceptance, lost=lost, faint=faint, kept=words))
+        advice = plan_advice(drafting.begun.race, self.raced, kept, self.at_aimed)
+        draft = drafting.draft(replace(self.choices, advice=advice), replace(acceptance, lost=lost, faint=faint, kept=words))
         missing = {column.name for column in drafting.wide if column.keeps_missing}
         return replace(draft, strengths=strengths_of(self.table, self.pairs, missing))
 
@@ -975,45 +975,24 @@ _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com
 
 
 @on_public_data()
-def draft(
-    name: str,
-    public: str | Path,
-    table: str | None = None,
-    codebook: str | Path | None = None,
-    progress: Progress = lambda doing: None,
-    wanted: AskedFor = ALL,
-    unit: str | None = None,
-    promise: Promise = ANY,
-    members: str | Path | None = None,
-    key: str | None = None,
-    areas: str | None = None,
-) -> Draft:
-    """Draft a release from a **public** file.
-
-    Parameters
-    ----------
-    name : of the release: letters, digits, - and _; the files are named after it.
-    table : of a database.
-    codebook : a JSON, CSV or DDI file that says what columns and codes mean, and where they stand (`codebook`).
-    wanted : the columns of the file that are drafted. Of more than a release can have some are chosen (`chosen_columns`).
-    unit : how rows belong to persons: "row", "KEY" or "KEY:3" (`persons.UnitAnswer`). None leaves the question open.
-    promise : the most that the release may spend, and whether delta is 0; else the cheapest plan that keeps enough is drafted.
-    members, key : a public file of the members of these rows, and the column of both that says whose member a row is; with a
-        key alone the one file has a row for each member, with the columns of its root.
-    areas : columns that are areas within areas, the largest first, as "region > municipality" (`areas.AreasDraft`).
+def draft(request: DraftRequest, progress: Progress = lambda doing: None) -> Draft:
+    """Draft a release from a **public** file. Of more columns than a release can have some are chosen (`chosen_columns`).
 
     Raises
     ------
     InputError : when the name cannot be used, `unit` names no column, a file cannot be read, lacks a column that is wanted, or
         has fewer than two columns for a release.
     """
+    name, public, table, unit, key = request.name, request.public, request.table, request.unit, request.key
+    wanted = AskedFor(only=request.only, leave_out=request.leave_out)
+    promise = Promise.of(request.epsilon, pure=request.pure, important=request.important)
     if not _NAME.fullmatch(name) or name.lower() in _WINDOWS_DEVICES:
         device = ", which Windows takes for a device" if name.lower() in _WINDOWS_DEVICES else ""
         expected = "a name of letters, digits, - and _ that starts with a letter (two files get it)"
         raise InputError(f"expected {expected}, found {name!r}{device}.")
-    known = read_codebook(codebook) if codebook else Codebook()
+    known = read_codebook(request.codebook) if request.codebook else Codebook()
     positions = known.positions
-    hierarchical = positions is not None and len(positions.records) > 1 and table is None and members is None
+    hierarchical = positions is not None and len(positions.records) > 1 and table is None and request.members is None
     key = known.key if hierarchical and key is None else key
     names = names_of(public, table, positions)
     answer = None if unit is None else UnitAnswer.of(unit, names)
@@ -1024,8 +1003,8 @@ def draft(
     if key is not None:
         if answer is not None and answer.key is not None:
             raise InputError(f"--unit: expected `row` with --key (a record is a root with all its members), found {unit!r}.")
-        file, linked = read_members(public, members, key, known, table, wanted)
-    elif members is not None:
+        file, linked = read_members(public, request.members, key, known, table, wanted)
+    elif request.members is not None:
         raise InputError("--members: expected --key with it, the column of both files that says whose member a row is.")
     else:
         file = read_public_file(public, table, wanted, positions)
@@ -1035,8 +1014,8 @@ def draft(
     columns, left_out, _ = drafted_columns(file, book, own_key, as_key)
     answer = answer and answer.ordered(file, {column.source for column in left_out})
     within = None
-    if areas is not None:
-        within, columns, left_out = with_areas(areas, file, book, columns, left_out)
+    if request.areas is not None:
+        within, columns, left_out = with_areas(request.areas, file, book, columns, left_out)
     if len(columns) < 2 and (linked is None or not columns):
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         told = f" ({reasons})" if reasons else ""
@@ -1138,20 +1117,7 @@ def rows_tell_too_little(drafting: Drafting, off: str) -> InputError:
     )
 
 
-def write_draft(
-    name: str,
-    public: str | Path,
-    into: str | Path = ".",
-    table: str | None = None,
-    codebook: str | Path | None = None,
-    progress: Progress = lambda doing: None,
-    wanted: AskedFor = ALL,
-    unit: str | None = None,
-    promise: Promise = ANY,
-    members: str | Path | None = None,
-    key: str | None = None,
-    areas: str | None = None,
-) -> tuple[Path, Path, Draft]:
+def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) -> tuple[Path, Path, Draft]:
     """Write configs/NAME.toml and acceptance/NAME.toml under a folder; neither may be there already.
 
     The JSON Schema that the first line of each names for editors is put beside it, unless one is there; long codelists are put
@@ -1166,11 +1132,11 @@ def write_draft(
     InputError : as `draft`.
     OutputError : when one of the files is there, or cannot be written.
     """
-    into = Path(into)
+    into, name = request.into, request.name
     for path in paths_of(into, name):
         if os.path.lexists(path):
             raise OutputError(f"{path}: expected no such file, found one. Nothing was overwritten: choose another name.")
-    found = draft(name, public, table, codebook, progress, wanted, unit, promise, members, key, areas)
+    found = draft(request, progress)
     for codelist in (into / "configs" / name for name in found.codelists):
         if os.path.lexists(codelist):
             raise OutputError(f"{codelist}: expected no such file, found one. Nothing was written: choose another name.")

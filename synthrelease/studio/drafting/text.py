@@ -20,7 +20,6 @@ from synthrelease.data.schema import parse_bins
 from synthrelease.errors import listing, so_many
 from synthrelease.generators.associations import Strengths
 from synthrelease.generators.measurements import folded, formula_by_cells, read_terms
-from synthrelease.privacy.curves import epsilon_of
 from synthrelease.resources import templates
 from synthrelease.settings.tables import (
     ACCEPTANCE_SCHEMA,
@@ -268,7 +267,7 @@ class Choices:
     tables : that are measured, with their weights, as a formula names them; of no matter to a generator that finds its own.
     prior_weight : how many records the uniform table is worth against the noise of the tables.
     generation, delta : what the generator may spend, an epsilon or, where there is a delta, a rho.
-    plan : what the draft costs and keeps, in sentences.
+    advice : what a smaller epsilon would keep, and which bins could be coarser, in sentences.
     rules : suggested plausibility rules.
     minimum_count : of the projection; 1 where most rows occur once.
     unique : share of the public rows that occur once.
@@ -289,12 +288,18 @@ class Choices:
     prior_weight: int
     generation: Fraction
     delta: Fraction
-    plan: str = ""
+    advice: str = ""
     smaller: str = ""
     gaps: int = 0
     areas: AreasDraft | None = None
     wanted: str = ""
     marks: tuple[str, ...] = ()
+
+    @property
+    def plan(self) -> str:
+        """What the draft costs, in sentences."""
+        delta = "delta 1e-9" if self.delta else "delta 0"
+        return f"The plan costs at most epsilon {float(self.limit):g}, {delta}. {self.advice}".rstrip()
 
     @property
     def measures(self) -> bool:
@@ -339,11 +344,9 @@ def configuration_text(
         left_out_of_members=_left_out(members.left_out) if members else [],
         gaps=f'Rows without {", ".join(gaps)} are left out: {lost}. For a bin of their own: missing = "bin".' if gaps else "",
         example="" if choices.rules else _example_rule(columns),
-        plan=choices.plan,
         several=[column for column in columns if column.common or column.groups or column.levels],
         within=f" {WITHIN} ",
         tables=" + ".join(choices.tables) if choices.areas else formula_by_cells(choices.tables, wide),
-        unit_of_generation=_unit_of_generation(choices),
         test_epsilon=TEST,
         usual_rows=BudgetTable.model_fields["rows"].default,
     )
@@ -383,14 +386,6 @@ def _input(file: PublicFile, *, weighted: bool) -> dict[str, object]:
         **{f"fixed_width.{key}": value for key, value in written.get("fixed_width", {}).items()},
     }
     return settings | ({"one_row_per": "respondent"} if weighted else {})
-
-
-def _unit_of_generation(choices: Choices) -> str:
-    if not choices.delta:
-        return "epsilon of the generator"
-    return (
-        f"rho of the generator's Gaussian noise; epsilon {float(epsilon_of(choices.generation, choices.delta)):.2f} by itself"
-    )
 
 
 def _left_out(left_out: Sequence[LeftOut]) -> list[str]:

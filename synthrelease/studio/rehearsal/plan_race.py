@@ -175,6 +175,8 @@ class Kept:
         bins = ", in the narrower bins of the first draft" if self.in_first_bins else ""
         n_lost = len(self.strong_lost)
         lost = f"{n_lost or 'none'} of {so_many(self.strong, 'associated pair')}"
+        if n_rare := len(self.lost) - n_lost:
+            lost += f" and {so_many(n_rare, 'pair')} of rare values that come together"
         return (
             f"In a trial, fits to half of the public file kept {shown_share(self.share)} of the "
             f"{'strongest ' if self.strongest_alone else ''}associations in {rows}{bins}, give or take {self.error:.0%} "
@@ -615,14 +617,14 @@ def _charge(purse: Purse, part: Fraction) -> Charge:
     return gaussian(GENERATION, purse.cost / part**2, "a fit to public rows")
 
 
-def plan_words(race: PlanRace, raced: Raced, kept: Kept, at_aimed: float | None = None) -> str:
-    """Return what the plan costs, and what would make it keep more, in sentences: each a figure of this run.
+def plan_advice(race: PlanRace, raced: Raced, kept: Kept, at_aimed: float | None = None) -> str:
+    """Return what a smaller epsilon would keep, and what would make a plan keep more, in sentences: each a figure of this run.
 
     Parameters
     ----------
     at_aimed : what a draft at the epsilon that is aimed at keeps, where this one has a larger epsilon that nobody asked for.
     """
-    sentences = [f"The plan costs at most epsilon {float(raced.total):g}, {'delta 0' if raced.pure else 'delta 1e-9'}."]
+    sentences = list[str]()
     if raced.total > AIMED and at_aimed is not None:
         sentences.append(
             f"QUESTION: is that worth an epsilon of {float(raced.total):g}? At epsilon {float(AIMED):g} fits keep "

@@ -16,9 +16,9 @@ from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace, 
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.column_draft import CodeDraft, ColumnDraft
 from synthrelease.studio.drafting.columns import drafted_columns, with_areas
-from synthrelease.studio.drafting.draft import draft, write_draft
 from synthrelease.studio.drafting.options import AreasDraft, AreaTables
 from synthrelease.studio.drafting.public_file import read_public_file
+from tests.helpers.drafts import draft, write_draft
 
 N, TOWNS, REGIONS = 6_000, 60, 5
 ASKED = "region > town"

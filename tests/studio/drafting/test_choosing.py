@@ -12,9 +12,9 @@ import pytest
 from synthrelease.errors import InputError
 from synthrelease.generators.associations import cramers_v
 from synthrelease.studio.drafting.column_draft import AskedFor, ColumnDraft, chosen_columns
-from synthrelease.studio.drafting.draft import draft
 from synthrelease.studio.drafting.public_file import read_public_file
 from tests.cli.test_cli import run, words
+from tests.helpers.drafts import draft
 
 NAMES = ["age", "sex", "income", "net income", "remark, long"]
 

@@ -13,7 +13,7 @@ from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, LeftOut
 from synthrelease.studio.drafting.columns import DateColumn, date_column, date_format, draft_dates
-from synthrelease.studio.drafting.draft import write_draft
+from tests.helpers.drafts import write_draft
 
 RANDOM = np.random.default_rng(11)
 

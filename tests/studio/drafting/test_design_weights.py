@@ -17,9 +17,9 @@ from synthrelease.studio.drafting import columns
 from synthrelease.studio.drafting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.studio.drafting.columns import drafted_columns
-from synthrelease.studio.drafting.draft import draft, write_draft
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.drafting.text import Draft
+from tests.helpers.drafts import draft, write_draft
 
 pytestmark = pytest.mark.slow
 

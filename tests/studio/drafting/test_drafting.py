@@ -27,12 +27,12 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.drafting.bins import LEAST_SHARE
 from synthrelease.studio.drafting.column_draft import ColumnDraft
 from synthrelease.studio.drafting.columns import drafted_columns
-from synthrelease.studio.drafting.draft import draft, write_draft
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.drafting.text import Draft
 from synthrelease.studio.rehearsal.attempts import run_attempts
 from synthrelease.studio.rehearsal.plan_race import Promise
 from tests.helpers.command_line import run
+from tests.helpers.drafts import draft, write_draft
 from tests.helpers.labour_force import simulated
 
 pytestmark = pytest.mark.slow

@@ -16,8 +16,8 @@ from synthrelease.settings.columns import FixedWidthTable, InputTable
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.codebook import Codebook, CodebookEntry, read_codebook, written_as_in
-from synthrelease.studio.drafting.draft import write_draft
 from synthrelease.studio.drafting.public_file import read_public_file, read_public_tables
+from tests.helpers.drafts import write_draft
 
 SEX = {"1": "Male", "2": "Female", "9": "Not reported"}
 Person = tuple[str, str, str, str]

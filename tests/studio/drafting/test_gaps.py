@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.studio.drafting.draft import draft
 from synthrelease.studio.drafting.public_file import MOST_LEFT_OUT
+from tests.helpers.drafts import draft
 from tests.studio.drafting.test_kinds import N, column, drafted
 
 RANDOM = np.random.default_rng(13)

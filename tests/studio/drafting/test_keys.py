@@ -14,11 +14,11 @@ import pytest
 from synthrelease.errors import InputError
 from synthrelease.studio.drafting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, LeftOut, heavy_value, left_out_as_key
-from synthrelease.studio.drafting.draft import draft
 from synthrelease.studio.drafting.options import UnitAnswer
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.drafting.text import unit_text
 from synthrelease.studio.rehearsal.plan_race import Promise
+from tests.helpers.drafts import draft
 
 
 def plain_text(lines: str) -> str:

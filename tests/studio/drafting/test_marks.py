@@ -13,10 +13,10 @@ from synthrelease.data.layout import Layout
 from synthrelease.generators.measurements import formula_by_cells, read_terms
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.column_draft import CodeDraft, ColumnDraft
-from synthrelease.studio.drafting.draft import draft, write_draft
 from synthrelease.studio.drafting.options import MarksDraft, draft_marks
 from synthrelease.studio.rehearsal.dependence import Pair
 from synthrelease.studio.rehearsal.plan_race import Kept
+from tests.helpers.drafts import draft, write_draft
 
 N = 20_000
 KINDS = 3
@@ -102,7 +102,7 @@ def test_a_draft_is_better_that_loses_fewer_pairs_and_keeps_as_much() -> None:
     assert not before.better(before)
     assert not replace(before, share=0.8, lost=()).better(before)
     assert not replace(before, share=float("nan"), lost=()).better(before)
-    assert "One pair of rare values that come together is not kept" in replace(before, lost=(one,)).words
+    assert "and 1 pair of rare values that come together" in replace(before, lost=(one,)).words
 
 
 def write_file(path: Path, random: np.random.Generator) -> Path:

@@ -19,7 +19,7 @@ from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.drafting.bins import NumberFacts, number_bins, number_facts
 from synthrelease.studio.drafting.criteria import one_of_each
-from synthrelease.studio.drafting.draft import write_draft
+from tests.helpers.drafts import write_draft
 
 pytestmark = pytest.mark.slow
 

@@ -24,7 +24,7 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.categories import in_their_order, with_levels_joined, with_neighbours_joined
 from synthrelease.studio.drafting.column_draft import CodeDraft, ColumnDraft
-from synthrelease.studio.drafting.draft import write_draft
+from tests.helpers.drafts import write_draft
 from tests.studio.drafting.test_kinds import column, drafted
 
 IN_ORDER = (

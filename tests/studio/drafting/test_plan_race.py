@@ -26,16 +26,7 @@ from synthrelease.spec.load import load_spec
 from synthrelease.studio.baselines.base import independent_columns
 from synthrelease.studio.drafting import draft as drafts
 from synthrelease.studio.drafting.columns import drafted_columns
-from synthrelease.studio.drafting.draft import (
-    FLOORS,
-    Drafting,
-    Ground,
-    Tried,
-    candidates_of,
-    floored,
-    in_order_of_use,
-    write_draft,
-)
+from synthrelease.studio.drafting.draft import FLOORS, Drafting, Ground, Tried, candidates_of, floored, in_order_of_use
 from synthrelease.studio.drafting.options import AS_KEY, UnitAnswer
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.rehearsal import plan_race
@@ -50,9 +41,10 @@ from synthrelease.studio.rehearsal.plan_race import (
     Kept,
     PlanRace,
     Promise,
-    plan_words,
+    plan_advice,
     rounded_down,
 )
+from tests.helpers.drafts import write_draft
 
 OTHERS = Fraction(3, 10)
 ANY_CHARGE = gaussian("generation", Fraction(1), "a fit to public rows")
@@ -282,10 +274,10 @@ def test_more_than_two_is_asked_about() -> None:
     raced = one.at(Fraction(5))
     kept = raced.kept
     assert kept is not None
-    words = plan_words(one, raced, kept, 0.314)
+    words = plan_advice(one, raced, kept, 0.314)
     assert "QUESTION: is that worth an epsilon of 5? At epsilon 2 fits keep 31%. `--epsilon 2` drafts it." in words
-    assert "QUESTION" not in plan_words(one, raced, kept)
-    assert "QUESTION" not in plan_words(one, one.at(Fraction(2)), kept, 0.314)
+    assert "QUESTION" not in plan_advice(one, raced, kept)
+    assert "QUESTION" not in plan_advice(one, one.at(Fraction(2)), kept, 0.314)
 
 
 def _digits(counts: Counts) -> list[np.ndarray]:
@@ -325,8 +317,7 @@ def test_the_words_say_what_is_kept_and_which_columns_take_most() -> None:
     assert kept is not None
     assert kept.share is not None
     assert kept.share < 0.8
-    words = plan_words(one, raced, kept)
-    assert "costs at most epsilon 1, delta 1e-9" in words
+    words = plan_advice(one, raced, kept)
     assert "%" not in words  # what is kept is said once, elsewhere
     assert f"kept {max(0, kept.share):.0%} of the associations in the other half, give or take" in kept.words
     tables = [(columns, wide.marginal(columns).size) for columns in raced.told.tables]
@@ -357,8 +348,7 @@ def test_a_draft_costs_what_it_says_and_gives_the_tables_all_that_is_left(
     assert spec.budget.limit * Fraction(9, 10) < spec.plan.total.epsilon <= spec.budget.limit
     assert spec.selection_rule.rounds is not None  # one round, whose price is that of its test
     assert spec.plan.total.parts[-2].epsilon == spec.joint_test.charge.epsilon  # type: ignore[union-attr]
-    text = " ".join(configuration.read_text().replace("\n#", "").split())
-    assert f"The plan costs at most epsilon {float(spec.budget.limit):g}, delta {'0' if promise.pure else '1e-9'}. " in text
+    assert "costs at most" not in configuration.read_text()  # which somebody edits
     assert re.search(
         r"kept \d+% of the associations .* independent columns: 0%\), and lost .* pairs?\.", spec.not_promised.kept
     )

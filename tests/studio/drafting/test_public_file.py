@@ -15,9 +15,9 @@ import pytest
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.drafting.draft import draft, write_draft
 from synthrelease.studio.drafting.public_file import read_public_file
 from tests.conftest import ROOT
+from tests.helpers.drafts import draft, write_draft
 
 pytestmark = pytest.mark.slow
 
@@ -79,7 +79,7 @@ def test_a_draft_says_how_its_public_file_was_read(tmp_path: Path) -> None:
         connection.executemany("INSERT INTO letters VALUES (?, ?)", [line.split(";") for line in rows.splitlines()])
         connection.execute("CREATE TABLE others (a)")
         connection.commit()
-    configuration, _, found = write_draft("table", tmp_path / "public.sqlite", tmp_path, "letters")
+    configuration, _, found = write_draft("table", tmp_path / "public.sqlite", tmp_path, table="letters")
     assert 'table = "letters"' in configuration.read_text(encoding="utf-8")
     assert (found.source, found.n_rows) == ("public.sqlite", 300)
 

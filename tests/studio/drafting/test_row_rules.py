@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.drafting.draft import write_draft
+from tests.helpers.drafts import write_draft
 
 
 def pay(n: int = 3000) -> dict[str, np.ndarray]:

@@ -32,8 +32,8 @@ import pytest
 
 from synthrelease.studio.drafting.column_draft import LeftOut
 from synthrelease.studio.drafting.columns import drafted_columns
-from synthrelease.studio.drafting.draft import draft
 from synthrelease.studio.drafting.public_file import read_public_file
+from tests.helpers.drafts import draft
 from tests.studio.drafting.test_kinds import column, drafted
 
 N = 1200

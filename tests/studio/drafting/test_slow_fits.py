@@ -22,7 +22,7 @@ from synthrelease.studio.rehearsal.dependence import Purse, telling_tables
 def test_every_fit_of_a_draft_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Six fits of a hundred columns took minutes without a word."""
     asked: list[list[tuple[int, int]]] = []
-    monkeypatch.setattr(criteria, "run_attempts", lambda *given: asked.append(given[4]) or [given[4][0][1]])
+    monkeypatch.setattr(criteria, "attempts_on_public", lambda *given: asked.append(given[3]) or [given[3][0][1]])
     spec = SimpleNamespace(generation_budget=Fraction(1))
     told: list[str] = []
     counts = Counts(Layout(columns=("a",), sizes=(2,)), np.array([0]))

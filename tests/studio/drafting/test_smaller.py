@@ -26,19 +26,18 @@ from synthrelease.studio.drafting.draft import (
     FREQUENT,
     Floor,
     coarser,
-    draft,
     fewer,
     floored,
     in_order,
     sizes,
     what_stays,
-    write_draft,
 )
 from synthrelease.studio.drafting.text import Draft
 from synthrelease.studio.rehearsal.closer_look import yardsticks
 from synthrelease.studio.rehearsal.dependence import Pair
 from synthrelease.studio.rehearsal.plan_race import Kept, Promise
 from tests.conftest import ROOT
+from tests.helpers.drafts import draft, write_draft
 
 RANDOM = np.random.default_rng(20261123)
 

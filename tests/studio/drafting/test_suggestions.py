@@ -24,7 +24,7 @@ from synthrelease.studio.drafting.criteria import (
     _number,
     suggested_rules,
 )
-from synthrelease.studio.drafting.draft import write_draft
+from tests.helpers.drafts import write_draft
 
 N, SHUFFLES = 6000, 40
 

@@ -14,10 +14,10 @@ from synthrelease.enclave import door
 from synthrelease.errors import PrivateFailure, PublicFailure
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.requests import AllocationRequest, ComparisonRequest, RehearsalRequest
-from synthrelease.studio.drafting.draft import draft, write_draft
 from synthrelease.studio.rehearsal.allocation import choose_allocation
 from synthrelease.studio.rehearsal.compare import compare_methods
 from synthrelease.studio.rehearsal.rehearse import rehearse
+from tests.helpers.drafts import draft, write_draft
 
 pytestmark = pytest.mark.slow
 
