@@ -530,21 +530,24 @@ def run_audit(
     ------
     InputError : when nothing of the parts is in the scope.
     """
-    cases = [case for case in all_cases() if scope.named(case.family, case.name)] if "cases" in parts else []
-    losses = []
-    if "losses" in parts:
-        of_generators = [case for case in (*loss_cases(), *faulty_losses()) if scope.has_generator(case.generator)]
-        losses = [case for case in of_generators if scope.named(str(case))]
+    # enumerate: every tiny table, every neighbour
+    sensitivities = _sensitivities(scope, most_records, jobs, progress) if "sensitivity" in parts else []
+    laws = _laws(progress) if "selection" in parts and not scope.text else []
+
+    # compute: all answers of a fit, with their exact loss; known faults beside the real generators
+    every_loss = (*loss_cases(), *faulty_losses()) if "losses" in parts else ()
+    losses = [case for case in every_loss if scope.has_generator(case.generator) and scope.named(str(case))]
+
+    # draw: every mechanism on neighbours; known faults beside the real mechanisms
+    every_case = all_cases() if "cases" in parts else ()
+    cases = [case for case in every_case if scope.named(case.family, case.name)]
+    faults = [fault for fault in unit_faults() if "power" in parts and scope.named(fault.family, fault.name)]
     result = AuditResult(
-        sensitivities=tuple(_sensitivities(scope, most_records, jobs, progress)) if "sensitivity" in parts else (),
-        laws=tuple(_laws(progress)) if "selection" in parts and not scope.text else (),
+        sensitivities=tuple(sensitivities),
+        laws=tuple(laws),
         losses=tuple(audit_losses(losses, progress)),
         findings=tuple(audit_cases(cases, effort=effort, jobs=jobs, progress=progress)),
-        power=tuple(
-            measure_power(fault, len(all_cases()), jobs=jobs, progress=progress)
-            for fault in unit_faults()
-            if "power" in parts and scope.named(fault.family, fault.name)
-        ),
+        power=tuple(measure_power(fault, len(all_cases()), jobs=jobs, progress=progress) for fault in faults),
     )
     if result == AuditResult():
         raise InputError(

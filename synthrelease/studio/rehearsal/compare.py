@@ -39,7 +39,7 @@ from synthrelease.studio.baselines import BASELINES
 from synthrelease.studio.baselines.base import NO_GUARANTEE, AskedNumber, ComparedFile, DoesNotFit, MadeTables
 from synthrelease.studio.rehearsal.attempts import PublicTable, made_candidate, run_attempts
 from synthrelease.studio.rehearsal.closer_look import PublicJudge, merged
-from synthrelease.studio.rehearsal.rehearse import running
+from synthrelease.studio.rehearsal.rehearse import Progress, running
 from synthrelease.studio.rehearsal.report import describe, write_new
 from synthrelease.studio.rehearsal.risk import risk_groups
 from synthrelease.studio.rehearsal.utility import CopyComparison, check_known, compared
@@ -356,8 +356,6 @@ RELEASE = "release"
 TRIED = 6
 """Configurations that are tried, evenly spread over the space; the best is compared with."""
 
-Progress = Callable[[str, int, int], None]
-
 
 @dataclass(frozen=True, kw_only=True)
 class MethodComparison:
@@ -392,49 +390,53 @@ def compare_methods(
     InputError : for an unknown method or column, when the file does not fit, or the release divides its rows ([partition]),
         which no other method does.
     """
+    # what cannot be compared is refused before anything is read
     default = METHODS if spec.schema.linked is None else (*METHODS, OF_MEMBERS)
-    request, seed = checked_request(spec.schema.names, request, default), request.seed
-    _ = spec.plan.total  # what has no guarantee is refused before anything is read
+    request = checked_request(spec.schema.names, request, default)
+    _ = spec.plan.total  # and what has no guarantee
     if spec.options.partition is not None:
         raise InputError(
             f"{spec.path}: expected a release of all rows, found [partition]: its figures are about a piece of the file, and "
             "other methods take the whole. Compare a copy of the configuration without [partition]."
         )
     comparison = CopyComparison.of(spec, request.copies, request.quasi_identifiers)
+
+    # the public file
     progress("reading the public file", 0, 0)
     counts = read_public(request.source, spec.schema, spec.input, spec.raw, spec.unit)
     if not counts.total:
         raise InputError("--data: expected rows that the rules keep, found none.")
     public, priors = PrivateCounts(counts, Meter(())), read_priors(spec)  # public rows, as the code of a release takes them
+
     with running(request.jobs) as run:
 
         def results(phase: str, action: Callable, arguments: Sequence[tuple]) -> Iterator:
             progress(phase, 0, len(arguments))
             with closing(run(action, arguments)) as finished:
-                for done, figures_of_method in enumerate(finished, start=1):
-                    yield figures_of_method
+                for done, result in enumerate(finished, start=1):
+                    yield result
                     progress(phase, done, len(arguments))
 
+        # the configuration whose bins all methods get: the best of a few, by one attempt each
         tried = _spread(len(spec.space))
-        attempts = [(spec, public, priors, seed, [(c, 0)], spec.generation_budget) for c in tried]
+        attempts = [(spec, public, priors, request.seed, [(c, 0)], spec.generation_budget) for c in tried]
         figures = {result[0].configuration: result[0].figures for result in results("configurations", run_attempts, attempts)}
         index = min(tried, key=lambda c: (_worst(spec, figures[c]), c))
+
+        # copies of the release, and tables or answers of every method, judged alike
         shared = (index, comparison, request)
         (release,) = results("the release", own_figures, [(spec, public, counts, priors, *shared)])
-        methods = [(spec, counts, *shared, method) for method in request.method]
-        baselines = [
-            figures_of_method
-            for result in results("methods to compare with", compare_baseline, methods)
-            for figures_of_method in result
-        ]
-    baselines.sort(key=lambda figures_of_method: request.method.index(figures_of_method.method))
+        arguments = [(spec, counts, *shared, method) for method in request.method]
+        by_method = results("methods to compare with", compare_baseline, arguments)
+        baselines = [baseline for figures_of_method in by_method for baseline in figures_of_method]
+    baselines.sort(key=lambda baseline: request.method.index(baseline.method))
     return MethodComparison(
         spec=spec,
         configuration=index,
         tried=len(tried),
         methods=(release, *baselines),
         copies=comparison.copies,
-        seed=seed,
+        seed=request.seed,
         n_rows=counts.total,
     )
 
