@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -327,9 +327,8 @@ QUESTIONS = ("share gestation_week < 37", "share mother_age >= 35")
 
 def five_years(folder: Path, jobs: int) -> None:
     """Do what a steward does for a series: the promise first, then year after year, then what changed."""
-    from synthrelease.resources import resource
 
-    simulate = runpy.run_path(str(resource("public_data/simulate_years.py")))
+    simulate = _script("years")
     facts, changes = simulate["read_facts"]()
     years = [changes["first"] + place for place in range(len(changes["births_per_1000"]))]
     ledger = folder / "births.ledger"
@@ -394,21 +393,9 @@ def step(command: str, request: object | None = None) -> None:
     screen.print(f"\n$ synthrelease {' '.join([command, *words])}", style="bold")
 
 
-REHEARSED_MINUTES = 1.5
-DEMO_ROWS, DEMO_SEED, YEARS_LATER = 80_000, 1, 1
-VISITS_MINUTES = 0.1
-PATIENTS, PUBLIC_SEED = 20_000, 2024
-DEMO_QUESTIONS = (
-    "share outcome == 'Other care': age >= 70 against < 70",
-    "mean days: diagnosis == 'Cancer' against == 'Injuries'",
-    "share stays >= 2 by age",
-)
-"""Two about stays and one about patients."""
-PEOPLE, MUNICIPALITIES, REGIONS, COUNTRY_MINUTES = 300_000, 300, 20, 0.2
-OF_AREAS = ("share employment == 'unemployed' by region", "share age >= 65 where municipality == 'Municipality 00187'")
+DEMO_SEED, PUBLIC_SEED, YEARS_LATER = 1, 2024, 1
+SURVEYED, PATIENTS, PEOPLE, MUNICIPALITIES, REGIONS = 80_000, 20_000, 300_000, 300, 20
 RUNS = 5
-QUERIES = (("labour_status == 'Employed'", "sex == 'Female'"), ("labour_status == 'Unemployed' and age < 25", ""))
-"""Conditions, and among whom the share is asked for."""
 
 
 class Shipped(StrEnum):
@@ -451,13 +438,7 @@ def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, 
         library("pandas", "pandas", f"the simulated files of demo --release {release}", "frames")
         check_free(out)
         out.mkdir()
-        demonstrations = {
-            Shipped.labour: _labour,
-            Shipped.visits: _visits,
-            Shipped.years: five_years,
-            Shipped.country: _country,
-        }
-        demonstrations[release](out, jobs)
+        (five_years if release is Shipped.years else DEMONSTRATIONS[release].show)(out, jobs)
         return
     (config, question), simulated = BIRTHS[release], resource("public_data/births_surrogate.csv.gz")
     request = ReleaseRequest(config=resource(config), data=str(simulated), out=out, jobs=jobs, nobodys=True)
@@ -506,143 +487,164 @@ def _until_released(command: Callable[[], None]) -> None:
     return None
 
 
-def _labour(folder: Path, jobs: int) -> None:
-    """Last year's public survey, then this year's confidential one."""
+File = tuple[str, str | None]
+"""A file, and that of its members."""
+
+
+def _survey(folder: Path) -> tuple[File, File]:
+    """Return last year's public survey, and make this year's confidential one."""
     from synthrelease.resources import resource
 
-    survey = folder / "survey.csv.gz"
-    script = runpy.run_path(str(resource("public_data/simulate_labour.py")))
+    survey, script = folder / "survey.csv.gz", _script("labour")
     facts = script["read_facts"]()
-    script["write_gzip_csv"](script["simulate"](facts, DEMO_ROWS, DEMO_SEED, facts["year"] + YEARS_LATER), survey)
-    screen.print(f"The confidential survey of this demonstration is {str(survey)}: simulated, {DEMO_ROWS} rows.")
-    released = _released(
-        _Shown(
-            config=resource("configs/labour.toml"),
-            dataset="Labour force survey",
-            limit="3",
-            minutes=REHEARSED_MINUTES,
-            public=(str(resource("public_data/labour_surrogate.csv.gz")), None),
-            private=(str(survey), None),
-        ),
-        folder,
-        jobs,
-    )
-    for query, condition in QUERIES:
-        step(f'bound {released} "{query}"' + (f' --given "{condition}"' if condition else ""))
-        bound(released, query, given=condition)
+    script["write_gzip_csv"](script["simulate"](facts, SURVEYED, DEMO_SEED, facts["year"] + YEARS_LATER), survey)
+    screen.print(f"The confidential survey of this demonstration is {str(survey)}: simulated, {SURVEYED} rows.")
+    return (str(resource("public_data/labour_surrogate.csv.gz")), None), (str(survey), None)
 
 
-def _visits(folder: Path, jobs: int) -> None:
-    """Last year's public files of patients and stays, then this year's confidential ones."""
-    from synthrelease.resources import resource
-
-    script = runpy.run_path(str(resource("public_data/simulate_visits.py")))
-    facts, files = script["read_facts"](), []
-    for kind, seed, later in (("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED, YEARS_LATER)):
+def _patients(folder: Path) -> tuple[File, File]:
+    """Make last year's public files of patients and stays, and this year's confidential ones."""
+    script, files = _script("visits"), list[File]()
+    facts = script["read_facts"]()
+    for kind, seed, later in _BOTH:
         (folder / kind).mkdir()
-        tables = script["simulate"](facts, PATIENTS, seed, facts["year"] + later)
-        patients, stays = script["write"](tables, folder / kind)
+        patients, stays = script["write"](script["simulate"](facts, PATIENTS, seed, facts["year"] + later), folder / kind)
         files.append((str(patients), str(stays)))
     screen.print(f"The confidential files of this demonstration are in {str(folder / 'confidential')}: simulated.")
-    released = _released(
-        _Shown(
-            config=resource("configs/visits.toml"),
-            dataset="Hospital stays",
-            limit="3",
-            delta_limit="1e-8",
-            minutes=VISITS_MINUTES,
-            public=files[0],
-            private=files[1],
-        ),
-        folder,
-        jobs,
-    )
-    for question in DEMO_QUESTIONS:
-        step(f'estimate {released} "{question}"')
-        estimate([str(released), question])
+    return files[0], files[1]
 
 
-def _country(folder: Path, jobs: int) -> None:
-    """Last year's people of a country, then this year's confidential ones."""
-    from synthrelease.resources import resource
-
-    script = runpy.run_path(str(resource("public_data/simulate_country.py")))
-    facts, files = script["read_facts"](), []
-    for kind, seed, later in (("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED, YEARS_LATER)):
+def _people(folder: Path) -> tuple[File, File]:
+    """Make the people of a country last year, public, and this year, confidential."""
+    script, files = _script("country"), list[File]()
+    facts = script["read_facts"]()
+    for kind, seed, later in _BOTH:
         (folder / kind).mkdir()
         people = script["simulate"](facts, PEOPLE, seed, MUNICIPALITIES, REGIONS, facts["year"] + later)
-        files.append(script["write"](people, folder / kind / "people.csv"))
-    screen.print(f"The confidential file of this demonstration is {str(files[1])}: simulated, {PEOPLE} rows.")
-    config = resource("configs/country.toml")
-    step(f"plan {config} --rows {PEOPLE}")
-    plan([config], rows=PEOPLE)
-    released = _released(
-        _Shown(
-            config=config,
-            dataset="People of a country",
-            limit="4",
-            delta_limit="1e-8",
-            minutes=COUNTRY_MINUTES,
-            public=(str(files[0]), None),
-            private=(str(files[1]), None),
-        ),
-        folder,
-        jobs,
-    )
-    for question in OF_AREAS:
-        step(f'estimate {released} "{question}"')
-        estimate([str(released), question])
+        files.append((str(script["write"](people, folder / kind / "people.csv")), None))
+    screen.print(f"The confidential file of this demonstration is {files[1][0]}: simulated, {PEOPLE} rows.")
+    return files[0], files[1]
+
+
+_BOTH = (("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED, YEARS_LATER))
+"""Folder, seed and year of last year's public file and of this year's confidential one."""
+
+
+def _script(name: str) -> dict[str, Any]:
+    """Return the functions of the script that simulates a file."""
+    from synthrelease.resources import resource
+
+    return runpy.run_path(str(resource(f"public_data/simulate_{name}.py")))
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Shown:
-    """The files and settings of a demonstration: a public file that it is rehearsed on and a private one, each with that of
-    its members."""
+class Demonstration:
+    """A release of simulated files that shows every command of a steward.
 
-    config: Path
+    Attributes
+    ----------
+    files : makes the public and the confidential file in a folder.
+    minutes : of the rehearsal.
+    planned : for how many rows the plan is shown; None where it is not.
+    questions : for `estimate`. queries : for `bound`, each with the condition among whom a share is asked for.
+    """
+
+    config: str
+    files: Callable[[Path], tuple[File, File]]
     dataset: str
     limit: str
     delta_limit: str = "0"
     minutes: float
-    public: tuple[str, str | None]
-    private: tuple[str, str | None]
+    planned: int | None = None
+    questions: tuple[str, ...] = ()
+    queries: tuple[tuple[str, str], ...] = ()
+
+    def show(self, folder: Path, jobs: int) -> None:
+        """Do what a steward does, in the tutorial's order, and ask questions of the released folder, which is verified."""
+        from synthrelease.resources import resource
+
+        config = resource(self.config)
+        trial, ledger = folder / "trial", folder / f"{config.stem}.ledger"
+        (public, of_public), (private, of_private) = self.files(folder)
+
+        if self.planned is not None:
+            step(f"plan {config} --rows {self.planned}")
+            plan([config], rows=self.planned)
+
+        rehearsal = RehearsalRequest(
+            config=config, data=public, members=of_public, out=trial, jobs=jobs, keep=1, copies=0, minutes=self.minutes
+        )
+        step("rehearse", rehearsal)
+        _unless_complete(lambda: rehearse(rehearsal))
+
+        with_delta = f" --delta-limit {self.delta_limit}" if self.delta_limit != "0" else ""
+        step(f'ledger open {ledger} --dataset "{self.dataset}" --limit {self.limit}{with_delta}')
+        open_new(ledger, self.dataset, self.limit, self.delta_limit)
+
+        step(f"check {config} --data {private}{f' --members {of_private}' if of_private else ''}")
+        check(config, private, members=of_private)
+
+        shortlist = trial / "shortlist.toml"
+        has_shortlist = shortlist.is_file()  # on a slow machine the minutes may end before anything is known
+        request = ReleaseRequest(
+            config=config,
+            data=private,
+            members=of_private,
+            out=folder / "release",
+            ledger=ledger,
+            shortlist=shortlist if has_shortlist else None,
+            unrehearsed=not has_shortlist,
+            jobs=jobs,
+        )
+        step("release", request)
+        release(request)
+        step(f"verify {request.out}")
+        verify(request.out)
+
+        for query, condition in self.queries:
+            step(f'bound {request.out} "{query}"' + (f' --given "{condition}"' if condition else ""))
+            bound(request.out, query, given=condition)
+        for question in self.questions:
+            step(f'estimate {request.out} "{question}"')
+            estimate([str(request.out), question])
 
 
-def _released(demonstration: _Shown, folder: Path, jobs: int) -> Path:
-    """Do what a steward does, in the tutorial's order, up to the released folder, which is verified."""
-    config, trial, ledger = demonstration.config, folder / "trial", folder / f"{demonstration.config.stem}.ledger"
-    (public, of_public), (private, of_private) = demonstration.public, demonstration.private
-
-    rehearsal = RehearsalRequest(
-        config=config, data=public, members=of_public, out=trial, jobs=jobs, keep=1, copies=0, minutes=demonstration.minutes
-    )
-    step("rehearse", rehearsal)
-    _unless_complete(lambda: rehearse(rehearsal))
-
-    with_delta = f" --delta-limit {demonstration.delta_limit}" if demonstration.delta_limit != "0" else ""
-    step(f'ledger open {ledger} --dataset "{demonstration.dataset}" --limit {demonstration.limit}{with_delta}')
-    open_new(ledger, demonstration.dataset, demonstration.limit, demonstration.delta_limit)
-
-    step(f"check {config} --data {private}{f' --members {of_private}' if of_private else ''}")
-    check(config, private, members=of_private)
-
-    shortlist = trial / "shortlist.toml"
-    has_shortlist = shortlist.is_file()  # on a slow machine the minutes may end before anything is known
-    request = ReleaseRequest(
-        config=config,
-        data=private,
-        members=of_private,
-        out=folder / "release",
-        ledger=ledger,
-        shortlist=shortlist if has_shortlist else None,
-        unrehearsed=not has_shortlist,
-        jobs=jobs,
-    )
-    step("release", request)
-    release(request)
-    step(f"verify {request.out}")
-    verify(request.out)
-    return request.out
+DEMONSTRATIONS = {
+    Shipped.labour: Demonstration(
+        config="configs/labour.toml",
+        files=_survey,
+        dataset="Labour force survey",
+        limit="3",
+        minutes=1.5,
+        queries=(("labour_status == 'Employed'", "sex == 'Female'"), ("labour_status == 'Unemployed' and age < 25", "")),
+    ),
+    Shipped.visits: Demonstration(
+        config="configs/visits.toml",
+        files=_patients,
+        dataset="Hospital stays",
+        limit="3",
+        delta_limit="1e-8",
+        minutes=0.1,
+        questions=(  # two about stays and one about patients
+            "share outcome == 'Other care': age >= 70 against < 70",
+            "mean days: diagnosis == 'Cancer' against == 'Injuries'",
+            "share stays >= 2 by age",
+        ),
+    ),
+    Shipped.country: Demonstration(
+        config="configs/country.toml",
+        files=_people,
+        dataset="People of a country",
+        limit="4",
+        delta_limit="1e-8",
+        minutes=0.2,
+        planned=PEOPLE,
+        questions=(
+            "share employment == 'unemployed' by region",
+            "share age >= 65 where municipality == 'Municipality 00187'",
+        ),
+    ),
+}
 
 
 def _unless_complete(command: Callable[[], None]) -> None:
