@@ -119,6 +119,9 @@ def rehearse(request: RehearsalRequest) -> None:
     from synthrelease.studio.rehearsal.report import write_report
 
     config, out, spec = request.config, request.out, load_spec(request.config)
+    if request.design:
+        _print_survey_errors(spec, request)
+        return
     if _adopted_before(config, spec, out, request.adopt):
         return
     with progress_bars() as progress:
@@ -131,6 +134,24 @@ def rehearse(request: RehearsalRequest) -> None:
         raise typer.Exit(STOPPED)
     if not rehearsal.shortlist:
         raise typer.Exit(NOTHING_RELEASED)
+
+
+def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
+    """Show for each intended question what sampling, missing answers and the noise each add to its error."""
+    from rich.table import Table
+
+    from synthrelease.studio.rehearsal.expected_noise import REPLICATES, survey_errors
+
+    errors = survey_errors(spec, request.data, request.seed)
+    screen.print(
+        f"One standard deviation of each error, over {REPLICATES} samples of the public file, drawn as [design] says. Answers "
+        "are those among rows that have one; they go missing by stratum and weight class as in the file. Noise: that of the "
+        "measured tables."
+    )
+    table = Table("question", "answer", "sampling", "missing answers", "noise")
+    for question in errors:
+        table.add_row(question.question, *((question.why, "", "", "") if question.why else question.cells()))
+    screen.print(table)
 
 
 def allocate(request: AllocationRequest) -> None:

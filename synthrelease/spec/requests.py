@@ -161,6 +161,8 @@ class RehearsalRequest(ClusterRequest):
     backend : Run attempts on this machine (loky) or on a cluster (dask). [default: dask with --address, else loky]
     address : Connect to this Dask scheduler. By default none.
     adopt : Write the proposed budget and rounds to CONFIG. Comments stay.
+    design : Draw samples of PUBLIC as [design] says, lose answers as it does, and show both errors beside the noise of each
+        intended question, in place of the attempts.
     width : Stop attempts of a configuration when the interval of its acceptance is no wider than this.
     """
 
@@ -177,6 +179,7 @@ class RehearsalRequest(ClusterRequest):
     attacks: Annotated[int, Option(least=0)] = 100
     quasi_identifiers: Names | None = None
     adopt: bool = False
+    design: bool = False
     width: Annotated[float, Option(hidden=True)] = 0.25
 
 

@@ -27,6 +27,7 @@ from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import laplace_figure
 from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
+from synthrelease.published.options import DesignPart
 from synthrelease.releasing.attempt import Prepared, PrivateTable, divided, generate, prepare
 from synthrelease.releasing.selection import one_thread
 from synthrelease.spec.release_spec import ReleaseSpec
@@ -211,12 +212,12 @@ class BinnedColumns:
     ----------
     schema : in the order of the table.
     linked : how they are those of roots and members; None where they are not.
-    design : none: nothing is weighted here.
+    design : how the file was drawn, for questions with its weight.
     """
 
     schema: tuple[PublishedColumn, ...]
     linked: Linked | None = None
-    design: None = None
+    design: DesignPart | None = None
 
     @classmethod
     def of(cls, configuration: Configuration) -> BinnedColumns:

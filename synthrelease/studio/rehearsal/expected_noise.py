@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
-from synthrelease.answers.questions import parse_condition
-from synthrelease.answers.stated import question
+from synthrelease.answers.questions import over_cells, parse_condition, parse_question
+from synthrelease.answers.stated import in_words, question
 from synthrelease.data.questions import is_question, split_question
+from synthrelease.enclave.counting import BinRule
+from synthrelease.enclave.reading import batches
 from synthrelease.errors import InputError
 from synthrelease.generators.base import MeasuringGenerator
 from synthrelease.generators.measured_noise import CountNoise, Noises, half_width
 from synthrelease.generators.measurements import read_bins
+from synthrelease.published.options import DesignPart
+from synthrelease.settings.options import DesignTable
+from synthrelease.sources.source import Source
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import BinnedColumns
 
@@ -168,3 +174,150 @@ def cheapest_for(spec: ReleaseSpec, name: str, rows: float) -> ReleaseSpec | Non
             break
     digits = 1 - math.floor(math.log10(high))
     return spec.with_budget(generation=Fraction(math.ceil(high * 10**digits), 1) / Fraction(10) ** digits)
+
+
+# What the answers of a survey are off by: drawing the sample, answers that are missing, and the noise, side by side.
+
+REPLICATES = 200
+"""Samples that are drawn from the public file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyErrors:
+    """The errors of an intended question, each as a standard deviation over draws.
+
+    Attributes
+    ----------
+    answer : of the public file, with its design weights, among rows with an answer.
+    sampling : by drawing clusters (or rows) within strata, as the design does.
+    missing : by answers that go missing as often as in the public file, by stratum and weight class.
+    noise : of the measured table that answers the question best; None where none holds its columns.
+    why : why there is none of this; empty where there is.
+    """
+
+    question: str
+    answer: float = math.nan
+    sampling: float = math.nan
+    missing: float = math.nan
+    noise: float | None = None
+    why: str = ""
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the errors for a table."""
+        errors = (self.answer, self.sampling, self.missing, self.noise)
+        return tuple("-" if error is None or math.isnan(error) else f"{error:.3g}" for error in errors)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _PublicSample:
+    """The rows of a public survey.
+
+    Attributes
+    ----------
+    codes : the released bin of each row, by column.
+    stratum, unit : (n_rows,) numbers of the stratum and of the cluster (or row) that is drawn.
+    """
+
+    columns: BinnedColumns
+    codes: dict[str, np.ndarray]
+    stratum: np.ndarray
+    unit: np.ndarray
+
+    @classmethod
+    def read(cls, spec: ReleaseSpec, design: DesignTable, data: str | Path | Source) -> _PublicSample:
+        """Read a public file with the columns of the design. Rows without a bin in a column are left out."""
+        rule, keys = BinRule(spec.schema, spec.input), [*design.strata, *filter(None, [design.clusters])]
+        bins, texts = list[np.ndarray](), list[tuple[str | None, ...]]()
+        for _, batch in batches(data, spec.schema, spec.input, keys):
+            bins.append(np.array([digits.rows() for digits in rule.bins(batch)]))
+            texts += zip(*([batch[key].texts[code] for code in batch[key].codes] for key in keys), strict=True)
+        atoms = np.concatenate(bins, axis=1)
+        held, transformation = (atoms >= 0).all(axis=0), spec.space[0].transformation
+        known = dict[tuple[str | None, ...], int]()
+        every = range(atoms.shape[1])
+        strata = [known.setdefault(row[: len(design.strata)], len(known)) for row in texts] or [0 for _ in every]
+        units = [known.setdefault(("", *row), len(known)) for row in texts] if design.clusters else list(every)
+        return cls(
+            columns=replace(BinnedColumns.of(spec.space[0]), design=DesignPart.of(design)),
+            codes={
+                name: np.array(transformation.binning(name).of_atom)[of_rows[held]]
+                for name, of_rows in zip(spec.schema.names, atoms, strict=True)
+            },
+            stratum=np.unique(np.array(strata)[held], return_inverse=True)[1],
+            unit=np.unique(np.array(units)[held], return_inverse=True)[1],
+        )
+
+    def replicates(self, random: np.random.Generator) -> Iterator[np.ndarray]:
+        """Yield (n_units,) how often each unit counts: of n units of a stratum n - 1 are drawn, each n / (n - 1) times.
+
+        Their variance is the unbiased one, where units count once: n - 1 in place of n (Rao & Wu 1988). A stratum of one unit
+        has no such error.
+        """
+        units, first = np.unique(self.unit, return_index=True)
+        members = [units[self.stratum[first] == stratum] for stratum in range(self.stratum.max() + 1)]
+        for _ in range(REPLICATES):
+            times = np.ones(len(units))
+            for inside in (inside for inside in members if len(inside) > 1):
+                n = len(inside)
+                times[inside] = np.bincount(random.integers(0, n, n - 1), minlength=n) * n / (n - 1)
+            yield times
+
+
+def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None = None) -> tuple[SurveyErrors, ...]:
+    """Return the errors of each intended question, from a public file that was drawn as [design] says."""
+    design = spec.options.design
+    if design is None or not spec.questions:
+        raise InputError("--design: expected a configuration with [design] and [[intended_queries]], found one without.")
+    sample = _PublicSample.read(spec, design, data)
+    tables, random = measured_tables(spec), np.random.default_rng(seed)
+    return tuple(_errors(sample, tables, in_words(table), random) for table in spec.questions)
+
+
+def _errors(sample: _PublicSample, tables: Sequence[MeasuredTable], words: str, random: np.random.Generator) -> SurveyErrors:
+    """Return the errors of one share or mean."""
+    try:
+        asked = parse_question(words, sample.columns)
+        if asked.kind not in ("share", "mean") or asked.by or asked.groups or asked.slots:
+            raise InputError("only shares and means of one group of rows are rehearsed")
+    except InputError as error:
+        return SurveyErrors(question=words, why=str(error))
+    columns = tuple(column for column in sample.columns.schema if column.name in asked.columns)
+    numbers = {column.name: np.array([number or 0.0 for number in column.numbers]) for column in columns}
+
+    def of_cells(name: str) -> np.ndarray:
+        return over_cells(columns, name, numbers[name])
+
+    shape = [len(column.labels) for column in columns]
+    present, may_count = np.ones(math.prod(shape), dtype=bool), asked.where.mask(columns)
+    for axis, column in enumerate(columns):
+        if column.name in (asked.column, *asked.met.columns):  # whoever answers there may count
+            present &= over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
+            may_count = np.broadcast_to(may_count.any(axis=axis, keepdims=True), shape)
+    figures = of_cells(asked.column) if asked.column else asked.met.mask(columns).ravel().astype(float)
+    design = of_cells(asked.weight) if asked.weight else np.ones(len(present))
+    weights = asked.where.mask(columns).ravel() * design
+    cell = np.ravel_multi_index([sample.codes[column.name] for column in columns], shape)
+    answered, figure, weight, was_asked = present[cell], figures[cell], weights[cell], may_count.ravel()[cell]
+    classes = np.unique(design[cell], return_inverse=True)[1]
+    kinds = sample.stratum * (classes.max() + 1) + classes
+    rates = np.bincount(kinds, weights=answered & was_asked) / np.maximum(np.bincount(kinds, weights=was_asked), 1)
+
+    def totals(times: np.ndarray, counted: np.ndarray) -> float:
+        by_unit = [np.bincount(sample.unit, weights=part * weight * counted) for part in (figure, np.ones(len(weight)))]
+        return float(times @ by_unit[0] / (times @ by_unit[1]))
+
+    pairs = []
+    for times in sample.replicates(random):
+        whole = totals(times, answered)
+        pairs.append((whole, totals(times, answered & (random.random(len(cell)) < rates[kinds])) - whole))
+    answer, size = totals(np.ones(sample.unit.max() + 1), answered), float((weight * answered).sum())
+    spread = float((((weights * present) * (figures - answer)) ** 2).sum()) / size**2
+    noises = [
+        math.sqrt(table.noise.variance * spread * math.prod(table.sizes) / len(present))
+        for table in tables
+        if asked.columns <= set(table.columns)
+    ]
+    sampling, missing = np.std(np.array(pairs), axis=0)
+    return SurveyErrors(
+        question=words, answer=answer, sampling=float(sampling), missing=float(missing), noise=min(noises, default=None)
+    )

@@ -22,6 +22,7 @@ from scipy.interpolate import PchipInterpolator
 from scipy.special import betainc, betaincinv
 
 from synthrelease.bundle.write import check_free_name
+from synthrelease.data.rules import HOLDS, Domain, Rule, RuleError, Said, parse_rule, said
 from synthrelease.data.schema import IntervalBin, parse_bins
 from synthrelease.data.texts import is_executable
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, Unexpected, closest, listing
@@ -339,7 +340,11 @@ def _is_entry(value: Any) -> bool:
 
 
 class FactColumn(SpecTable):
-    """[columns.NAME]: a column of the surrogate, and the values it can have."""
+    """[columns.NAME]: a column of the surrogate, and the values it can have.
+
+    `skipped` is a condition on other columns under which nobody is asked (`skipped = "status != 'Employed'"`), and `gaps` the
+    share of those who are asked that do not answer. Both leave an empty cell.
+    """
 
     kind: Literal["integer", "real", "category", "date"]
     description: str = ""
@@ -350,6 +355,8 @@ class FactColumn(SpecTable):
     year: int | None = Field(default=None, ge=1, le=9999)
     day: int = Field(default=15, ge=1, le=28)
     within: Literal["uniform", "interpolated"] = "uniform"
+    gaps: float = Field(default=0, ge=0, lt=1)
+    skipped: str = ""
 
     @model_validator(mode="after")
     def _keys_of_its_kind(self) -> FactColumn:
@@ -714,12 +721,14 @@ class CheckedFacts:
 
     Attributes
     ----------
+    skips : of some columns the condition under which nobody is asked.
     shares, means : the tables of each column, by the column's name; a column is in one of the two.
     """
 
     file: str
     tolerance: float
     columns: Mapping[str, FactColumn]
+    skips: Mapping[str, Rule]
     units: Mapping[str, Units]
     shares: Mapping[str, tuple[PublishedFigures, ...]]
     means: Mapping[str, PublishedFigures]
@@ -747,6 +756,12 @@ def load_facts(path: Path) -> CheckedFacts:
             units[column] = table.units()
         except Unexpected as error:
             problems.append(TableMistake.of("bounds", error, found=shown(table.bounds)).problem(name, f"columns.{column}"))
+    skips = dict[str, Rule]()
+    for column, table in model.columns.items():
+        try:
+            skips |= _skip(column, table, model.columns) if table.skipped else {}
+        except RuleError as error:
+            problems.append(TableMistake.of("skipped", error).problem(name, f"columns.{column}"))
     if problems:
         raise SpecError(problems)
     published: list[PublishedFigures] = []
@@ -765,10 +780,21 @@ def load_facts(path: Path) -> CheckedFacts:
         file=name,
         tolerance=model.tolerance,
         columns=model.columns,
+        skips=skips,
         units=units,
         shares={column: of_column for column, of_column in tables.items() if of_column[0].bands},
         means={column: of_column[0] for column, of_column in tables.items() if not of_column[0].bands},
     )
+
+
+def _skip(name: str, table: FactColumn, columns: Mapping[str, FactColumn]) -> dict[str, Rule]:
+    """Return the condition under which a column is not asked, by its name. Raises RuleError for one that cannot be read."""
+    domains = {
+        other: Domain(kind=column.kind, bounds=column.bounds, categories=column.categories or ())
+        for other, column in columns.items()
+        if column.kind != "date" and other != name
+    }
+    return {name: parse_rule(table.skipped, domains)}
 
 
 def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:
@@ -1083,7 +1109,7 @@ def simulate(path: str | Path, n: int, seed: int = 1) -> dict[str, np.ndarray]:
     Returns
     -------
     dict : (n,) values of each column, the rows in random order, the columns as in the file: whole numbers as int64, real
-    numbers as float64, categories and dates (yyyy-mm-dd) as texts.
+    numbers as float64, categories and dates (yyyy-mm-dd) as texts; a column with gaps as objects, None where nobody answered.
 
     Raises
     ------
@@ -1121,7 +1147,21 @@ def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.ra
             within = systematic_orders(cells[name], generator) if widths.max() > 1 else np.zeros(n)
             units[name] = edges[cells[name]] + np.floor(within * widths).astype(np.int64)
     columns: Mapping[str, FactColumn] = facts.columns
-    return {name: _values(columns[name], facts.units[name], units[name]) for name in columns}
+    whole = {name: _values(columns[name], facts.units[name], units[name]) for name in columns}
+
+    def compared(part: Any) -> Said:
+        met = np.asarray(HOLDS[part.operator](whole[part.column], part.value), dtype=bool)
+        return met, ~met
+
+    asked = {name: ~said(facts.skips[name], compared)[0] if name in facts.skips else np.ones(n, dtype=bool) for name in whole}
+    answered = {
+        name: of_asked & (generator.random(n) >= columns[name].gaps) if columns[name].gaps else of_asked
+        for name, of_asked in asked.items()
+    }
+    return {
+        name: values if answered[name].all() else np.where(answered[name], values.astype(object), np.array(None, dtype=object))
+        for name, values in whole.items()
+    }
 
 
 def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.ndarray:

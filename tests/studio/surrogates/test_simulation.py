@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthrelease.errors import OutputError
+from synthrelease.errors import OutputError, SpecError
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.studio.rehearsal import surrogates as writing
 from synthrelease.studio.rehearsal.surrogates import simulate, systematic_orders, write_table
@@ -276,3 +276,53 @@ def test_the_simple_facts_of_births_give_their_own_means_and_margins() -> None:
     for parity, week_39 in {1: 277, 2: 350, 3: 341}.items():
         mine = births[births["parity"] == parity]["gestation_week"]
         assert (mine == 39).mean() * 1000 == pytest.approx(week_39, abs=8)
+
+
+GAPS = """title = "Jobs"
+[sources]
+x = "invented"
+[columns.status]
+kind = "category"
+categories = ["works", "does not"]
+[columns.age]
+kind = "integer"
+bounds = [15, 80]
+[columns.hours]
+kind = "integer"
+bounds = [1, 60]
+gaps = 0.2
+skipped = "status == 'does not' or age > 70"
+[tables.status]
+of = "status"
+across = ["works", "does not"]
+rows = [[0.6, 0.4]]
+[tables.age]
+of = "age"
+across = ["15-80"]
+rows = [[1]]
+[tables.hours]
+of = "hours"
+across = ["1-60"]
+rows = [[1]]
+"""
+
+
+def test_answers_go_missing_and_nobody_is_asked_under_a_condition(tmp_path: Path) -> None:
+    (tmp_path / "facts.toml").write_text(GAPS)
+    table = simulate(tmp_path / "facts.toml", 5000, seed=3)
+    missing = np.array([value is None for value in table["hours"]])
+    skipped = (table["status"] == "does not") | (table["age"] > 70)
+    assert missing[skipped].all()
+    assert missing[~skipped].mean() == pytest.approx(0.2, abs=0.03)
+    (tmp_path / "whole.toml").write_text(GAPS.replace("gaps = 0.2\n", "").replace("skipped", "description"))
+    whole = simulate(tmp_path / "whole.toml", 5000, seed=3)
+    assert (table["hours"][~missing] == whole["hours"][~missing]).all()  # what is answered is the same
+    assert (table["age"] == whole["age"]).all()
+    lines = write_table(table, tmp_path / "jobs.csv").read_text().splitlines()
+    assert sum(line.endswith(",") for line in lines) == missing.sum()
+
+
+def test_a_skip_names_other_columns(tmp_path: Path) -> None:
+    (tmp_path / "facts.toml").write_text(GAPS.replace("age > 70", "hours > 3"))
+    with pytest.raises(SpecError, match="columns.hours.skipped"):
+        simulate(tmp_path / "facts.toml", 10)
