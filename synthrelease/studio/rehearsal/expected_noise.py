@@ -19,6 +19,7 @@ from synthrelease.errors import InputError
 from synthrelease.generators.base import MeasuringGenerator
 from synthrelease.generators.measured_noise import CountNoise, Noises, half_width
 from synthrelease.generators.measurements import read_bins
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published.options import DesignPart
 from synthrelease.settings.options import DesignTable
 from synthrelease.sources.source import Source
@@ -269,7 +270,7 @@ def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None
     if design is None or not spec.questions:
         raise InputError("--design: expected a configuration with [design] and [[intended_queries]], found one without.")
     sample = _PublicSample.read(spec, design, data)
-    tables, random = measured_tables(spec), np.random.default_rng(seed)
+    tables, random = measured_tables(spec), SeededEntropy(seed or 0).generator()
     return tuple(_errors(sample, tables, in_words(table), random) for table in spec.questions)
 
 
