@@ -6,11 +6,11 @@ The noise of a count is a whole number, and symmetric around 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -38,63 +38,26 @@ def least_whole(enough: Callable[[int], bool]) -> int:
 
 
 @dataclass(frozen=True, order=True)
-class CountNoise:
-    """One noise.
+class _Noise:
+    """What the laws of the noise of one count share.
 
     Attributes
     ----------
     scale : above 0, in rows.
+    cost : what a part of a budget is that buys such noise.
     """
 
     scale: float
     name: ClassVar[Literal["discrete Laplace", "rounded Gaussian"]]
     cost: ClassVar[Literal["epsilon", "rho"]]
-    """What a part of a budget is that buys such noise."""
-
-    @classmethod
-    def of_table(cls, cost: Fraction) -> CountNoise:
-        """Return the noise of every count of a table that is measured at this cost."""
-        raise NotImplementedError
 
     @property
-    def rounded_up(self) -> CountNoise:
+    def rounded_up(self) -> Self:
         """The same law with a scale that is certainly no smaller than that of the noise that was drawn."""
         return type(self)(self.scale * (1 + _ROUNDED_UP))
 
-    @property
-    def variance(self) -> float:
-        """The variance of the whole number."""
-        raise NotImplementedError
 
-    @property
-    def variance_above(self) -> float:
-        """The variance of the continuous law of the same scale, by which tables are weighed."""
-        raise NotImplementedError
-
-    @property
-    def mean_size(self) -> float:
-        """E|z| of the continuous law of the same scale: what a table pays for each of its cells."""
-        raise NotImplementedError
-
-    @property
-    def highest_moment(self) -> float:
-        """E[e^(h z)] is finite for 0 <= h below this."""
-        raise NotImplementedError
-
-    def limit(self, risk: float) -> int:
-        """Return the least t with Pr[|z| > t] <= risk."""
-        raise NotImplementedError
-
-    def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
-        """Return ln E[e^(i t z)] at the angles t, a real number."""
-        raise NotImplementedError
-
-    def log_moment(self, h: np.ndarray) -> np.ndarray:
-        """Return ln E[e^(h z)], or a little more."""
-        raise NotImplementedError
-
-
-class DiscreteLaplace(CountNoise):
+class DiscreteLaplace(_Noise):
     """Pr[z] proportional to e^(-|z| / scale).
 
     Examples
@@ -113,28 +76,34 @@ class DiscreteLaplace(CountNoise):
 
     @property
     def variance(self) -> float:
+        """The variance of the whole number."""
         return laplace_sd(Fraction(self.scale)) ** 2
 
     @property
     def variance_above(self) -> float:
+        """The variance of the continuous law of the same scale, by which tables are weighed."""
         return 2.0 * self.scale**2
 
     @property
     def mean_size(self) -> float:
+        """E|z| of the continuous law of the same scale: what a table pays for each of its cells."""
         return self.scale
 
     @property
     def highest_moment(self) -> float:
+        """E[e^(h z)] is finite for 0 <= h below this."""
         return 1 / self.scale
 
     def limit(self, risk: float) -> int:
-        """Pr[|z| > t] = 2 a^(t+1) / (1 + a), a = e^(-1 / scale)."""
+        """Return the least t with Pr[|z| > t] <= risk: it is 2 a^(t+1) / (1 + a), a = e^(-1 / scale)."""
         return max(0, math.ceil(-self.scale * math.log(risk * (1 + math.exp(-1 / self.scale)) / 2)) - 1)
 
     def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
+        """Return ln E[e^(i t z)] at the angles t, a real number."""
         return np.asarray(-np.log1p(self._spread * np.sin(angles / 2) ** 2))
 
     def log_moment(self, h: np.ndarray) -> np.ndarray:
+        """Return ln E[e^(h z)], or a little more."""
         return np.asarray(-np.log1p(-self._spread * np.sinh(h / 2) ** 2))
 
     @property
@@ -147,7 +116,7 @@ _NOTHING = -60.0
 """A logarithm of a characteristic function below this is not told apart from its main term, which is within ln 3."""
 
 
-class RoundedGaussian(CountNoise):
+class RoundedGaussian(_Noise):
     """N(0, scale^2), rounded to the next whole number (theory 9.13, rounded Gaussian noise).
 
     Its probabilities are the values at whole numbers of the density of N(0, scale^2) plus a uniform number from -1/2 to 1/2,
@@ -169,6 +138,7 @@ class RoundedGaussian(CountNoise):
 
     @property
     def variance(self) -> float:
+        """The variance of the whole number."""
         if self.scale > 2:
             return self.scale**2 + 1 / 12  # but for a part of e^(-2 pi^2 scale^2)
         z = np.arange(-40, 41)
@@ -177,21 +147,25 @@ class RoundedGaussian(CountNoise):
 
     @property
     def variance_above(self) -> float:
+        """The variance of the continuous law of the same scale, by which tables are weighed."""
         return self.scale**2 + 1 / 12
 
     @property
     def mean_size(self) -> float:
+        """E|z| of the continuous law of the same scale: what a table pays for each of its cells."""
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
     def highest_moment(self) -> float:
+        """E[e^(h z)] is finite for 0 <= h below this."""
         return math.inf
 
     def limit(self, risk: float) -> int:
-        """Pr[|z| > t] = 2 Pr[N > (t + 1/2) / scale]."""
+        """Return the least t with Pr[|z| > t] <= risk: it is 2 Pr[N > (t + 1/2) / scale]."""
         return least_whole(lambda t: math.erfc((t + 0.5) / self.scale / math.sqrt(2)) <= risk)
 
     def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
+        """Return ln E[e^(i t z)] at the angles t, a real number."""
         turned = np.remainder(angles + np.pi, 2 * np.pi) - np.pi
         turns = 2 * np.pi * np.arange(-_TURNS, _TURNS + 1)
         near = np.asarray(-((self.scale * turned) ** 2) / 2)
@@ -207,13 +181,16 @@ class RoundedGaussian(CountNoise):
         return near
 
     def log_moment(self, h: np.ndarray) -> np.ndarray:
-        """Return the term of no turn, and an upper bound of the others."""
+        """Return ln E[e^(h z)], or a little more: the term of no turn, and an upper bound of the others."""
         half, turns = h / 2, np.arange(1, _TURNS + 1)
         others = 2 * (np.exp(-2 * (np.pi * turns * self.scale) ** 2) / (np.pi * turns)).sum() * half
         return np.asarray((self.scale * h) ** 2 / 2 + np.log(np.sinh(half) / half) + np.log1p(others * (1 + _ROUNDED_UP)))
 
 
-LAWS = {law.name: law for law in (DiscreteLaplace, RoundedGaussian)}
+CountNoise = DiscreteLaplace | RoundedGaussian
+"""The noise of one count."""
+
+LAWS: Mapping[str, type[CountNoise]] = {"discrete Laplace": DiscreteLaplace, "rounded Gaussian": RoundedGaussian}
 """By the name that published measurements give it."""
 
 

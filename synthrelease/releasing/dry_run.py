@@ -97,7 +97,8 @@ def made_up(spec: ReleaseSpec) -> Counts:
     for columns, allowed in spec.raw.drawn_from():  # no two share a column
         if not len(allowed):
             names = ", ".join(layout.columns[column] for column in columns)
-            raise _mistake(spec, "rules", "rules that allow some row of the private file", f"ones that forbid all of {names}")
+            expected = "rules that allow some row of the private file"
+            raise SpecError.at(spec.path, "rules", expected, f"ones that forbid all of {names}")
         drawn = allowed[generator.integers(len(allowed), size=rows)]
         for column, bins in zip(columns, drawn.T, strict=True):
             digits[column] = bins.copy()
@@ -111,7 +112,8 @@ def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
     Of a shortlist only its own. The projection is the first that they come with: it keeps rows, or the round is rejected.
     """
     by_family: dict[str, list[Configuration]] = {}
-    for configuration in _without_projections(spec):
+    space = spec.space if spec.space.shortlist is not None else replace(spec.space, projections=spec.space.projections[:1])
+    for configuration in space:
         by_family.setdefault(configuration.generator.family, []).append(configuration)
     for configurations in by_family.values():
         efforts: dict[str, float] = {}
@@ -126,14 +128,6 @@ def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
         yield smallest
         if size(largest) != size(smallest):
             yield largest
-
-
-def _without_projections(spec: ReleaseSpec) -> Iterator[Configuration]:
-    """Yield the configurations that differ in more than the projection."""
-    if spec.space.shortlist is not None:
-        yield from spec.space
-        return
-    yield from replace(spec.space, projections=spec.space.projections[:1])
 
 
 def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, prepared: Prepared) -> None:
@@ -183,7 +177,7 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
         # made-up data: even the message of the error would be public
         expected = f"an attempt that can be run, tried on a made-up table of {ROWS} rows"
         found = f"{failure_of(error)} ({error}) in {tried}. Every round might end so. Nothing was read and nothing was spent"
-        problem = _mistake(spec, "generators" if configuration else "criteria", expected, found)
+        problem = SpecError.at(spec.path, "generators" if configuration else "criteria", expected, found)
     raise problem
 
 
@@ -192,7 +186,3 @@ def _described(configuration: Configuration) -> str:
     description, schema = configuration.describe(), configuration.transformation.schema
     bins = {name: chosen for name, chosen in configuration.transformation.choice.items() if len(schema[name].alternatives) > 1}
     return json.dumps({"generator": description["generator"], "projection": description["projection"], "transformation": bins})
-
-
-def _mistake(spec: ReleaseSpec, path: str, expected: str, found: str) -> SpecError:
-    return SpecError.at(spec.path, path, expected, found)
