@@ -14,16 +14,22 @@ if TYPE_CHECKING:
     from synthrelease.answers.estimates import estimate, trend
     from synthrelease.answers.words import Estimate
     from synthrelease.api import plan, rehearse, release
+    from synthrelease.criteria.outside import OutsideCriterion
     from synthrelease.errors import SynthreleaseError
+    from synthrelease.generators.outside import OutsideGenerator
     from synthrelease.published import PublishedRelease, load
+    from synthrelease.studio.audit.contracts import check_kind
 
 __version__ = VERSION
 __all__ = [
     "Bound",
     "Estimate",
+    "OutsideCriterion",
+    "OutsideGenerator",
     "PublishedRelease",
     "SynthreleaseError",
     "bound",
+    "check_kind",
     "estimate",
     "load",
     "plan",
@@ -35,9 +41,12 @@ __all__ = [
 _MODULES = {
     "Bound": "synthrelease.answers.bounds",
     "Estimate": "synthrelease.answers.estimates",
+    "OutsideCriterion": "synthrelease.criteria.outside",
+    "OutsideGenerator": "synthrelease.generators.outside",
     "PublishedRelease": "synthrelease.published",
     "SynthreleaseError": "synthrelease.errors",
     "bound": "synthrelease.answers.bounds",
+    "check_kind": "synthrelease.studio.audit.contracts",
     "estimate": "synthrelease.answers.estimates",
     "load": "synthrelease.published",
     "plan": "synthrelease.api",

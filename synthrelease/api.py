@@ -139,6 +139,7 @@ def release(
     archive: str | Path | None = None,
     address: str | None = None,
     unrehearsed: bool = False,
+    trust: Sequence[str] = (),
     rows: int | None = None,
     progress: Callable[[str], None] = lambda phase: None,
 ) -> PublishedRelease | None:
@@ -160,6 +161,7 @@ def release(
     archive : a new .zip of the released files that tells no times.
     address : of a Dask scheduler of the enclave, whose workers count the files of a folder, pattern or object store.
     unrehearsed : also release two files that were never tried on public data (a draft, a rehearsal), or were changed since.
+    trust : packages of [[plugins]] that may run on the private file, as the configuration says, too.
     rows : how many the private file has: criteria that no table of so many rows can meet are refused before the charge. By
         default the stated number, or that of the public table that was rehearsed.
     progress : told the phase; it never learns how many rounds were run.
@@ -231,6 +233,7 @@ def release(
         archive=_path(archive),
         address=address,
         unrehearsed=unrehearsed,
+        trust=tuple(trust),
         rows=rows,
     )
     published = room.publish(request, Told())

@@ -43,6 +43,7 @@ from synthrelease.releasing.release import KnownSplit, Release, piece_to_read, r
 from synthrelease.settings.base import RELEASED
 from synthrelease.sources.source import check_members, check_pieces
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.plugins import check_trusted
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import ReleaseRequest
 from synthrelease.spec.shortlist import PlanTable, cheaper_plan, narrowed, rehearsed_on
@@ -189,6 +190,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     if request.archive is not None:
         check_archive(request.archive, request.out)
     spec.check_new()
+    check_trusted(spec.path, spec.options.plugins, request.trust)
     spec.check_unit_answered()
     spec.check_can_fail()
     check_possible(spec, request.rows)

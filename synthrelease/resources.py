@@ -64,8 +64,12 @@ class Kinds(Mapping[str, type[Kind]]):
             self._found[kind] = getattr(import_module(f"{self._package}.{module}"), name)
         return self._found[kind]
 
+    def add(self, kind: str, model: type[Kind]) -> None:
+        """Add a class of another package (`spec.plugins`) under its name there, which has a colon, as none here has."""
+        self._found[kind] = model
+
     def __contains__(self, kind: object) -> bool:
-        return kind in self._places
+        return kind in self._places or kind in self._found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from synthrelease.errors import so_many
+from synthrelease.errors import Unexpected, so_many
 from synthrelease.published.base import Files
 from synthrelease.published.commitment import beyond
 from synthrelease.published.document import ReleaseDocument
@@ -32,6 +32,7 @@ def verify_bundle(
     *,
     plan: bool = True,
     documents: bool = True,
+    trust: Sequence[str] = (),
 ) -> Report:
     """Check a published bundle without any private data.
 
@@ -45,6 +46,8 @@ def verify_bundle(
     plan : whether plan and figures are computed again from the specification, by the classes of the program.
     documents : whether everything that follows from release.json and the table is written again and compared. Without either,
         the part that stands alone is left.
+    trust : packages that took part in the release and may be run here, if they are installed as release.json states. Checks
+        that need another one are not known here.
 
     Raises
     ------
@@ -64,7 +67,7 @@ def verify_bundle(
     earlier_releases = [(Path(other_folder), read_files(Path(other_folder))) for other_folder in earlier]
     files = read_files(Path(folder))
     try:
-        return verify_files(files, public_key, earlier_releases, commitment, plan=plan, documents=documents)
+        return verify_files(files, public_key, earlier_releases, commitment, plan=plan, documents=documents, trust=trust)
     finally:
         for path, read in ((Path(folder), files), *earlier_releases):
             check_unchanged(path, read)
@@ -78,6 +81,7 @@ def verify_files(
     *,
     plan: bool = True,
     documents: bool = True,
+    trust: Sequence[str] = (),
 ) -> Report:
     """Check files by name, as `verify_bundle` checks a folder."""
     files, earlier_releases = Files(files), [(path, Files(content)) for path, content in earlier]
@@ -92,6 +96,10 @@ def verify_files(
     if alone.read is None:
         names = (*(PLANNED if plan else ()), *(WRITTEN if documents else ()))
         checks += [Check(name=name, made=False) for name in names]
+    elif missing := _not_known(alone.read[0], trust):
+        found = f"needs {missing}: install that version and say --trust, or ask somebody who has it"
+        names = (*(PLANNED if plan else ()), *(WRITTEN if documents else ()))
+        checks += [Check(name=name, found=found, unknown=True) for name in names]
     else:
         checks += _planned(files, *alone.read) if plan else ()
         checks += _written(files, *alone.read, csv_as_written=alone.csv_as_written) if documents else ()
@@ -105,6 +113,23 @@ def verify_files(
         beyond=() if alone.read is None else tuple(beyond(alone.read[0], WORDS)),
         left_out=tuple(name for name, chosen in (("plan", plan), ("documents", documents)) if not chosen),
     )
+
+
+def _not_known(document: ReleaseDocument, trust: Sequence[str]) -> str:
+    """Return the packages that took part and are not run here, in words; empty where there are none."""
+    if not document.plugins:
+        return ""
+    from synthrelease.spec.plugins import load_plugin
+
+    missing = []
+    for table in document.plugins:
+        try:
+            if table.package not in trust:
+                raise Unexpected("a package that is trusted")
+            load_plugin(table)
+        except Unexpected:
+            missing.append(f"the package {table.package} {table.version}")
+    return " and ".join(missing)
 
 
 def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[Check]:

@@ -46,6 +46,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "estimate": "reading:estimate",
     "verify": "reading:verify",
     "card": "reading:card",
+    "plugin": "reading:plugin",
     "keygen": "reading:keygen",
     "audit": "reading:audit",
     "reproduce": "reading:reproduce",

@@ -14,7 +14,7 @@ import typer
 
 from synthrelease.cli.terminal import err, progress_bars, screen
 from synthrelease.errors import InputError, VerificationFailed, listing
-from synthrelease.spec.requests import Config, File, Folder, Json, Key, Number, Option, ReleasedFolder, Text
+from synthrelease.spec.requests import Config, File, Folder, Json, Key, Names, Number, Option, ReleasedFolder, Text
 
 if TYPE_CHECKING:
     from synthrelease.answers.bounds import Bound
@@ -427,10 +427,12 @@ def verify(
     commitment: File | None = None,
     plan: bool = True,
     documents: bool = True,
+    trust: Names = (),
 ) -> None:
     """Check a published release without private data, and list what cannot be checked.
 
-    Exits with code 5 if something is wrong. --no-plan --no-documents leaves the checks that work with any version.
+    Exits with code 5 if something is wrong, or if a check needs a package that is not known here. --no-plan --no-documents
+    leaves the checks that work with any version.
 
     Parameters
     ----------
@@ -439,17 +441,46 @@ def verify(
     commitment : Compare with this commitment from before the run (see commit). By default none.
     plan : Compute plan and criterion values again from the specification.
     documents : Write all other documents again and compare.
+    trust : Run these packages, which took part in the release, for the checks that need them. By default none.
     """
     from synthrelease.bundle.verify import verify_bundle
 
-    report = verify_bundle(folder, public_key, earlier or (), commitment, plan=plan, documents=documents)
+    report = verify_bundle(folder, public_key, earlier or (), commitment, plan=plan, documents=documents, trust=trust)
     print_report(report)
+    if report.unknown:
+        raise VerificationFailed(
+            f"{folder}: nothing is wrong with what was checked. Some checks are not known here: they need another package."
+        )
     if not report.passed:
         raise VerificationFailed(f"{folder}: this release does not fit together. See the problems above.")
     screen.print("Nobody can check without the private file:")
     for sentence in report.beyond:
         screen.print(f"- {printable(sentence)}")
     screen.print(report.closing, style="green" if report.vouched_for else "yellow")
+
+
+def plugin(package: Annotated[str, Option(metavar="PACKAGE", positional=True)]) -> None:
+    """Print the table [[plugins]] of an installed package, and try its criteria and generators on small tables.
+
+    Exits with code 5 if one of them fails. Runs the code of the package.
+
+    Parameters
+    ----------
+    package : Describe this package.
+    """
+    from synthrelease.spec.plugins import described
+    from synthrelease.studio.audit.contracts import check_package
+
+    table = described(package)
+    screen.print(
+        f'[[plugins]]\npackage = "{table.package}"\nversion = "{table.version}"\nsha256 = "{table.sha256}"', markup=False
+    )
+    failed = 0
+    for name, problems in check_package(table):
+        failed += len(problems)
+        screen.print(f"{name}: {'; '.join(problems) or 'no problem was found on small tables'}.", markup=False)
+    if failed:
+        raise VerificationFailed(f"{package}: {failed} problems. See above.")
 
 
 def card(

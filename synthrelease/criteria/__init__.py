@@ -37,8 +37,13 @@ CRITERIA: Mapping[str, type[Criterion]] = Kinds(
 
 
 def explanation_of(kind: str) -> type[Explanation[Any]]:
-    """Return what explains a kind: in the file of its class, the class with "Explained" behind its name."""
+    """Return what explains a kind: in the file of its class, the class with "Explained" behind its name. A kind of another
+    package, whose name has a colon, explains itself."""
     model = CRITERIA[kind]
+    if ":" in kind:
+        from synthrelease.criteria.outside import ExplainedByItself
+
+        return ExplainedByItself
     explanation: type[Explanation[Any]] = getattr(import_module(model.__module__), f"{model.__name__}Explained")
     return explanation
 

@@ -27,6 +27,9 @@ from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise, Dis
 from synthrelease.privacy.curves import choice_epsilon, root_down
 from synthrelease.privacy.noise import SystemEntropy, choose, discrete_laplace, rounded_gaussian
 
+MOST_SCORE = 10**6
+"""No score of a sum is further from 0: sums of as many rows as a release may have stay far below 2^63."""
+
 
 def score_of(table: CompetingTable, exact: np.ndarray) -> int:
     """Return weight * (l1 distance of the exact counts from the expected ones - handicap)."""
@@ -83,6 +86,21 @@ class PrivateTables(Budgeted):
         """Return int64 counts of the bins of a column as they were before any merging, with noise in every one."""
         self._take(part)
         return opaque(lambda: self._noisy(self._bins.get((column,)), part))
+
+    def total(self, columns: Columns, scores: np.ndarray, part: Fraction) -> int:
+        """Return the sum over all rows of a public whole score of these columns, with noise, for this part of the budget.
+
+        Sensitivity: a replaced record takes one score away and adds another, so the sum moves by at most the highest minus the
+        lowest of them (theory 12.12, scored sums).
+        """
+        sizes = tuple(self._counts.layout.sizes[column] for column in columns)
+        whole = np.asarray(scores)
+        if whole.shape != sizes or whole.dtype.kind not in "iu" or np.abs(whole.astype(np.int64)).max(initial=0) > MOST_SCORE:
+            raise ValueError(f"expected whole scores up to {MOST_SCORE:,}, one for each cell of the table")
+        self._take(part)
+        span = max(int(np.ptp(whole.astype(np.int64))), 1)
+        exact = opaque(lambda: np.array([int((self._exact_of(columns) * whole.astype(np.int64)).sum())]))
+        return int(opaque(lambda: self.noisy(exact, sensitivity=span**self.power, part=part, entropy=self._entropy))[0])
 
     def choice(self, competing: Sequence[CompetingTable], part: Fraction) -> int:
         """Return the index of a table with a large weight * (l1 distance from what is expected - handicap).
@@ -144,6 +162,8 @@ class PrivateTables(Budgeted):
         return cls.squares * cls.law.of_table(part).scale ** 2
 
     selector: ClassVar[str] = "exponential"
+    power: ClassVar[int]
+    """In which power the change of one number is its sensitivity: 1 for l1, 2 for squared l2."""
     law: ClassVar[type[CountNoise]]
     squares: ClassVar[float] = 1.0
     """Variance of the noise, in squares of its scale."""
@@ -155,6 +175,7 @@ class Gaussian(PrivateTables):
     """Rounded Gaussian noise and the exponential mechanism; parts are rhos."""
 
     law = RoundedGaussian
+    power = 2
     mean_error: ClassVar[float] = 0.7979  # sqrt(2 / pi)
 
     @staticmethod
@@ -189,6 +210,7 @@ class Laplace(PrivateTables):
 
     selector: ClassVar[str] = "permute_and_flip"
     law = DiscreteLaplace
+    power = 1
     squares: ClassVar[float] = 2.0
     mean_error: ClassVar[float] = 0.7072  # sqrt(1 / 2)
 

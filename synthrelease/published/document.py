@@ -51,7 +51,7 @@ from synthrelease.published.options import (
 from synthrelease.published.table import TableFile, TableShape, files_of
 from synthrelease.resources import is_first_or_before
 from synthrelease.settings.card import CardTable
-from synthrelease.settings.options import IntendedQueryTable
+from synthrelease.settings.options import IntendedQueryTable, PluginTable
 from synthrelease.settings.reading import dotted
 from synthrelease.settings.tables import OPTIONS, AttacksTable, BundleTable, NotPromisedTable
 
@@ -176,6 +176,7 @@ class ReleaseDocument(Part):
     imputation : complete copies of the rows.
     estimates : what the published noisy tables answer.
     intended_queries : the questions that the release is meant to answer.
+    plugins : packages that took part, with their versions and digests: what they claim is theirs.
     not_promised : what the publisher knows that the release does not keep.
     attacks : what attacks got on public rows, in the publisher's word.
     """
@@ -215,6 +216,7 @@ class ReleaseDocument(Part):
     imputation: ImputationPart | None = None
     estimates: EstimatesPart | None = None
     intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
+    plugins: Annotated[list[PluginTable], Field(strict=False)] = []
     not_promised: Annotated[NotPromisedTable, Field(strict=False)] = NotPromisedTable()
     attacks: Annotated[AttacksTable | None, Field(strict=False)] = None
 

@@ -377,6 +377,26 @@ class ImputationTable(SpecTable):
     match: tuple[str, ...] | None = None
 
 
+class PluginTable(SpecTable):
+    """[[plugins]]: another package, whose criteria and generators the two files may name as "PACKAGE:NAME". It is loaded only
+    when it is installed in just this version, with just these bytes. `synthrelease plugin PACKAGE` prints the table.
+
+    Attributes
+    ----------
+    package : the installed package. Example: `package = "copula-example"`.
+    version : the version that is installed. Example: `version = "0.1.0"`.
+    sha256 : the digest of all its installed files.
+        Example: `sha256 = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
+    trust : whether a release may run it on the private file. It must be named to the command, too (`--trust PACKAGE`).
+        Example: `trust = true`.
+    """
+
+    package: str = Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$", max_length=100)
+    version: Line = Field(min_length=1, max_length=100)
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    trust: bool = False
+
+
 class GeographyTable(SpecTable):
     """[geography]: areas that lie within one another. Each named level of the codelist of the smallest areas becomes a column
     of the record, a public function of the same text of the file, and a rule says that released rows follow it exactly. The

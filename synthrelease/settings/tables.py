@@ -26,6 +26,7 @@ from synthrelease.settings.options import (
     MarksTable,
     MembersTable,
     PartitionTable,
+    PluginTable,
     PopulationTable,
     SeriesTable,
     SplitTable,
@@ -411,6 +412,9 @@ class ReleaseFile(SpecTable):
         settings follow below. Example: `marks.groups.heart = ["infarct", "failure", "stroke"]`.
     intended_queries : questions that the release is meant to answer; their settings follow below. The card says of each which
         error is stated. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
+    plugins : other packages whose criteria and generators are named here; their settings follow below. Example: `plugins = [{
+        package = "copula-example", version = "0.1.0", sha256 =
+        "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }]`.
     bundle : further formats of the release, at no cost; its settings follow below. Example: `bundle.formats = ["r"]`.
     card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
     """
@@ -440,6 +444,7 @@ class ReleaseFile(SpecTable):
     geography: GeographyTable | None = None
     marks: MarksTable | None = None
     intended_queries: list[IntendedQueryTable] = Field(default=[], max_length=MAX_TABLES)
+    plugins: list[PluginTable] = Field(default=[], max_length=MAX_TABLES)
     bundle: BundleTable = Field(default_factory=BundleTable.model_construct)
     card: CardTable = Field(default_factory=CardTable)
 

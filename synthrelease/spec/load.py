@@ -25,6 +25,7 @@ from synthrelease.spec.columns import with_codelists
 from synthrelease.spec.geography import build_geography, build_marks, check_geography, check_marks
 from synthrelease.spec.members import check_members
 from synthrelease.spec.options import Options, check_catalogues, check_formats, check_imputation, check_questions
+from synthrelease.spec.plugins import check_named, load_plugins
 from synthrelease.spec.record import (
     check_design_weights,
     check_stated,
@@ -69,6 +70,10 @@ class SpecBuilder:
         self.configuration, self.file = configuration, str(configuration.path)
         self.acceptance_file, self.acceptance = str(acceptance_path), acceptance
         self.problems = Problems(configuration)
+        named = {f"generators[{index}].family": table.get("family") for index, table in enumerate(release.generators)}
+        check_named(release.plugins, named, self.problems)
+        named = {f"criteria[{index}].kind": table.get("kind") for index, table in enumerate(acceptance.criteria)}
+        check_named(release.plugins, named, self.problems, self.acceptance_file)
         if release.members is not None:
             check_members(release.members, release, self.problems)
         if release.geography is not None:
@@ -196,6 +201,7 @@ class SpecBuilder:
             imputation=release.imputation,
             geography=geography,
             marks=marks,
+            plugins=tuple(release.plugins),
         )
 
     def _check_not_promised(self) -> None:
@@ -295,6 +301,10 @@ def _loaded(configuration: ConfigurationFile, read: Callable[[Path], dict[str, A
     acceptance = validated(AcceptanceFile, read(acceptance_path), str(acceptance_path))
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError(located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
+    if release.plugins:
+        problems_of_plugins = Problems(file)
+        load_plugins(release.plugins, problems_of_plugins)
+        problems_of_plugins.stop()
     return SpecBuilder(file, release, acceptance_path, acceptance).build()
 
 

@@ -14,6 +14,7 @@ jobs : Run this many processes in parallel.
 backend : Count the files of a table on this machine (loky) or on a cluster (dask). [default: dask with --address, else loky]
 address : Connect to this Dask scheduler in the enclave, such as tls://10.0.0.5:8786. By default none.
 unrehearsed : Accept files that were not rehearsed as they are. By default they are refused.
+trust : Run these packages of [[plugins]] on the private file. By default none.
 expect_head : Refuse a ledger that lacks this head from your logbook (16 digits or more). By default heads are not compared.
 sign : Sign the files with this private key (see keygen). By default unsigned.
 password_file : Read the password of the key from the first line of this file. By default the key has no password.
@@ -138,6 +139,7 @@ class ReleaseRequest(ClusterRequest):
     password_file: File | None = None
     archive: Annotated[Path | None, Option(metavar="ZIP")] = None
     unrehearsed: bool = False
+    trust: Names = ()
     rows: Number | None = None
     nobodys: Annotated[bool, Option(hidden=True)] = False
 

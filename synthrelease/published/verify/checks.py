@@ -40,6 +40,7 @@ class Check:
     made : False when it could not be made, because something before it failed.
     limits : what of it could not be checked in this bundle, a sentence each: the verification ends with them.
     absent : whether there is nothing that could be checked, such as a signature; this is no problem, and vouches for nothing.
+    unknown : whether it takes a package that is not known here: nothing is wrong, and nothing is shown.
     """
 
     name: str
@@ -47,15 +48,18 @@ class Check:
     problems: tuple[str, ...] = ()
     made: bool = True
     absent: bool = False
+    unknown: bool = False
     limits: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
-        return self.made and not self.problems
+        return self.made and not self.problems and not self.unknown
 
     @property
     def mark(self) -> str:
         """Return what it came to, in a word."""
+        if self.unknown:
+            return "not known here"
         return "not made" if not self.made else "PROBLEM" if self.problems else "none" if self.absent else "ok"
 
 
@@ -92,6 +96,11 @@ class Report:
     @property
     def passed(self) -> bool:
         return all(check.passed for check in self.checks)
+
+    @property
+    def unknown(self) -> bool:
+        """Return whether nothing is wrong, and some checks need a package that is not known here."""
+        return not self.passed and all(check.passed or check.unknown for check in self.checks)
 
     @property
     def vouched_for(self) -> bool:

@@ -1,0 +1,135 @@
+"""Take a generator from another package: it sees noisy tables and sums alone, and its privacy is that of their noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from synthrelease.data.counts import DENSE_LIMIT, Counts
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.generators.base import Background, Generator, Model
+from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
+from synthrelease.privacy.charges import mechanism as pure_charge
+from synthrelease.privacy.plan import pure_epsilon
+
+if TYPE_CHECKING:
+    from synthrelease.enclave.door import PrivateCounts
+    from synthrelease.generators.adaptive_mechanism import PrivateTables
+
+
+class NoisyTables:
+    """What a generator of another package may ask: each answer takes a share of the budget of its fit.
+
+    Attributes
+    ----------
+    layout : the columns and how many bins each has.
+    n : the number of rows, public.
+
+    Privacy
+    -------
+    Whatever is asked, in whatever order and on whatever earlier answers it depends, all answers together are within the charge
+    of the fit: shares that add up to more than 1 are refused (`PrivateTables`; theory 12.10, a budget that answers share out).
+    """
+
+    def __init__(self, tables: PrivateTables, layout: Layout, n: int):
+        self.layout, self.n = layout, n
+        self._tables, self._budget = tables, tables.left
+
+    @property
+    def left(self) -> Fraction:
+        """The share of the budget that no answer has taken yet, from 1 down to 0."""
+        return self._tables.left / self._budget
+
+    def table(self, columns: Sequence[int], share: Fraction) -> np.ndarray:
+        """Return int64 counts with noise in every cell of the table of these columns, an axis for each.
+
+        Parameters
+        ----------
+        columns : indices, rising, at least one.
+        share : of the budget of the fit, above 0 and at most `left`.
+
+        Raises
+        ------
+        ValueError : when less than the share is left, or for other columns; nothing more was read.
+        """
+        return self._tables.table(self._checked(columns), self._part(share))
+
+    def total(self, columns: Sequence[int], scores: np.ndarray, share: Fraction) -> int:
+        """Return the sum of a score over all rows, with noise.
+
+        Parameters
+        ----------
+        scores : whole numbers between -10^6 and 10^6, one for each cell of the table of these columns; public.
+        share : as for `table`. A replaced record moves the sum by at most the highest minus the lowest score.
+        """
+        return self._tables.total(self._checked(columns), scores, self._part(share))
+
+    def _checked(self, columns: Sequence[int]) -> Columns:
+        if not columns or list(columns) != sorted({*columns} & set(range(len(self.layout.sizes)))):
+            raise ValueError(f"expected rising columns among {len(self.layout.sizes)}, found {tuple(columns)}")
+        return tuple(columns)
+
+    def _part(self, share: Fraction) -> Fraction:
+        if not 0 < share <= self.left:
+            raise ValueError(f"expected a share above 0 and at most {self.left}, found {share}")
+        return share * self._budget
+
+
+class OutsideGenerator(Generator):
+    """A generator of another package, registered as an entry point of the group `synthrelease.generators`.
+
+    A subclass names its settings as fields, says in `words` what it does, and has one function: `build`.
+
+    Privacy
+    -------
+    `guarantee` is "pure" (discrete Laplace noise) or "zCDP" (rounded Gaussian noise), at the budget of a fit; neighbours
+    replace one record. The subclass gets no counts, so the guarantee does not rest on its code.
+    """
+
+    guarantee = "pure"
+    OURS: ClassVar[frozenset[str]] = frozenset(("charge", "fit", "count_noise", "gaussian", "by_library", "most_rows"))
+    """What decides about noise and charge: a subclass that defines it is refused."""
+
+    def build(self, ask: NoisyTables, background: Background) -> Model:
+        """Ask for noisy tables and return a model of them, whose `sample(n, generator)` returns exactly n rows as `Counts` over
+        `ask.layout`."""
+        raise NotImplementedError
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        because = f"noisy tables and sums that {self.family} asks for"
+        return (pure_charge if self.guarantee == "pure" else zero_concentrated)(GENERATION, epsilon, because)
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:
+        """Close the counts behind the budget of the charge, and let the package ask.
+
+        Privacy
+        -------
+        The guarantee of the charge, neighbours replace one record: nothing but answers of `NoisyTables` comes out.
+        """
+        from synthrelease.generators.adaptive_mechanism import Gaussian, Laplace, opened
+
+        kind, budget = (Laplace, pure_epsilon(charge)) if self.guarantee == "pure" else (Gaussian, charge.curve().rho)
+        tables = private.spend(charge, partial(opened, kind=kind, budget=budget, entropy=private.entropy))
+        return _Checked(model=self.build(NoisyTables(tables, private.layout, private.n), background), layout=private.layout)
+
+    def peak_cells(self, layout: Layout) -> int:
+        return min(layout.n_cells, DENSE_LIMIT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Checked:
+    """A model of another package, whose rows are counted before they are used."""
+
+    model: Model
+    layout: Layout
+
+    def sample(self, n: int, generator: np.random.Generator) -> Counts:
+        rows = self.model.sample(n, generator)
+        if not isinstance(rows, Counts) or rows.layout != self.layout or rows.total != n:
+            raise ValueError(f"expected {n} rows over the columns of the fit from a model of another package, found others")
+        return rows

@@ -1,0 +1,154 @@
+"""Load criteria and generators of other packages, and only those that a configuration names with version and digest.
+
+A package offers them as entry points, `synthrelease.criteria` and `synthrelease.generators`. Nothing of it is imported before
+its version and the digest of its installed files are the ones that [[plugins]] states, and all this happens before a private
+file is opened. What is loaded can do whatever Python can: the digest says which code ran, not that it is harmless.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+from synthrelease.criteria import CRITERIA
+from synthrelease.errors import InputError, SpecError, Unexpected, listing
+from synthrelease.generators import GENERATORS
+from synthrelease.resources import Kinds, file_digest
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.options import PluginTable
+
+GROUPS: Mapping[str, Mapping[str, type[Any]]] = {
+    "synthrelease.criteria": CRITERIA,
+    "synthrelease.generators": GENERATORS,
+}
+"""The entry points that are looked at, and where their classes are registered."""
+_OF_THE_INSTALLER = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
+"""Files beside the package's metadata that differ from one installation to the next."""
+
+
+def described(package: str) -> PluginTable:
+    """Return the table [[plugins]] of an installed package.
+
+    Raises
+    ------
+    InputError : when it is not installed, or is installed so that its files can change under a release.
+    """
+    try:
+        installed = _installed(package)
+        return PluginTable(package=package, version=installed.version, sha256=_digest(installed))
+    except Unexpected as error:
+        raise InputError(f"{package}: expected {error.expected}, found {error.found}.") from None
+
+
+def load_plugins(tables: Sequence[PluginTable], problems: Problems) -> None:
+    """Load the criteria and generators of the packages that a configuration names; add a problem for each that it cannot."""
+    for index, table in enumerate(tables):
+        try:
+            load_plugin(table)
+        except Unexpected as error:
+            problems.add(f"plugins[{index}]", error.expected, error.found or "another")
+
+
+def load_plugin(table: PluginTable) -> tuple[str, ...]:
+    """Load the classes of one package, and return their names as the two files have them.
+
+    Raises
+    ------
+    Unexpected : when the package is not there, is another version or has other bytes, or when a class cannot be used.
+    """
+    installed = _installed(table.package)
+    if installed.version != table.version:
+        raise Unexpected(f"version {table.version} of {table.package}", f"version {installed.version}")
+    if (digest := _digest(installed)) != table.sha256:
+        raise Unexpected(f"{table.package} with the digest {table.sha256[:16]}...", f"files with the digest {digest[:16]}...")
+    offered = [entry for entry in installed.entry_points if entry.group in GROUPS]
+    if not offered:
+        raise Unexpected(f"a package with entry points {listing(GROUPS)}", f"none in {table.package}")
+    names = []
+    for entry in offered:
+        model, kinds = _class_of(entry, installed), GROUPS[entry.group]
+        names.append(f"{table.package}:{entry.name}")
+        if isinstance(kinds, Kinds):
+            kinds.add(names[-1], model)
+    return tuple(names)
+
+
+def check_named(
+    plugins: Sequence[PluginTable], named: Mapping[str, object], problems: Problems, file: str | None = None
+) -> None:
+    """Add a problem for each name of another package's criterion or generator that [[plugins]] has no package for.
+
+    Parameters
+    ----------
+    named : by their places in the files, the names.
+    """
+    packages = [table.package for table in plugins]
+    for where, name in named.items():
+        package, colon, _ = str(name).partition(":")
+        if colon and package not in packages:
+            known = listing(packages) or "it has none"
+            problems.add(where, f"a name of a package that [[plugins]] has ({known})", repr(name), file=file)
+
+
+def check_trusted(path: str, plugins: Sequence[PluginTable], trusted: Sequence[str]) -> None:
+    """Raise SpecError unless every package may run on the private file, by the configuration and by the command."""
+    for index, table in enumerate(plugins):
+        if not table.trust:
+            expected = "trust = true before a package runs on the private file"
+            raise SpecError.at(path, f"plugins[{index}]", expected, f"{table.package} without it. Nothing was spent")
+        if table.package not in trusted:
+            expected = f"--trust {table.package} (trust=[{table.package!r}] in Python), as the configuration trusts it"
+            raise SpecError.at(path, f"plugins[{index}]", expected, "a command that does not. Nothing was spent")
+
+
+def _installed(package: str) -> Distribution:
+    try:
+        installed = distribution(package)
+    except PackageNotFoundError:
+        raise Unexpected("an installed package", f"none of the name {package}") from None
+    origin = json.loads(installed.read_text("direct_url.json") or "{}")
+    if not installed.files or origin.get("dir_info", {}).get("editable"):
+        raise Unexpected("an installed copy, whose files are listed and stay as they are", "one that is edited in place")
+    return installed
+
+
+def _files(installed: Distribution) -> Iterator[tuple[str, Path]]:
+    """Yield name and place of every file that belongs to the package itself, in the order of the names."""
+    for file in sorted(installed.files or (), key=lambda file: file.as_posix()):
+        of_installer = file.parent.suffix == ".dist-info" and file.name in _OF_THE_INSTALLER
+        if ".." not in file.parts and file.suffix != ".pyc" and not of_installer:
+            yield file.as_posix(), Path(str(installed.locate_file(file)))
+
+
+def _digest(installed: Distribution) -> str:
+    """Return the SHA-256 of the names and digests of all files."""
+    whole = hashlib.sha256()
+    for name, path in _files(installed):
+        if not path.is_file():
+            raise Unexpected("every file that was installed", f"no {name}")
+        whole.update(f"{file_digest(path)}  {name}\n".encode())
+    return whole.hexdigest()
+
+
+def _class_of(entry: EntryPoint, installed: Distribution) -> type[Any]:
+    """Import the class of an entry point, from a file whose digest was compared."""
+    from synthrelease.criteria.outside import OutsideCriterion
+    from synthrelease.generators.outside import OutsideGenerator
+
+    base = OutsideCriterion if entry.group == "synthrelease.criteria" else OutsideGenerator
+    try:
+        model = entry.load()
+    except Exception as error:  # nothing private was read so far: what its code says may be shown
+        raise Unexpected(f"{entry.value} to be imported", f"{type(error).__name__}: {error}") from None
+    if not (isinstance(model, type) and issubclass(model, base)):
+        raise Unexpected(f"{entry.value} to be a subclass of {base.__name__}", f"{model!r}")
+    if Path(inspect.getfile(model)).resolve() not in {path.resolve() for _, path in _files(installed)}:
+        raise Unexpected(f"{entry.value} in a file of its package", inspect.getfile(model))
+    if own := sorted(base.OURS & {name for kind in model.__mro__[: model.__mro__.index(base)] for name in vars(kind)}):
+        raise Unexpected(f"{entry.value} to leave noise and charge to synthrelease", f"its own {listing(own)}")
+    return model

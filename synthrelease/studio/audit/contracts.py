@@ -1,0 +1,136 @@
+"""Try a criterion or a generator of another package on small tables, before it may run on a private file.
+
+A criterion's figures are computed for every table of up to two records in small worlds, some of which begin far from 0, and no
+replaced record may move one by more than the sensitivity that the class claims. A generator gets its noisy tables and has to
+return the rows that were asked for. Nothing here proves a claim: larger tables are not tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Fitted
+from synthrelease.criteria.outside import OutsideCriterion
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import RejectedRound
+from synthrelease.generators import GENERATORS, Background
+from synthrelease.generators.outside import OutsideGenerator
+from synthrelease.privacy.charges import Meter
+from synthrelease.settings.options import PluginTable
+from synthrelease.spec.plugins import load_plugin
+from synthrelease.studio.audit.cases import FROM_0, World
+from synthrelease.studio.audit.enumeration import neighbour_pairs
+from synthrelease.studio.audit.sweep import CODINGS, Table
+
+COLUMNS = {"a": 1, "b": 2, "c": 3}
+"""Columns of the worlds, with the highest of their whole numbers, from 0; and moved by `CODINGS`."""
+RECORDS = (1, 2)
+_CANDIDATES = 24
+"""Synthetic tables beside which each table is looked at, evenly over all."""
+_SIZES = (1, 2, 300)
+"""Rows of the tables that a generator is fitted to."""
+
+
+def check_package(table: PluginTable) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the name of each class of an installed package, and what is wrong with it.
+
+    Raises
+    ------
+    Unexpected : when the package cannot be loaded (`spec.plugins`).
+    """
+    for name in load_plugin(table):
+        yield name, check_kind(CRITERIA[name] if name in CRITERIA else GENERATORS[name], name)
+
+
+def check_kind(kind: type[Any], name: str = "package:name") -> tuple[str, ...]:
+    """Try a criterion or a generator of another package on small tables.
+
+    Parameters
+    ----------
+    kind : a subclass of `OutsideCriterion` or `OutsideGenerator`.
+    name : as the two files name it.
+
+    Returns
+    -------
+    What is wrong, a sentence each, with the first tables that show it; empty where nothing was found.
+    """
+    check = _criterion_problems if issubclass(kind, OutsideCriterion) else _generator_problems
+    return tuple(check(kind, name))
+
+
+def _criterion_problems(kind: type[OutsideCriterion], name: str) -> Iterator[str]:
+    for settings in kind.examples():
+        whole = {"name": "tried", "kind": name, "threshold": 1, "epsilon": 1, **settings}
+        criterion = kind.model_validate(whole)
+        for words, coding in {"": FROM_0, **CODINGS}.items():
+            world = World(COLUMNS, coding=coding)
+            if any(criterion.mistakes(world.setting(criterion), {})):
+                continue
+            problem = next(_moved_too_far(criterion, world), "")
+            if problem:
+                yield f"{dict(settings)}{f', numbers {words}' if words else ''}: {problem}"
+                break
+
+
+def _moved_too_far(criterion: OutsideCriterion, world: World) -> Iterator[str]:
+    """Yield each pair of tables whose figures are further apart than the claimed sensitivity, and each figure that is none."""
+    setting = world.setting(criterion)
+    for n in RECORDS:
+        tables = world.all_tables(n)
+        first, second = neighbour_pairs(world.dense(tables))
+        counts = [world.counts(table) for table in tables]
+        for synthetic in tables[:: max(1, len(tables) // _CANDIDATES)]:
+            query = criterion.query(n, world.candidate(synthetic), setting, Fitted())
+            figures = np.array([query.figure(table) for table in counts])
+            if len(missing := np.flatnonzero(~np.isfinite(figures))):
+                yield f"the figure of {_shown(world, tables[missing[0]])} beside {_shown(world, synthetic)} is no number"
+                return
+            moves = np.abs(figures[first] - figures[second])
+            worst = int(moves.argmax()) if len(moves) else 0
+            if len(moves) and moves[worst] > query.sensitivity * (1 + 1e-9):
+                yield (
+                    f"beside {_shown(world, synthetic)} the figure is {figures[first[worst]]:g} for "
+                    f"{_shown(world, tables[first[worst]])} and {figures[second[worst]]:g} for "
+                    f"{_shown(world, tables[second[worst]])}: one replaced record moves it by {moves[worst]:g}, and the class "
+                    f"claims at most {query.sensitivity:g}"
+                )
+
+
+def _shown(world: World, table: Table) -> str:
+    """Return the records of a table, each with the labels of its bins."""
+    labels = [binning.labels for binning in world.transformation.binnings]
+    records = (np.unravel_index(cell, world.layout.sizes) for cell in table)
+    return "[" + ", ".join(" ".join(of[int(bin_)] for of, bin_ in zip(labels, bins, strict=True)) for bins in records) + "]"
+
+
+def _generator_problems(kind: type[OutsideGenerator], name: str) -> Iterator[str]:
+    random = np.random.default_rng(1)
+    for sizes in ((2, 3, 4), (2,), (1, 3)):
+        layout = Layout(columns=tuple("abc"[: len(sizes)]), sizes=sizes)
+        background = Background(plausibility=Plausibility(layout=layout, masks=()))
+        for n in _SIZES:
+            where = f"{n} rows, columns of {sizes} bins"
+            try:
+                generator = kind.model_validate({"family": name})
+                charge = generator.charge(Fraction(1))
+                private = PrivateCounts(Counts(layout, random.integers(0, layout.n_cells, n)), Meter([charge]))
+                model = generator.fit(private, charge, background)
+                once, again = (model.sample(n, np.random.default_rng(7)) for _ in range(2))
+            except RejectedRound:
+                continue
+            except Exception as error:  # whatever another package does is said, and the next size is tried
+                yield f"{where}: {type(error).__name__}: {error}"
+                continue
+            if not once.same_as(again):
+                yield f"{where}: two samples from the same random numbers differ: it draws from elsewhere"
+            if not math.isfinite(generator.seconds(layout, n)):
+                yield f"{where}: its time cannot be estimated"

@@ -1,0 +1,249 @@
+"""Criteria and generators of another package: pinned, trusted twice, tried before, and named in what is published."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import synthrelease
+from synthrelease.bundle.verify import verify_bundle
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.outside import OutsideCriterion
+from synthrelease.errors import InputError, SpecError, Unexpected
+from synthrelease.generators import GENERATORS, Background
+from synthrelease.generators.outside import NoisyTables, OutsideGenerator
+from synthrelease.settings.options import PluginTable
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.plugins import described, load_plugin
+from synthrelease.studio.audit.cases import World
+from synthrelease.studio.audit.contracts import check_kind
+from synthrelease.studio.audit.enumeration import Recording
+from tests.conftest import ROOT
+from tests.helpers.tiny import write_config, write_data
+
+EXAMPLE = ROOT / "docs" / "plugin"
+NAME = "copula-example"
+
+
+def install(folder: Path) -> None:
+    """Put the example where Python finds it, with the metadata that an installer writes."""
+    shutil.copy(EXAMPLE / "copula_example.py", folder)
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    metadata = folder / "copula_example-0.1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    groups = project["entry-points"].items()
+    lines = [f"[{group}]\n" + "".join(f"{name} = {place}\n" for name, place in entries.items()) for group, entries in groups]
+    (metadata / "entry_points.txt").write_text("\n".join(lines))
+    names = ("copula_example.py", f"{metadata.name}/METADATA", f"{metadata.name}/entry_points.txt", f"{metadata.name}/RECORD")
+    (metadata / "RECORD").write_text("".join(f"{name},,\n" for name in names))
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    install(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    importlib.invalidate_caches()
+    yield folder
+    sys.modules.pop("copula_example", None)
+    for kinds in (CRITERIA, GENERATORS):
+        for name in [name for name in kinds._found if ":" in name]:  # type: ignore[attr-defined]
+            del kinds._found[name]  # type: ignore[attr-defined]
+
+
+def plugins(*, trust: bool) -> str:
+    table = described(NAME)
+    words = f'[[plugins]]\npackage = "{NAME}"\nversion = "{table.version}"\nsha256 = "{table.sha256}"\n'
+    return words + ("trust = true\n" if trust else "")
+
+
+def write(folder: Path, *, trust: bool = True) -> Path:
+    """Write the tiny release with generator and criterion of the package."""
+    folder.mkdir(exist_ok=True)
+    config = write_config(folder)
+    text = config.read_text(encoding="utf-8")
+    start, end = text.index("[[generators]]"), text.index("[[projections]]")
+    config.write_text(
+        f'{text[:start]}[[generators]]\nfamily = "{NAME}:copula"\n\n{text[end:]}\n{plugins(trust=trust)}', encoding="utf-8"
+    )
+    acceptance = folder / "acceptance.toml"
+    with acceptance.open("a", encoding="utf-8") as file:
+        file.write(
+            f'\n[[criteria]]\nname = "heads"\nkind = "{NAME}:share_gap"\ncolumn = "face"\nthreshold = 0.9\nepsilon = 0.5\n'
+        )
+    return config
+
+
+def released(config: Path, folder: Path, **how: object) -> synthrelease.PublishedRelease:
+    found = synthrelease.release(config, write_data(folder), folder / "out", unrehearsed=True, **how)  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+@pytest.mark.slow
+def test_a_release_runs_the_package_and_says_whose_claims_it_rests_on(installed: Path, tmp_path: Path) -> None:
+    config = write(tmp_path / "work")
+    bundle = released(config, tmp_path / "work", trust=[NAME])
+    document = json.loads((bundle.folder / "release.json").read_text(encoding="utf-8"))
+    assert document["plugins"] == [{**described(NAME).model_dump(exclude={"trust"}), "trust": True}]
+    assert document["configuration"]["generator"]["family"] == f"{NAME}:copula"
+    for name in ("README.md", "README.html", "SIGN.md"):
+        text = (bundle.folder / name).read_text(encoding="utf-8")
+        assert f"{NAME} 0.1.0" in text, name
+    assert verify_bundle(bundle.folder, trust=[NAME]).passed
+
+
+@pytest.mark.slow
+def test_verify_without_the_package_says_what_it_does_not_know(installed: Path, tmp_path: Path) -> None:
+    config = write(tmp_path / "work")
+    bundle = released(config, tmp_path / "work", trust=[NAME])
+    for trust in ((), ("another",)):
+        report = verify_bundle(bundle.folder, trust=trust)
+        assert report.unknown
+        assert not report.passed
+        marks = {check.name: check.mark for check in report.checks}
+        assert marks["plan"] == marks["documents"] == "not known here"
+        assert marks["checksums"] == "ok"
+    rows = bundle.folder / "data.csv"
+    rows.write_bytes(rows.read_bytes() + b"\n")
+    assert not verify_bundle(bundle.folder).unknown  # what is wrong is no matter of what is known
+
+
+@pytest.mark.parametrize(
+    ("trust", "command", "said"), [(False, [NAME], "trust = true"), (True, [], "--trust"), (True, ["x"], "--trust")]
+)
+def test_a_release_needs_trust_twice(installed: Path, tmp_path: Path, *, trust: bool, command: list[str], said: str) -> None:
+    config = write(tmp_path / "work", trust=trust)
+    with pytest.raises(SpecError, match=said):
+        released(config, tmp_path / "work", trust=command)
+    assert not list((tmp_path / "work").glob("*.ledger"))
+
+
+def test_plans_and_rehearsals_need_no_trust(installed: Path, tmp_path: Path) -> None:
+    assert synthrelease.plan(write(tmp_path / "work", trust=False)).epsilon > 0
+
+
+def test_nothing_is_imported_of_other_bytes_or_another_version(installed: Path, tmp_path: Path) -> None:
+    config = write(tmp_path / "work")
+    table = described(NAME)
+    with (installed / "copula_example.py").open("a") as file:
+        file.write("raise RuntimeError('imported')\n")
+    with pytest.raises(SpecError, match=r"plugins\[0\]: expected copula-example with the digest"):
+        load_spec(config)
+    with pytest.raises(Unexpected, match="version 9"):
+        load_plugin(table.model_copy(update={"version": "9"}))
+    assert "copula_example" not in sys.modules
+
+
+def test_names_of_a_package_that_the_configuration_lacks_are_refused(installed: Path, tmp_path: Path) -> None:
+    config = write(tmp_path / "work")
+    load_spec(config)  # now it is registered in this process
+    config.write_text(config.read_text(encoding="utf-8").partition("[[plugins]]")[0], encoding="utf-8")
+    with pytest.raises(SpecError, match=r"generators\[0\]\.family: expected a name of a package that \[\[plugins\]\] has"):
+        load_spec(config)
+
+
+def test_a_package_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no-such-package: expected an installed package, found none"):
+        described("no-such-package")
+    with pytest.raises(Unexpected, match="an installed package"):
+        load_plugin(PluginTable(package="no-such-package", version="1", sha256="0" * 64))
+
+
+def test_the_example_passes_the_check_of_kinds(installed: Path) -> None:
+    for name in load_plugin(described(NAME)):
+        assert check_kind(CRITERIA[name] if name in CRITERIA else GENERATORS[name], name) == ()
+    text = (EXAMPLE / "copula_example.py").read_text(encoding="utf-8")
+    generator = text[text.index("class Copula(") : text.index("class ShareGap(")]
+    assert len([line for line in generator.splitlines() if line.strip()]) <= 40
+
+
+class TooSmall(OutsideCriterion):
+    """The range in place of the largest absolute value: right only where numbers begin at 0."""
+
+    words = "The sum of a column."
+    times: float = 1.0
+
+    def figure(self, table, candidate, setting) -> float:
+        numbers = np.array(setting.facts(candidate.transformation).by_name["c"].numbers)
+        return abs(float((numbers[table.bins[2]] * table.counts).sum()))
+
+    def sensitivity(self, n, candidate, setting) -> float:
+        numbers = setting.facts(candidate.transformation).by_name["c"].numbers
+        return self.times * (max(numbers) - min(numbers))
+
+    @classmethod
+    def examples(cls):
+        return [{}]
+
+
+def test_a_claim_that_is_too_small_is_found_with_its_first_tables() -> None:
+    half = type("Half", (TooSmall,), {"examples": classmethod(lambda cls: [{"times": 0.5}])})
+    (problem,) = check_kind(half)
+    assert "one replaced record moves it by 3, and the class claims at most 1.5" in problem
+    assert check_kind(TooSmall) == ()  # a sum of signed numbers moves by their range, wherever they begin
+
+
+class Greedy(OutsideGenerator):
+    """Asks for its whole budget twice."""
+
+    words = "Greedy."
+
+    def build(self, ask: NoisyTables, background: Background):
+        ask.table([0], Fraction(1))
+        ask.table([0], Fraction(1))
+        raise AssertionError("never reached")
+
+
+def test_no_more_than_the_budget_is_answered() -> None:
+    problems = check_kind(Greedy)
+    assert problems
+    assert all("expected a share above 0 and at most 0, found 1" in problem for problem in problems)
+
+
+@pytest.mark.parametrize(("guarantee", "scale"), [("pure", 2 * 4.0), ("zCDP", None)])
+def test_a_share_of_the_budget_has_the_noise_of_that_share(guarantee: str, scale: float | None) -> None:
+    """A quarter of the budget: tables get the noise of sensitivity 2 (l1, and squared l2) at that quarter, sums that of their
+    range."""
+
+    class Asks(OutsideGenerator):
+        words = "Asks."
+
+        def build(self, ask: NoisyTables, background: Background):
+            ask.table([0, 1], Fraction(1, 4))
+            ask.total([0], np.array([-3, 4]), Fraction(1, 4))
+            raise LookupError
+
+    Asks.guarantee = guarantee  # type: ignore[assignment]
+    world, recording = World({"a": 1, "b": 2}), Recording()
+    generator = Asks(family="x:y")
+    charge = generator.charge(Fraction(1))
+    private = world.private([0, 1, 4, 5], [charge], recording)
+    with pytest.raises(LookupError):
+        generator.fit(private, charge, Background(plausibility=world.setting().raw))
+    assert [values.tolist() for values in recording.values] == [[1, 1, 0, 0, 1, 1], [2 * -3 + 2 * 4]]
+    of_table, of_sum = recording.scales
+    if guarantee == "pure":
+        assert (of_table, of_sum) == (2 * 4, 7 * 4)
+    else:  # sigma^2 = squared sensitivity / (2 rho)
+        assert (of_table, of_sum) == pytest.approx(((2 / (2 / 4)) ** 0.5, (49 / (2 / 4)) ** 0.5), rel=1e-9)
+
+
+def test_a_class_that_makes_its_own_noise_is_refused(installed: Path) -> None:
+    source = installed / "copula_example.py"
+    source.write_text(
+        source.read_text(encoding="utf-8") + "\n    def query(self, n, candidate, setting, fitted):\n        return None\n"
+    )
+    with pytest.raises(Unexpected, match="to leave noise and charge to synthrelease, found its own 'query'"):
+        load_plugin(described(NAME))
