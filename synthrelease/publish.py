@@ -190,7 +190,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     if request.archive is not None:
         check_archive(request.archive, request.out)
     spec.check_new()
-    check_trusted(spec.path, spec.options.plugins, request.trust)
+    check_trusted(spec.path, spec.plugins, request.trust)
     spec.check_unit_answered()
     spec.check_can_fail()
     check_possible(spec, request.rows)
@@ -309,11 +309,12 @@ def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun
 
 
 def _charged_for(spec: ReleaseSpec) -> str:
-    """Return what a ledger notes of a release: its title, and whose rows are a record where a key tells that."""
-    if spec.unit.key is None:
-        return spec.title
+    """Return what a ledger notes of a release: its title, whose rows are a record where a key tells that, and which packages
+    took part, whose claims are theirs."""
     rows = "the first row" if spec.unit.records == 1 else f"up to {spec.unit.records} rows"
-    return f"{spec.title[:150]} (persons by a key, {rows} of each)"
+    notes = [] if spec.unit.key is None else [f"persons by a key, {rows} of each"]
+    notes += [f"with {table.package} {table.version}" for table in spec.plugins]
+    return f"{spec.title[:150]} ({'; '.join(notes)})" if notes else spec.title
 
 
 def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:

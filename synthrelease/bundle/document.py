@@ -143,7 +143,7 @@ def planned_parts(
         ),
         **planned(spec, n),
         **({"intended_queries": list(spec.questions)} if spec.questions else {}),
-        **({"plugins": list(spec.options.plugins)} if spec.options.plugins else {}),
+        **({"plugins": list(spec.plugins)} if spec.plugins else {}),
     }
 
 

@@ -203,6 +203,10 @@ def statements(document: ReleaseDocument) -> list[CardStatement]:
         listed.append(CardStatement(heading="With all its members", text=said("protected_members")))
     if (population := document.population) is not None:
         listed.append(CardStatement(heading="Population", text=said("population", population)))
+    for table in document.plugins:
+        claimed = [criterion.name for criterion in document.criteria if criterion.kind.startswith(f"{table.package}:")]
+        generates = str(document.configuration["generator"].get("family")).startswith(f"{table.package}:")
+        listed.append(CardStatement(heading="Another package", text=said("plugin", table, claimed, generates)))
     return listed
 
 

@@ -241,7 +241,7 @@ def _read(config: Path) -> ReleaseSpec:
         content = config.read_bytes()
     except OSError as error:
         raise InputError(f"{config}: expected a file that can be read, found {error.strerror}.") from None
-    return read_specification(content)
+    return read_specification(content, plugins=True)
 
 
 TOLD = (

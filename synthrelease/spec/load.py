@@ -158,6 +158,7 @@ class SpecBuilder:
             unit=self.release.unit,
             bundle=self.release.bundle,
             questions=tuple(self.release.intended_queries),
+            plugins=tuple(self.release.plugins),
             not_promised=self.acceptance.not_promised,
             options=options,
         )
@@ -201,7 +202,6 @@ class SpecBuilder:
             imputation=release.imputation,
             geography=geography,
             marks=marks,
-            plugins=tuple(release.plugins),
         )
 
     def _check_not_promised(self) -> None:
@@ -301,15 +301,22 @@ def _loaded(configuration: ConfigurationFile, read: Callable[[Path], dict[str, A
     acceptance = validated(AcceptanceFile, read(acceptance_path), str(acceptance_path))
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError(located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
-    if release.plugins:
-        problems_of_plugins = Problems(file)
-        load_plugins(release.plugins, problems_of_plugins)
-        problems_of_plugins.stop()
+    _load_plugins(release, file)
     return SpecBuilder(file, release, acceptance_path, acceptance).build()
 
 
-def read_specification(content: bytes) -> ReleaseSpec:
+def _load_plugins(release: ReleaseFile, file: ConfigurationFile) -> None:
+    problems = Problems(file)
+    load_plugins(release.plugins, problems)
+    problems.stop()
+
+
+def read_specification(content: bytes, *, plugins: bool = False) -> ReleaseSpec:
     """Return the specification that a release publishes, from its text alone: no other file is opened.
+
+    Parameters
+    ----------
+    plugins : whether the packages that it names are loaded, as for a configuration; else those count that were loaded before.
 
     Its public tables are known by their digests, so that a plan follows from it, and no fit.
 
@@ -341,5 +348,7 @@ def read_specification(content: bytes) -> ReleaseSpec:
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError([problem for mistakes in (release, acceptance) if isinstance(mistakes, list) for problem in mistakes])
     file = ConfigurationFile(path=Path(NAME), tables=tables, inherited=frozenset(), base=None)
+    if plugins:
+        _load_plugins(release, file)
     spec = SpecBuilder(file, release, Path(NAME), acceptance).build()
     return spec if shortlist is None else narrowed_to(spec, shortlist, NAME)

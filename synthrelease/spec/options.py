@@ -14,7 +14,7 @@ from synthrelease.privacy.plan import Loss
 from synthrelease.privacy.subsets import PartitionRule, SplitRule
 from synthrelease.settings.card import CardTable
 from synthrelease.settings.mistakes import Problems
-from synthrelease.settings.options import DesignTable, ImputationTable, PluginTable, PopulationTable
+from synthrelease.settings.options import DesignTable, ImputationTable, PopulationTable
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.spec.geography import Geography, Marks
 from synthrelease.spec.register import design_in_words, population_in_words
@@ -29,7 +29,6 @@ class Options:
     ----------
     partition : how the rows are divided into a piece for the generator and one for the criteria.
     split : which piece of the register is read.
-    plugins : packages whose criteria or generators may be named.
     """
 
     partition: PartitionRule | None = None
@@ -41,7 +40,6 @@ class Options:
     imputation: ImputationTable | None = None
     geography: Geography | None = None
     marks: Marks | None = None
-    plugins: tuple[PluginTable, ...] = ()
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:

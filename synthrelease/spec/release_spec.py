@@ -32,6 +32,7 @@ from synthrelease.privacy.selection import SelectionRule
 from synthrelease.settings.card import CardTable, gaps
 from synthrelease.settings.columns import InputTable, RuleTable
 from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.options import PluginTable
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.settings.reading import ConfigurationFile
 from synthrelease.settings.tables import AttacksTable, BudgetTable, BundleTable, NotPromisedTable, UnitTable
@@ -74,6 +75,7 @@ class ReleaseSpec:
         No setting: False for a bundle from before, which `verify` plans once more.
     options : what is held of options that are used.
     questions : what the release is meant to answer.
+    plugins : packages whose criteria or generators may be named.
     attacks : what attacks of the rehearsal got on public rows, for the card; None without a shortlist that says so.
     """
 
@@ -105,6 +107,7 @@ class ReleaseSpec:
     shares_noise: bool = True
     options: Options = Options()
     questions: tuple[QuestionTable, ...] = ()
+    plugins: tuple[PluginTable, ...] = ()
     attacks: AttacksTable | None = None
 
     @cached_property

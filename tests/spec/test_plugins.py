@@ -21,6 +21,7 @@ from synthrelease.criteria.outside import OutsideCriterion
 from synthrelease.errors import InputError, SpecError, Unexpected
 from synthrelease.generators import GENERATORS, Background
 from synthrelease.generators.outside import NoisyTables, OutsideGenerator
+from synthrelease.privacy.ledger import load_ledger
 from synthrelease.settings.options import PluginTable
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.plugins import described, load_plugin
@@ -101,7 +102,12 @@ def test_a_release_runs_the_package_and_says_whose_claims_it_rests_on(installed:
     for name in ("README.md", "README.html", "SIGN.md"):
         text = (bundle.folder / name).read_text(encoding="utf-8")
         assert f"{NAME} 0.1.0" in text, name
-    assert verify_bundle(bundle.folder, trust=[NAME]).passed
+    assert "The guarantee rests on its claim of how far one person can move the figure of" in text
+    (charged,) = load_ledger(tmp_path / "work" / "out.ledger").statement().entries
+    assert charged.what == f"Coins (with {NAME} 0.1.0)"
+    report = verify_bundle(bundle.folder, trust=[NAME])
+    assert [problem for check in report.checks for problem in check.problems] == []
+    assert report.passed
 
 
 @pytest.mark.slow
@@ -131,7 +137,7 @@ def test_a_release_needs_trust_twice(installed: Path, tmp_path: Path, *, trust: 
 
 
 def test_plans_and_rehearsals_need_no_trust(installed: Path, tmp_path: Path) -> None:
-    assert synthrelease.plan(write(tmp_path / "work", trust=False)).epsilon > 0
+    assert synthrelease.plan(write(tmp_path / "work", trust=False)).total.epsilon > 0
 
 
 def test_nothing_is_imported_of_other_bytes_or_another_version(installed: Path, tmp_path: Path) -> None:
