@@ -190,7 +190,7 @@ def test_every_module_that_a_page_names_is_there() -> None:
         for name in re.findall(r"`([a-z_]+(?:\.\w+)+)(?:\(\))?`", text(page))
         if name.partition(".")[0] in rooms - {"parts"} and name.rpartition(".")[2] not in FILES
     }
-    assert missing_module("audit.cases")
+    assert missing_module("privacy.cases")
     assert not missing_module("privacy.noise.laplace_figure")
     assert len(named) > 10
     assert sorted(one for one in named if missing_module(one[1])) == []

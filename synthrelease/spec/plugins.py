@@ -36,10 +36,11 @@ def described(package: str) -> PluginTable:
 
     Raises
     ------
-    InputError : when it is not installed, or is installed so that its files can change under a release.
+    InputError : when it is not installed, offers nothing, or is installed so that its files can change under a release.
     """
     try:
         installed = _installed(package)
+        _offered(installed)
         return PluginTable(package=package, version=installed.version, sha256=_digest(installed))
     except Unexpected as error:
         raise InputError(f"{package}: expected {error.expected}, found {error.found}.") from None
@@ -66,11 +67,8 @@ def load_plugin(table: PluginTable) -> tuple[str, ...]:
         raise Unexpected(f"version {table.version} of {table.package}", f"version {installed.version}")
     if (digest := _digest(installed)) != table.sha256:
         raise Unexpected(f"{table.package} with the digest {table.sha256[:16]}...", f"files with the digest {digest[:16]}...")
-    offered = [entry for entry in installed.entry_points if entry.group in GROUPS]
-    if not offered:
-        raise Unexpected(f"a package with entry points {listing(GROUPS)}", f"none in {table.package}")
     names = []
-    for entry in offered:
+    for entry in _offered(installed):
         model, kinds = _class_of(entry, installed), GROUPS[entry.group]
         names.append(f"{table.package}:{entry.name}")
         if isinstance(kinds, Kinds):
@@ -115,6 +113,13 @@ def _installed(package: str) -> Distribution:
     if not installed.files or origin.get("dir_info", {}).get("editable"):
         raise Unexpected("an installed copy, whose files are listed and stay as they are", "one that is edited in place")
     return installed
+
+
+def _offered(installed: Distribution) -> list[EntryPoint]:
+    offered = [entry for entry in installed.entry_points if entry.group in GROUPS]
+    if not offered:
+        raise Unexpected(f"a package with entry points {listing(GROUPS)}", f"none in {installed.name}")
+    return offered
 
 
 def _files(installed: Distribution) -> Iterator[tuple[str, Path]]:

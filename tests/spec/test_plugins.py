@@ -26,7 +26,7 @@ from synthrelease.settings.options import PluginTable
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.plugins import described, load_plugin
 from synthrelease.studio.audit.cases import World
-from synthrelease.studio.audit.contracts import check_kind
+from synthrelease.studio.audit.contracts import check_kind, check_package
 from synthrelease.studio.audit.enumeration import Recording
 from tests.conftest import ROOT
 from tests.helpers.tiny import write_config, write_data
@@ -163,6 +163,8 @@ def test_names_of_a_package_that_the_configuration_lacks_are_refused(installed: 
 def test_a_package_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no-such-package: expected an installed package, found none"):
         described("no-such-package")
+    with pytest.raises(InputError, match=r"numpy: expected a package with entry points .*, found none in numpy"):
+        described("numpy")
     with pytest.raises(Unexpected, match="an installed package"):
         load_plugin(PluginTable(package="no-such-package", version="1", sha256="0" * 64))
 
@@ -253,3 +255,5 @@ def test_a_class_that_makes_its_own_noise_is_refused(installed: Path) -> None:
     )
     with pytest.raises(Unexpected, match="to leave noise and charge to synthrelease, found its own 'query'"):
         load_plugin(described(NAME))
+    ((_, problems),) = check_package(described(NAME))
+    assert "to leave noise and charge to synthrelease" in problems[0]

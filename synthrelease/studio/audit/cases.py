@@ -172,6 +172,11 @@ def _category_column(name: str, high: int, coding: Coding, groups: Bins | None, 
     return replace(column, alternatives={"single": column.alternatives["categories"]})
 
 
+def behind_a_door(counts: Counts, charges: Sequence[Charge], entropy: SystemEntropy = SYSTEM) -> PrivateCounts:
+    """Return made-up records behind the door that private tables have."""
+    return PrivateCounts(counts, Meter(charges), entropy)
+
+
 class World:
     """Columns of whole numbers from 0 to a highest value, a bin for each, without rules; with any criteria.
 
@@ -254,7 +259,7 @@ class World:
 
     def private(self, codes: Sequence[int], charges: Sequence[Charge], entropy: SystemEntropy = SYSTEM) -> PrivateCounts:
         """A table of made-up records behind the door that private tables have."""
-        return PrivateCounts(self.counts(codes), Meter(charges), entropy)
+        return behind_a_door(self.counts(codes), charges, entropy)
 
     def rows(self, codes: Sequence[int], n_file: int, entropy: SystemEntropy) -> PrivateRows:
         """The kept rows of a made-up file of `n_file` rows."""
