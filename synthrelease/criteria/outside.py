@@ -63,7 +63,9 @@ class OutsideCriterion(Criterion):
         sensitivity = self.sensitivity(n, candidate, setting)
         if not (math.isfinite(sensitivity) and sensitivity > 0):
             raise ValueError(f"expected a sensitivity above 0 of {self.kind}, found {sensitivity}")
-        return Query(figure=partial(self.figure, candidate=candidate, setting=setting), sensitivity=sensitivity)
+        from synthrelease.criteria.outside_mechanism import figure_of  # here, for readers of a release have no use for it
+
+        return Query(figure=partial(figure_of, criterion=self, candidate=candidate, setting=setting), sensitivity=sensitivity)
 
 
 class ExplainedByItself(Explanation[OutsideCriterion]):

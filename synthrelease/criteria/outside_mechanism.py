@@ -1,0 +1,23 @@
+"""The private half of `outside`: the counts of the table go to a package that is no part of synthrelease, and a number comes back.
+
+Private: the counts of the table. Out: the figure of another package, which gets noise in `base_mechanism`.
+
+Guarantee: eps-DP if the sensitivity that the package claims is true for its figure; neighbours replace one record. Nobody here
+proves the claim, and nobody follows what its code does with the counts: docs/plugins.md says what a steward trusts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from synthrelease.data.counts import Counts
+
+if TYPE_CHECKING:
+    from synthrelease.criteria.base import Setting
+    from synthrelease.criteria.outside import OutsideCriterion
+    from synthrelease.data.synthetic_table import SyntheticTable
+
+
+def figure_of(counts: Counts, criterion: OutsideCriterion, candidate: SyntheticTable, setting: Setting) -> float:
+    """Return the exact figure of the table, as another package computes it."""
+    return float(criterion.figure(counts, candidate, setting))
