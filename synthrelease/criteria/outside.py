@@ -65,7 +65,8 @@ class OutsideCriterion(Criterion):
             raise ValueError(f"expected a sensitivity above 0 of {self.kind}, found {sensitivity}")
         from synthrelease.criteria.outside_mechanism import figure_of  # here, for readers of a release have no use for it
 
-        return Query(figure=partial(figure_of, criterion=self, candidate=candidate, setting=setting), sensitivity=sensitivity)
+        figure = partial(self.figure, candidate=candidate, setting=setting)
+        return Query(figure=partial(figure_of, figure=figure), sensitivity=sensitivity)
 
 
 class ExplainedByItself(Explanation[OutsideCriterion]):

@@ -1,4 +1,4 @@
-"""The private half of `outside`: the counts of the table go to a package that is no part of synthrelease, and a number comes back.
+"""The private half of `outside`: the counts of the table go to a package that is no part of synthrelease.
 
 Private: the counts of the table. Out: the figure of another package, which gets noise in `base_mechanism`.
 
@@ -8,16 +8,11 @@ proves the claim, and nobody follows what its code does with the counts: docs/pl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from synthrelease.data.counts import Counts
 
-if TYPE_CHECKING:
-    from synthrelease.criteria.base import Setting
-    from synthrelease.criteria.outside import OutsideCriterion
-    from synthrelease.data.synthetic_table import SyntheticTable
 
-
-def figure_of(counts: Counts, criterion: OutsideCriterion, candidate: SyntheticTable, setting: Setting) -> float:
+def figure_of(counts: Counts, figure: Callable[[Counts], float]) -> float:
     """Return the exact figure of the table, as another package computes it."""
-    return float(criterion.figure(counts, candidate, setting))
+    return float(figure(counts))
