@@ -77,7 +77,7 @@ def test_every_document_names_the_column() -> None:
     assert "raked from the released rows to published totals" in " ".join(bundle()["deployment.yaml"].decode().split())
     for name in ("README.html", "README.md"):
         text = bundle()[name].decode()
-        assert "For how many" in text or "for how many a row stands" in text
+        assert "For how many" in text or "how many records of the population a row represents" in text
         assert "yearbook" in text
     assert "The mint&#39;s &lt;yearbook&gt;, table 2." in bundle()["README.html"].decode()
 
@@ -140,7 +140,7 @@ def test_totals_are_not_put_into_a_release_of_another_specification(tmp_path: Pa
 
 
 def test_the_preview_of_a_calibrated_release_has_a_section_on_weights(tmp_path: Path) -> None:
-    assert "for how many a row stands" in preview(weighted_spec(tmp_path))["README.html"].decode()
+    assert "how many records of the population a row represents" in preview(weighted_spec(tmp_path))["README.html"].decode()
 
 
 def test_what_release_json_says_about_weights_is_read_as_it_was_written() -> None:

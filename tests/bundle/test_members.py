@@ -146,7 +146,7 @@ def edited(lines: list[str], how: str) -> list[str]:
     ("how", "message"),
     [
         ("a member less", "expected the members of each root one after the other"),
-        ("a member more", "expected no member after those of the last root"),
+        ("a member more", "expected no member after the members of the last root"),
         ("a member of nobody", "expected the members of each root one after the other"),
         ("a member of another root", "expected the members of each root one after the other"),
         ("no key", "with whole numbers as 'hh'"),
@@ -197,8 +197,8 @@ def test_the_card_counts_members_and_says_who_is_protected(bundle: Path) -> None
     assert "Of members." in section
     assert all(f"| {age} | " in section and f"| {count:,} |" in section for age, count in ages.items())
     assert "With all its members" in page
-    assert "covered by nothing" in page  # who leaves for a root that was not there
-    assert "age\\_2 that of the second" in page
+    assert "nothing covers that" in page  # who leaves for a root that was not there
+    assert "age\\_2 of the second member" in page
 
 
 POPULATION = '[population]\nsize = 1000000\nsample = "simple random, without replacement"\nsource = "A census"\n'
@@ -206,7 +206,7 @@ TWO_WAYS = 'alternatives.a = { b = ["yes", "no"] }\nalternatives.c = { y = ["yes
 WRONG: dict[str, tuple[dict[str, str], str]] = {
     "key": ({"[columns.rent]\n": '[columns.rent]\nsource = "hh"\n'}, r"members.key: expected a column that is not released"),
     "unit": ({'name = "household"\n': 'name = "household"\nkey = "person"\n'}, r"unit.key: expected none with \[members\]"),
-    "names": ({"[columns.rent]\n": "[columns.age_1]\n"}, r"columns: expected columns of roots that are not called like"),
+    "names": ({"[columns.rent]\n": "[columns.age_1]\n"}, r"columns: expected columns of roots with other names than"),
     "size": ({'size = "persons"': 'size = "no of"'}, r"members.size: expected a column name"),
     "least": ({"most = 2": "most = 2\nleast = 3"}, r"members.least: expected at most 2"),
     "refuses": (

@@ -89,7 +89,7 @@ def test_a_bundle_says_it_and_verify_agrees(folder: Path, document: ReleaseDocum
     page = (folder / "out" / "README.md").read_text(encoding="utf-8")
     assert "fitted to 240 of them, and the criteria compare the table with the other 160" in page
     assert "3.1 percentage points" in page  # sqrt(1/4/160 * 240/399)
-    assert "the release worked with 400, drawn at random" in page
+    assert "The release used 400 of the rows that follow the rules" in page
     assert part.sampling_error() == pytest.approx((0.25 / 160 * 240 / 399) ** 0.5)
 
 
@@ -219,7 +219,7 @@ def test_each_piece_pays_its_own_charges_alone(tmp_path: Path) -> None:
 def test_a_rehearsal_offers_pieces_where_they_cost_less(tmp_path: Path) -> None:
     whole, halves = spec_of(tmp_path, "", **{"generation = 10": "generation = 1"}), "generation = 1"
     (told,) = offered(whole)
-    assert "epsilon = 1.998 in place of 2.996" in told  # e + ln((E + 0.001) / (1 + 0.001 E)) for e = 1 and 1.5
+    assert "epsilon = 1.998 instead of 2.996" in told  # e + ln((E + 0.001) / (1 + 0.001 E)) for e = 1 and 1.5
     cheap = spec_of(tmp_path, PARTITION, **{"generation = 10": halves})
     assert cheap.plan.total.epsilon <= Fraction("1.998")
     assert offered(cheap) == []
