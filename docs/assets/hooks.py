@@ -12,8 +12,11 @@ from typing import Any
 _REMOTE = "https://unpkg.com/iframe-worker/shim"
 _LOCAL = "assets/iframe-worker.js"
 _SEARCH = '<div class="md-search" data-md-component="search" role="dialog"'
-_WIDE = re.compile(r"<table>(?=(?:(?!</table>).)*<td[^>]*>(?:(?!</td>).)*<code>[^<]{40,})", re.DOTALL)
-"""A table with a long piece of code in a cell, which does not break."""
+_WIDE = re.compile(
+    r"<table>(?=(?:(?!</table>).)*<td[^>]*>(?:(?!</td>).)*<code>[^<]{40,}|\s*<thead>\s*<tr>\s*(?:<th[^>]*>[^<]*</th>\s*){4})",
+    re.DOTALL,
+)
+"""A table with four columns, or with a long piece of code in a cell, which does not break: a narrow screen scrolls it."""
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
@@ -21,7 +24,7 @@ def on_post_page(output: str, page: Any, config: Any) -> str:
     named = output.replace(_REMOTE, relpath(_LOCAL, dirname(page.url) or ".")).replace(
         _SEARCH, f'{_SEARCH} aria-label="Search"'
     )
-    return _WIDE.sub('<table tabindex="0">', named)
+    return _WIDE.sub('<table tabindex="0">', named).replace("<th></th>", "<td></td>")  # an empty cell is no heading
 
 
 def on_post_template(output_content: str, template_name: str, config: Any) -> str:

@@ -252,7 +252,7 @@ def test_the_card_begins_with_what_the_rows_carry_and_names_what_they_do_not(fol
     assert words["carried_triples"].format(carried_triples="1", triples="10") in some
     few = page(stated | {"tables": "face:year:worn + year:mint + face:mint:weight"})
     assert words["carried_others"] in few
-    assert "<li>worn × mint; weight</li>" in few
+    assert "<li>worn × (mint; weight)</li>" in few
     assert "<li>weight × year</li>" in few
     every = page(stated | {"tables": "all 3-way"})
     assert words["carried_all"] in every
