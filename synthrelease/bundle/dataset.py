@@ -266,6 +266,6 @@ def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:
 def describe_file(name: str) -> str:
     """Return what a file is for, in a line."""
     if name.startswith("README.") and name not in FILES:
-        return "the part of this card for everyone, in another language"
+        return "this card as a page, in another language"
     further = {plain: words for naming in namings().values() for plain, words in naming.words.items()}
     return {**FILES, **further}.get(name.removeprefix("synthetic-"), "a further file of this release")

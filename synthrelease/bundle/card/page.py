@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from synthrelease.bundle import pictures
 from synthrelease.bundle.card import numbers
@@ -260,23 +261,95 @@ def markdown_bytes(document: ReleaseDocument, table: ReleasedTable) -> bytes:
     return (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")
 
 
-def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str) -> bytes:
-    """The card in a language. The technical part, in English, stands in README.html alone.
+_LEAVES = "p|li|h[234]|th|td|caption|dt|dd|figcaption|strong"
+_LEAF = re.compile(
+    rf"(<({_LEAVES})(?: [^>]*)?>)((?:(?!<(?:{_LEAVES}|table|dl|ul|ol|div|svg|details|figure)\b).)*?)(</\2>)", re.DOTALL
+)
+"""An element with text, and none of these elements in it."""
+_SENTENCE = re.compile(r"(?<=[.:;!?])(?<!&lt;)(?<!&gt;)(?<!&amp;)(\s+)")
+_AROUND = re.compile(r"((?:<(?!code|span)[^>]+>|· )*)(.*?)((?:</(?!code|span)[^>]+>)*)", re.DOTALL)
+_TAG = r"<(?:code|span)\b.*?</(?:code|span)>|<[^>]+>"
+_BINS = r"\((?:&lt;=?|&gt;=?|[\d.,\- ])+\)"
+_NUMBER = r"(?:(?<!\w)-)?(?:\d[\d,.]*\d|\d)%?"
+_WORD, _LETTER = re.compile(r"[A-Za-z]{2}"), re.compile(r"[^\W\d_]")
+_LABEL = re.compile(r'((?:data|aria)-label=")([^"]*)"')
 
-    The page needs no other file and no network. It depends on the arguments alone.
+
+@lru_cache(maxsize=8)
+def _technical_words(language: str) -> Mapping[str, str]:
+    """The sentences of the part for data users in a language, by the English ones; none where nobody translated them."""
+    path = Path(__file__).parent / "words" / f"{language}.technical.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def in_language(page: str, language: str, titles: Mapping[str, str]) -> str:
+    """Return the English part of a page in a language, sentence by sentence; a sentence without a translation stays English.
+
+    Parameters
+    ----------
+    page : the part for data users, with the navigation and the foot.
+    titles : what stands for names of columns and criteria in this language.
     """
-    whole = language == document.card.language
+    words_ = _technical_words(language)
+    shown = {str(escape(name)): str(escape(title)) for name, title in titles.items()}
+    names = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(shown, key=len, reverse=True))
+    part = re.compile("|".join(filter(None, (_TAG, names, _BINS, _NUMBER))), re.DOTALL)
+
+    def sentence(text: str) -> str:
+        around = _AROUND.fullmatch(text)
+        head, tail = ("", "") if around is None or around[1].count("<") != around[3].count("<") else (around[1], around[3])
+        text = text[len(head) : len(text) - len(tail)]
+        text = text.replace("&#39;", "'")
+        key = unescape(part.sub("{}", text.replace("{", "").replace("}", "")))
+        if key in words_:
+            values = (
+                f"<bdi>{shown[match[0]]}</bdi>" if match[0] in shown else f'<bdi dir="ltr">{match[0]}</bdi>'
+                for match in part.finditer(text)
+            )
+            return head + str(escape(words_[key])).format(*values) + tail
+        rest = unescape(part.sub("", text))
+        if _WORD.search(rest):
+            text = f'<span lang="en" dir="ltr">{text}</span>'
+        elif text and not _LETTER.search(rest):  # a bin such as "<18" would be turned round
+            text = f'<bdi dir="ltr">{text}</bdi>'
+        return head + text + tail
+
+    def leaf(match: re.Match[str]) -> str:
+        pieces = _SENTENCE.split(match[3].strip())
+        if any(len(re.findall(r"<\w", piece)) != piece.count("</") for piece in pieces):  # an element goes on in the next one
+            pieces = [match[3].strip()]
+        return match[1] + "".join(piece if piece.isspace() else sentence(piece) for piece in pieces) + match[4]
+
+    page = re.sub(r'<(section|footer) lang="en" dir="ltr"', r"<\1", page).replace('<li lang="en">', "<li>")
+    page = _LABEL.sub(lambda match: f'{match[1]}{words_.get(match[2], match[2])}"', page)
+    return _LEAF.sub(leaf, page).replace("<svg ", '<svg lang="en" direction="ltr" ')
+
+
+def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str) -> bytes:
+    """The whole card in a language. The page needs no other file and no network. It depends on the arguments alone."""
     variables = context(document, table, language)
     text = (
         environment()
         .get_template("page.html")
         .render(
             variables,
-            whole=whole,
             direction=direction(language),
             protection=pictures.protection(variables["wording"].words, direction(language)),
-            figures=pictures.figures(document, table) if whole else None,
-            schema_org=Markup(search_engines(Dataset.of(document))) if whole else None,
+            figures=pictures.figures(document, table),
+            schema_org=Markup(search_engines(Dataset.of(document))) if language == document.card.language else None,
         )
     )
+    if language != "en":
+        titles = {part.name: part.name for part in document.criteria}
+        titles |= {name: variables["title_of"](column.name) for column, *_ in variables["columns"]
+                   for name in (column.name, words(column.name))}  # fmt: skip
+        nav, main, public_end = text.index("<nav"), text.index("<main"), text.index('<section lang="en"')
+        text = "".join(
+            [
+                text[:nav],
+                in_language(text[nav:main], language, titles),
+                text[main:public_end],
+                in_language(text[public_end:], language, titles),
+            ]
+        )
     return (re.sub(r"\n{2,}", "\n", text).strip() + "\n").encode("utf-8")
