@@ -266,9 +266,9 @@ def _print_rehearsal(rehearsal: Any, out: Path) -> None:
     for text in outlook_words(rehearsal):
         screen.print(text)
     for heading, sentences in sections(rehearsal).items():
-        if told := [text for text in sentences if text]:
+        if texts := [text for text in sentences if text]:
             screen.print(f"\n{heading}")
-            screen.bullets(told)
+            screen.bullets(texts)
         if heading.startswith("Budget") and rehearsal.proposal is not None and rehearsal.proposal.chosen is not None:
             adopts = " (the same command with --adopt writes them)" if rehearsal.proposal.confirmed else ""
             screen.print(f"\nLines of this plan for the configuration{adopts}:\n")

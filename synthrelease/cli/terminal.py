@@ -201,8 +201,8 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
 
     total = spec.plan.total
     screen.print(charge_tree(spec.title, total))
-    for told in chance_of_nothing(spec, shortlist):
-        screen.print(told)
+    for text in chance_of_nothing(spec, shortlist):
+        screen.print(text)
     for line in guarantee_in_words(spec.unit, total):
         screen.print(line)
     style = "yellow" if spec.rows.way == "exact" else None

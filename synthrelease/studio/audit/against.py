@@ -69,7 +69,7 @@ def compare_laws(
     ------
     InputError : for a library that is not known, or not installed.
     """
-    other = _loaded(library)
+    loaded_library = _loaded(library)
     noises = [(f"discrete Laplace noise, epsilon {float(epsilon):g}", epsilon) for epsilon in NOISE_EPSILONS]
     choices = [
         (f"{words}, {name}, epsilon {float(epsilon):g}", kind, epsilon, scores)
@@ -86,9 +86,9 @@ def compare_laws(
 
     progress(f"laws beside {library}", 0, total)
     for name, epsilon in noises:
-        compared(name, NOISE_DRAWS * draws, *_noise(other, epsilon, NOISE_DRAWS * draws))
+        compared(name, NOISE_DRAWS * draws, *_noise(loaded_library, epsilon, NOISE_DRAWS * draws))
     for name, kind, epsilon, scores in choices:
-        compared(name, draws, *_choice(other, kind, epsilon, scores, draws))
+        compared(name, draws, *_choice(loaded_library, kind, epsilon, scores, draws))
     return tuple(comparisons)
 
 
@@ -158,28 +158,28 @@ def _loaded(library: str) -> _Library:
     return _LOADERS[library]()
 
 
-def _noise(other: _Library, epsilon: Fraction, draws: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _noise(library: _Library, epsilon: Fraction, draws: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draws of noise on 0 and its law, both cut off where tails are rare."""
     keep = math.exp(-float(epsilon))
     most = max(1, math.ceil(math.log(FEWEST / draws) / math.log(keep)))
     ours = SystemEntropy().add_laplace(np.zeros(draws, dtype=np.int64), 1 / float(epsilon))
-    theirs = other.noise(float(epsilon), draws)
+    of_library = library.noise(float(epsilon), draws)
     law = (1 - keep) / (1 + keep) * keep ** np.abs(np.arange(-most, most + 1, dtype=float))
     law[[0, -1]] = keep**most / (1 + keep)  # the tails, with all that is further out
-    return np.clip(ours, -most, most) + most, np.clip(theirs, -most, most) + most, law
+    return np.clip(ours, -most, most) + most, np.clip(of_library, -most, most) + most, law
 
 
 def _choice(
-    other: _Library, kind: str, epsilon: Fraction, scores: Sequence[int], draws: int
+    library: _Library, kind: str, epsilon: Fraction, scores: Sequence[int], draws: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Chosen places among candidates whose scores move by at most 1, and their law."""
     ours = np.array([choose(scores, sensitivity=1, epsilon=epsilon, mechanism=kind) for _ in range(draws)])
-    theirs = other.choice(kind, float(epsilon), scores, draws)
+    of_library = library.choice(kind, float(epsilon), scores, draws)
     law = np.exp(log_shares([max(scores) - score for score in scores], epsilon / 2, kind))
-    return ours, theirs, law / law.sum()  # within rounding, a law all the same
+    return ours, of_library, law / law.sum()  # within rounding, a law all the same
 
 
-def p_value(drawn: np.ndarray, law: np.ndarray) -> float:
+def p_value(outcomes: np.ndarray, law: np.ndarray) -> float:
     """Compute the p-value of the chi-square test that outcomes 0, 1, ... follow a law.
 
     The rarest outcomes are taken together until `FEWEST` draws are expected of them: with fewer, four draws where half of one
@@ -187,7 +187,7 @@ def p_value(drawn: np.ndarray, law: np.ndarray) -> float:
     """
     from scipy.special import chdtrc
 
-    observed, expected = np.bincount(drawn, minlength=len(law)).astype(float), law * len(drawn)
+    observed, expected = np.bincount(outcomes, minlength=len(law)).astype(float), law * len(outcomes)
     if observed[law <= 0].any():
         return 0.0
     order = np.argsort(expected, kind="stable")

@@ -258,7 +258,7 @@ class Scope:
     def of(cls, document: ReleaseDocument) -> Scope:
         """Return what a release rests on: its generator, its criteria, the joint test of these, and the number of its rows."""
         generator = str(document.configuration["generator"]["family"])
-        criteria = {one.kind for one in document.criteria}
+        criteria = {criterion.kind for criterion in document.criteria}
         kinds = {NUMBER_OF_ROWS, *criteria, *ENUMERATED.get(generator, ())}
         for kind in criteria:
             kinds.update(ENUMERATED.get(kind, ()))

@@ -428,11 +428,11 @@ def _thresholds(values: np.ndarray) -> np.ndarray:
 
 
 def _promises(
-    mine: np.ndarray, theirs: np.ndarray, thresholds: np.ndarray, draws: int, error: float, gaussian: bool
+    on_left: np.ndarray, on_right: np.ndarray, thresholds: np.ndarray, draws: int, error: float, gaussian: bool
 ) -> np.ndarray:
     """Compute what the test would prove if its shares were these, each moved by one deviation to the pessimistic side."""
-    hits = [len(side) - np.searchsorted(np.sort(side), thresholds, side="left") for side in (mine, theirs)]
-    shares = [np.maximum(hits[0] - np.sqrt(hits[0]), 0) / len(mine), (hits[1] + np.sqrt(hits[1]) + 1) / len(theirs)]
+    hits = [len(side) - np.searchsorted(np.sort(side), thresholds, side="left") for side in (on_left, on_right)]
+    shares = [np.maximum(hits[0] - np.sqrt(hits[0]), 0) / len(on_left), (hits[1] + np.sqrt(hits[1]) + 1) / len(on_right)]
     low = lower_bounds(shares[0] * draws, draws, error / 2)
     high = upper_bounds(np.minimum(shares[1], 1) * draws, draws, error / 2)
     return shown_by(low, high, gaussian=gaussian)
@@ -495,7 +495,7 @@ def file_pairs(n_cells: int, n_file: int) -> Iterator[FilePair]:
             yield FilePair(shared=inside, lasts=(first, second if second < n_cells else None))
 
 
-def program_law(world: World, kept: Rows, size: int, n_file: int) -> Law:
+def program_law(world: World, rows: Rows, size: int, n_file: int) -> Law:
     """The law of the table that the program works with, from every way in which its draws can come out.
 
     The table is what the generator of noisy marginals adds noise to when it measures all columns together.
@@ -506,7 +506,7 @@ def program_law(world: World, kept: Rows, size: int, n_file: int) -> Law:
     way = ways = 0
     while way == 0 or way < ways:
         entropy = Decided(way)
-        chosen = world.rows(kept, n_file, entropy).some_of_them(size, filler(world.layout))
+        chosen = world.rows(rows, n_file, entropy).some_of_them(size, filler(world.layout))
         generator.measure(chosen.with_plan([charge]), charge)
         tables[tuple(np.repeat(np.arange(len(entropy.seen)), entropy.seen).tolist())] += 1
         way, ways = way + 1, entropy.ways

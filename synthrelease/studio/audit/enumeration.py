@@ -486,12 +486,12 @@ def enumerate_numbers(most_records: int) -> Enumeration:
     )
 
 
-def _counted(world: World, kept: Rows, n_file: int) -> tuple[int, Fraction]:
+def _counted(world: World, rows: Rows, n_file: int) -> tuple[int, Fraction]:
     """The integer that gets noise, and the sensitivity that the noise is for; without noise the published number, and 0."""
     recorder = Recording()
     raw = Plausibility(layout=world.layout, masks=())
     charge = _RULE.charge
-    resized = resize(world.rows(kept, n_file, recorder), _RULE, raw, [charge] if charge else [])
+    resized = resize(world.rows(rows, n_file, recorder), _RULE, raw, [charge] if charge else [])
     if not recorder.values:
         return resized.n, Fraction(0)
     return int(recorder.values[0][0]), Fraction(recorder.scales[0]) * (_RULE.epsilon or 0)

@@ -230,14 +230,14 @@ def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...]
     while True:
         on_left = ReplayedEntropy(answers, key, alone)
         made_left = _heard(mechanism, left, on_left)
-        other = ReplayedEntropy(answers, key, expected=on_left.questions)
-        made_right = _heard(mechanism, right, other)
-        leak = _difference(on_left, other, made_left, made_right)
+        on_right = ReplayedEntropy(answers, key, expected=on_left.questions)
+        made_right = _heard(mechanism, right, on_right)
+        leak = _difference(on_left, on_right, made_left, made_right)
         if leak or not on_left.stopped:
             break
-        answers.append(int((on_left.questions[-1].log_shares() - other.questions[-1].log_shares()).argmax()))
+        answers.append(int((on_left.questions[-1].log_shares() - on_right.questions[-1].log_shares()).argmax()))
     losses = {True: 0.0, False: 0.0}
-    for draw, counterpart in zip(on_left.questions, other.questions, strict=False):
+    for draw, counterpart in zip(on_left.questions, on_right.questions, strict=False):
         if draw.law == counterpart.law:
             losses[draw.is_choice] += loss(draw, counterpart)
     return Conversation(noise=losses[False], choices=losses[True], leak=leak)
@@ -253,34 +253,34 @@ def _heard(mechanism: Mechanism, table: tuple[int, ...], replayed: ReplayedEntro
         return None
 
 
-def _difference(mine: ReplayedEntropy, other: ReplayedEntropy, ours: Any, theirs: Any) -> str:
-    for question, counterpart in zip_longest(mine.questions, other.questions):
+def _difference(left_entropy: ReplayedEntropy, right_entropy: ReplayedEntropy, made_left: Any, made_right: Any) -> str:
+    for question, counterpart in zip_longest(left_entropy.questions, right_entropy.questions):
         if (question and question.law) != (counterpart and counterpart.law):
             return f"asked are {question and question.law} on one table and {counterpart and counterpart.law} on the other"
-    if not mine.stopped and not np.array_equal(ours, theirs):
+    if not left_entropy.stopped and not np.array_equal(made_left, made_right):
         return "what is made of the same answers differs"
     return ""
 
 
-def _worst(mine: AskedDraw, other: AskedDraw) -> float:
+def _worst(question: AskedDraw, counterpart: AskedDraw) -> float:
     """The logarithm of how much likelier an answer is on the left: a choice of the largest ratio, or noise of zero."""
-    kind, law = mine.law[0], mine.law[2]
-    if mine.is_choice:
-        return float((mine.log_shares() - other.log_shares()).max())
-    change = np.abs(mine.values - other.values)
+    kind, law = question.law[0], question.law[2]
+    if question.is_choice:
+        return float((question.log_shares() - counterpart.log_shares()).max())
+    change = np.abs(question.values - counterpart.values)
     if kind == "gaussian":
         raise ValueError("expected noise of a pure mechanism, found Gaussian noise, which has no worst answer")
     return float(change.sum() / law) if kind == "laplace" else float(change.max() * law)
 
 
-def _mean(mine: AskedDraw, other: AskedDraw) -> float:
+def _mean(question: AskedDraw, counterpart: AskedDraw) -> float:
     """The mean loss of answers that are drawn as on the left."""
-    if mine.is_choice:
-        logs, other_logs = mine.log_shares(), other.log_shares()
+    if question.is_choice:
+        logs, other_logs = question.log_shares(), counterpart.log_shares()
         return float((np.exp(logs) * (logs - other_logs)).sum())
-    if mine.law[0] != "gaussian":
-        raise ValueError(f"expected Gaussian noise and choices, found {mine.law[0]} noise")
-    return mean_of_gaussian(mine.values - other.values, mine.law[2])
+    if question.law[0] != "gaussian":
+        raise ValueError(f"expected Gaussian noise and choices, found {question.law[0]} noise")
+    return mean_of_gaussian(question.values - counterpart.values, question.law[2])
 
 
 # MST and AIM on two neighbouring tables: the library asks, measures and chooses, and is seen from outside.
@@ -401,18 +401,18 @@ class LossCase:
         return f"{self.generator}, {self.name}"
 
 
-def loss_cases(more: Fraction = Fraction(1)) -> Iterator[LossCase]:
+def loss_cases(factor: Fraction = Fraction(1)) -> Iterator[LossCase]:
     """All generators that are installed.
 
     Parameters
     ----------
     more : times the epsilon or mu that is claimed is spent; more than once is a fault.
     """
-    yield from _tables(more)
-    yield from _counting_queries(more)
-    yield from _networks(more)
+    yield from _tables(factor)
+    yield from _counting_queries(factor)
+    yield from _networks(factor)
     if installed():
-        yield from _libraries(more)
+        yield from _libraries(factor)
 
 
 def case_of_fit(
@@ -420,7 +420,7 @@ def case_of_fit(
     highs: Mapping[str, int],
     left: Table,
     right: Table,
-    more: Fraction,
+    factor: Fraction,
     *,
     name: str,
     charge: Charge | None = None,
@@ -429,9 +429,9 @@ def case_of_fit(
     charge = charge or generator.charge(EPSILON if generator.guarantee == "pure" else RHO)
     claim = charge.epsilon if charge.pure else charge.curve().rho
     spent = (
-        replace(charge, epsilon=charge.epsilon * more)
+        replace(charge, epsilon=charge.epsilon * factor)
         if charge.pure
-        else replace(charge, renyi=zcdp(claim * more**2), because="")
+        else replace(charge, renyi=zcdp(claim * factor**2), because="")
     )
     return LossCase(
         generator=generator.family,
@@ -471,42 +471,42 @@ def _with(cells: Sequence[int], record: int) -> Table:
     return (*chain.from_iterable(map(repeat, range(len(cells)), cells)), record)
 
 
-def _tables(more: Fraction) -> Iterator[LossCase]:
+def _tables(factor: Fraction) -> Iterator[LossCase]:
     sums = "2 a[0..1]:b[0..1] + 5 {b[-1..0.5] + c[0..1]}"
     marginals = Marginals(tables="all 2-way + 2 a", sums=sums)
-    yield case_of_fit(marginals, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="tables and sums")
+    yield case_of_fit(marginals, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), factor, name="tables and sums")
     apart = Marginals(tables="all 2-way + 2 a", sums=sums, rare_bins="a[1 0]")
-    yield case_of_fit(apart, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="a bin counted apart")
+    yield case_of_fit(apart, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), factor, name="a bin counted apart")
     squares = GaussianMarginals(tables="all 2-way + 2 a")
-    yield case_of_fit(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="zero-concentrated")
+    yield case_of_fit(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), factor, name="zero-concentrated")
     apart_squares = GaussianMarginals(tables="all 2-way + 2 a", rare_bins="a[1 0]")
-    yield case_of_fit(apart_squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="a bin counted apart")
+    yield case_of_fit(apart_squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), factor, name="a bin counted apart")
     whole = gaussian(GENERATION, RHO, "")
-    yield case_of_fit(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="Gaussian", charge=whole)
+    yield case_of_fit(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), factor, name="Gaussian", charge=whole)
     levels, precision = "b:c + a:b + 2 a:c", "0.1 > 0.3"
-    pure, other = NestedPure(areas="a", tables=levels, wanted=precision), Nested(areas="a", tables=levels, wanted=precision)
-    for generator, name in ((pure, "areas"), (other, "areas, zero-concentrated")):
-        yield case_of_fit(generator, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name=name)
+    pure, nested = NestedPure(areas="a", tables=levels, wanted=precision), Nested(areas="a", tables=levels, wanted=precision)
+    for generator, name in ((pure, "areas"), (nested, "areas, zero-concentrated")):
+        yield case_of_fit(generator, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), factor, name=name)
     structure = PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(3, 10))
     left, right = _with(_STRUCTURE, _FIRST), _with(_STRUCTURE, _MIDDLE)
-    yield case_of_fit(structure, _THREE, left, right, more, name="0.3 of it for the structure")
-    yield adaptive_case(AdaptivePure(), more)
-    yield adaptive_case(Adaptive(), more, name="zero-concentrated")
-    yield adaptive_case(Adaptive(), more, name="Gaussian", charge=gaussian(GENERATION, RHO, ""))
+    yield case_of_fit(structure, _THREE, left, right, factor, name="0.3 of it for the structure")
+    yield adaptive_case(AdaptivePure(), factor)
+    yield adaptive_case(Adaptive(), factor, name="zero-concentrated")
+    yield adaptive_case(Adaptive(), factor, name="Gaussian", charge=gaussian(GENERATION, RHO, ""))
 
 
 def adaptive_case(
-    generator: Adaptive | AdaptivePure, more: Fraction = Fraction(1), *, name: str = REPLACING, charge: Charge | None = None
+    generator: Adaptive | AdaptivePure, factor: Fraction = Fraction(1), *, name: str = REPLACING, charge: Charge | None = None
 ) -> LossCase:
     """An adaptive fit of three columns of three bins, none of which is so rare that it is merged."""
     left, right = _with(_ADAPTIVE, _FIRST), _with(_ADAPTIVE, _MIDDLE)
-    return case_of_fit(generator, _THREE, left, right, more, name=name, charge=charge)
+    return case_of_fit(generator, _THREE, left, right, factor, name=name, charge=charge)
 
 
 # --- Counting queries
 
 
-def _counting_queries(more: Fraction) -> Iterator[LossCase]:
+def _counting_queries(factor: Fraction) -> Iterator[LossCase]:
     """Columns of two bins, whose 16 cells are all queries.
 
     MWEM: of 1,000 rows 9 in 10 have 1 in the first column, and all in the others; the record has 1 in the first on the left,
@@ -519,9 +519,9 @@ def _counting_queries(more: Fraction) -> Iterator[LossCase]:
     columns, first, rest = {f"c{i}": 1 for i in range(8)}, 0b1000_0000, 0b0111_1111
     mwem = MWEM(queries=16, iterations=4, inner_updates=1, marginal=1)
     rows = (first | rest,) * 900 + (rest,) * 99
-    yield case_of_fit(mwem, columns, (*rows, first), (*rows, rest), more, name=REPLACING)
+    yield case_of_fit(mwem, columns, (*rows, first), (*rows, rest), factor, name=REPLACING)
     pep = PEP(queries=16, iterations=8, inner_updates=8, marginal=1)
-    yield case_of_fit(pep, columns, (0, 0b1111_0000), (0, 0b0000_1111), more, name=REPLACING)
+    yield case_of_fit(pep, columns, (0, 0b1111_0000), (0, 0b0000_1111), factor, name=REPLACING)
 
 
 # --- Networks
@@ -530,16 +530,16 @@ _COLUMNS = {f"c{i}": 1 for i in range(8)}
 _SMALL: dict[str, Any] = {"steps": 4, "batch": 20, "critic_width": 1, "generator_width": 4, "latent": 2, "weight_limit": 10}
 
 
-def _networks(more: Fraction) -> Iterator[LossCase]:
+def _networks(factor: Fraction) -> Iterator[LossCase]:
     """The gradients of two records that point to opposite sides; votes on rows of two cells, all of which one record turns.
 
     That record is the only one of its table, so which of the teachers has it, which nobody learns, makes no difference.
     """
     for network in (DPGAN(**_SMALL), DPCTGAN(**_SMALL)):
-        whole = case_of_fit(network, _COLUMNS, (0,), (2**8 - 1,), more, name="a critic that begins with steep weights")
+        whole = case_of_fit(network, _COLUMNS, (0,), (2**8 - 1,), factor, name="a critic that begins with steep weights")
         yield replace(whole, mechanism=partial(_steep, import_module(type(network).__module__), whole.mechanism))
     teachers = PATECTGAN(**{**_SMALL, "steps": 3}, labels=20, teachers=2)
-    yield case_of_fit(teachers, {"a": 1}, (0,), (1,), more, name=REPLACING)
+    yield case_of_fit(teachers, {"a": 1}, (0,), (1,), factor, name=REPLACING)
 
 
 class _SteepGame(Game):
@@ -550,8 +550,8 @@ class _SteepGame(Game):
     rows point to about the same side.
     """
 
-    def __init__(self, *given: Any, **more: Any):
-        super().__init__(*given, **more)
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
         first, last = self.critic.weights
         first[:-1:2], first[1:-1:2], first[-1], last[:] = 10, -10, 0, [[0.01], [0]]
 
@@ -575,20 +575,20 @@ _TWO_STEPS = (
 )
 
 
-def _libraries(more: Fraction) -> Iterator[LossCase]:
+def _libraries(factor: Fraction) -> Iterator[LossCase]:
     """The library's own statement, for adding a record, of a quarter of rho; and that of a release, for replacing one."""
-    of_library = MST().rho_of_library(MST().charge(RHO * more**2))
+    of_library = MST().rho_of_library(MST().charge(RHO * factor**2))
     tree, rounds = World(dict.fromkeys("abcde", 1)), World(dict.fromkeys("abcd", 1))
     mst = seen_from_outside("snsynth.mst.mst", partial(run_mst, rho=of_library), tree.counts, len(_TREE))
     run = partial(run_aim, rho=of_library, degree=2, rounds=8, max_model_size=10.0)
     aim = seen_from_outside("snsynth.aim.aim", run, rounds.counts, len(_ROUNDS))
-    for generator, mechanism, one, other, last in (
+    for generator, mechanism, left, right, last in (
         (MST().family, mst, _TREE, _OTHER_TREE, 31),
         (AIM().family, aim, _ROUNDS, _OTHER_ROUNDS, 15),
     ):
         case = partial(LossCase, generator=generator, pure=False, mechanism=mechanism, conversations=AVERAGED)
-        yield case(name="adding a record, at a quarter of rho", claim=RHO / 4, left=(*one, 0), right=one)
-        yield case(name=REPLACING, claim=RHO, left=(*other, 0), right=(*other, last), because=_TWO_STEPS)
+        yield case(name="adding a record, at a quarter of rho", claim=RHO / 4, left=(*left, 0), right=left)
+        yield case(name=REPLACING, claim=RHO, left=(*right, 0), right=(*right, last), because=_TWO_STEPS)
 
 
 # Generators with a known fault, claimed to be right: their conversations must tell more than the claim.

@@ -356,9 +356,9 @@ class LosesMore:
 @lru_cache
 def _planned(scale: int) -> tuple[Event, int]:
     """The event, and the draws after which the fault is found with probability 0.999."""
-    _, more, less = _outcomes(scale)
+    _, likelier, rarer = _outcomes(scale)
     event = Event(text="outcomes that a biased coin favours", statistic=LosesMore(scale), threshold=1.0)
-    return event, draws_to_find(more, less, 1 / scale, error=PLANNING_ERROR)
+    return event, draws_to_find(likelier, rarer, 1 / scale, error=PLANNING_ERROR)
 
 
 @lru_cache

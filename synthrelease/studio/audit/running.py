@@ -165,7 +165,7 @@ def _each(
     arguments: Sequence[tuple[Any, ...]],
     cases: Sequence[Case],
     jobs: int,
-    told: Callable[[int], None],
+    report: Callable[[int], None],
 ) -> list[Outcome]:
     """`action(*arguments)` for every case, in their order; cases with workers of their own run in this process."""
     results: dict[int, Outcome] = {}
@@ -173,10 +173,10 @@ def _each(
     elsewhere = [index for index, case in enumerate(cases) if not (case.alone or jobs == 1)]
     for index, outcome in side_by_side(partial(_numbered, action), [(index, arguments[index]) for index in elsewhere], jobs):
         results[index] = outcome
-        told(len(results))
+        report(len(results))
     for index in in_process:
         results[index] = action(*arguments[index])
-        told(len(results))
+        report(len(results))
     return [results[index] for index in range(len(cases))]
 
 

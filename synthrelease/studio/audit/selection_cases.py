@@ -152,10 +152,10 @@ def selection_cases() -> Iterator[Case]:
         yield hidden_case(name, _BIRTHS, _BIRTHS)
 
 
-def hidden_case(name: str, law: FiniteLaw, other: FiniteLaw, *, faulty: bool = False) -> Case:
+def hidden_case(name: str, law: FiniteLaw, law_on_right: FiniteLaw, *, faulty: bool = False) -> Case:
     """A hidden number of rounds with one law on the first table, and with one on its neighbour; they ought to be the same."""
-    words = law.words + (f", or {other.words}" if faulty else "")
-    return _rounds_case(name, words, SelectionRule(rounds=law), SelectionRule(rounds=other), faulty=faulty)
+    words = law.words + (f", or {law_on_right.words}" if faulty else "")
+    return _rounds_case(name, words, SelectionRule(rounds=law), SelectionRule(rounds=law_on_right), faulty=faulty)
 
 
 def _rounds_case(name: str, words: str, rule: SelectionRule, rule_on_right: SelectionRule, *, faulty: bool = False) -> Case:
