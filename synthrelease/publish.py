@@ -2,9 +2,9 @@
 
 The order matters. What can be known without the private data is checked before the charge, what opens them is loaded
 (`releasing.opening`), and the output's name is taken with space for it, so that of two releases into one folder one alone is
-charged. The whole charge is on the disk before the first private row is read (but see `same_file`); what depends on the number
-of rows is checked after reading, and a refusal then says that the budget is spent. From the charge on, nothing that a failure
-holds reaches a screen or a disk.
+charged. The whole charge is on the disk before the first private row is read (but see `enclave.ingest.check_not_public`); what
+depends on the number of rows is checked after reading, and a refusal then says that the budget is spent. From the charge on,
+nothing that a failure holds reaches a screen or a disk.
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ class Counts:
     Parameters
     ----------
     layout : the public shape; one that has codes. `Counts.of` takes every layout.
-    codes : (n_cells,) int64 codes of cells (`cell_codes`); repeated ones are added up.
+    codes : (n_cells,) int64 codes of cells (`codes_of`); repeated ones are added up.
     counts : (n_cells,) non-negative integers; ones when omitted.
     """
 
@@ -237,7 +237,7 @@ class Counts:
 
     @classmethod
     def of_words(cls, layout: Layout, words: Sequence[np.ndarray], counts: np.ndarray | None = None) -> Counts:
-        """Return the rows with these words, (n_rows,) int64 each (`cell_codes.words_of`); `counts` as of `of`."""
+        """Return the rows with these words, (n_rows,) int64 each (`words_of`); `counts` as of `of`."""
         distinct, sums = _collect(layout, words, counts)
         return cls.known(layout, sums, words=distinct)
 

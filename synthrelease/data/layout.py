@@ -1,4 +1,4 @@
-"""The public shape of a table of counts, and which of its columns are told apart together (`cell_codes`)."""
+"""The public shape of a table of counts, and which of its columns are told apart together (`counts.codes_of`)."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ class Lattice:
     whole : the table as a full array; None where that would be too large (`has_full_array`).
     parts : otherwise tables of which it is the sum, one or more. Most cells of two wide tables are in one alone, so that adding
         them up would cost much and spare little.
-    pairs : all tables of two columns, where they were counted at once (`sub_tables.with_pairs`); else empty.
+    pairs : all tables of two columns, where they were counted at once (`with_pairs`); else empty.
     """
 
     def __init__(self, layout: Layout, whole: np.ndarray | None, *parts: Sparse):

@@ -1,7 +1,7 @@
 """Read Parquet, Feather and Arrow files, and turn columns of Arrow, which databases give, too, into texts.
 
-A number has the text of `number_texts`, a date is written 1990-04-01, a time of day 13:45:00, both with a space between, a
-boolean "True" or "False", a dictionary as its values. The zone of a moment is that of its column.
+A number has its one text (`texts.decimal_text`), a date is written 1990-04-01, a time of day 13:45:00, both with a space
+between, a boolean "True" or "False", a dictionary as its values. The zone of a moment is that of its column.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class StringTexts(LazyTexts):
 
 
 class NumberTexts(LazyTexts):
-    """The texts of numbers that a file knows as such (`number_texts`).
+    """The texts of numbers that a file knows as such (`texts.float_text`).
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def _as_text(scalar: Any) -> str | None:
     return None if value is None else str(value)
 
 
-# Reading Feather files (version 2, which is the Arrow IPC file) and Arrow streams in batches, their values as texts.
+# Feather files are those of version 2, the Arrow IPC file. Arrow streams are read in the same way.
 
 
 def feather_batches(path: Path, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
@@ -216,9 +216,6 @@ def _batches(reader: Any) -> Iterator[Any]:
     for batch in (reader.get_batch(number) for number in range(reader.num_record_batches)) if numbered else reader:
         batch.validate(full=True)
         yield batch
-
-
-# Reading a Parquet file in batches, their values as texts.
 
 
 def parquet_batches(file: File, needed: Sequence[str], most_rows: int, most_bytes: int) -> Iterator[Batch]:

@@ -1,7 +1,7 @@
 """Read CSV files, also gzip, in batches: plain lines by a fast way, all others one by one, with the same meaning.
 
 Python's own `csv`, in strict mode, decides what a file says: pandas pads rows that are too short, cuts rows that are too long
-and cuts texts at a zero byte, all without a word. Lines that can be read in one way only are read faster (`plain_csv`).
+and cuts texts at a zero byte, all without a word. Lines that can be read in one way only are read faster (`PlainReader`).
 """
 
 from __future__ import annotations

@@ -148,8 +148,8 @@ class Door:
         return f"{type(self).__name__}(columns={self.layout.columns})"
 
     def is_public(self, digests: Collection[str]) -> bool:
-        """Return whether the table is one of these public ones, by their `Counts.digest`. `same_file` says why this may be
-        asked.
+        """Return whether the table is one of these public ones, by their `Counts.digest`. `enclave.ingest.check_not_public`
+        says why this may be asked.
         """
         return bool(digests) and opaque(lambda: self.__counts.digest()) in digests
 

@@ -61,11 +61,9 @@ def ingest(
 ) -> PrivateRows:
     """Read the private file once and group the rows that the public rules keep to atomic cells.
 
-    Parameters
-    ----------
-    run : where the files of a table are counted, when it has several: here, or on a cluster of the enclave (`cluster`).
-    piece : of the register, whose rows alone are kept; None for all.
-    unit : how rows belong to persons: with a key, the first rows of each are kept alone (`first_rows`).
+    Parameters ---------- run : where the files of a table are counted, when it has several: here, or on a cluster of the
+    enclave (`counting_cluster`). piece : of the register, whose rows alone are kept; None for all. unit : how rows belong to
+    persons: with a key, the first rows of each are kept alone (`persons.first_rows`).
 
     Raises
     ------

@@ -6,7 +6,7 @@ What becomes of the rows of one key is a function of these rows alone, so replac
 replaces one record (theory 1.10, roots with their members). The order of neither file has an effect, and nothing is drawn. Out:
 counts of wide records, one for each key at most, and the number of different keys of both files, which is public; that of
 members is not. A key is kept exactly when it has one root, or in one file the same root in all its rows, and each member within
-the cap has a bin in every column. Of a key a mark is held in memory (`marks`).
+the cap has a bin in every column. Of a key a mark is held in memory (`persons.marker`).
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ has no effect on how likely each choice is.
 
 Privacy
 -------
-A key says which rows belong together and is used for nothing else; 12 and 12.0 are one key (`number_texts.key_text`). Of its
-text a mark is held in memory (`marks`); nothing of it leaves this module. How many persons there are is public, the number of
+A key says which rows belong together and is used for nothing else; 12 and 12.0 are one key (`texts.key_text`). Of its
+text a mark is held in memory (`marker`); nothing of it leaves this module. How many persons there are is public, the number of
 rows is not. The coins come from the operating system in a release, are forgotten with the reading, and are nobody's seed: were
 they known and given to rows as they stand in the file, rows of others would get other coins when a person has more rows.
 """

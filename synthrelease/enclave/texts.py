@@ -7,7 +7,7 @@ are the sum of the counts of its rows, each read as a table by itself, which is 
 - the text of a value is made before it is compared with another one: what Python, a library or a database calls equal may
   have different texts (a decimal 1.5 and 1.50, one instant with two offsets, True and 1). `Texts.of` joins texts alone;
 - whether a text was a number of the file (`Texts.typed`) belongs to the value, not to the column, where a column may hold both;
-- no type, unit, zone or encoding is guessed from rows; a library that guesses is not asked (`databases`);
+- no type, unit, zone or encoding is guessed from rows; a library that guesses is not asked (`sources.source.check_driver`);
 - a text that is too long ends the reading of any file; it is not cut.
 """
 

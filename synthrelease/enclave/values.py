@@ -3,12 +3,12 @@
 In every kind of column spaces around a text do not count. Categories, codes and missing values are looked for as they stand,
 and then without zeros at the end of a fraction, in the text and in the list: 12.0 (as pandas writes 12 where a column has
 missing values), 12.00 and 12 are the same one, and so are 1.50 and 1.5, .5 and 0.5, -0 and 0; 012 and +12 are others. So a
-number meets the same word of the specification from a file of texts and from one that knows numbers (`number_texts`).
-A text that the specification lists as a category or code is that, even when [input] lists it as a missing value; a text that is
-a missing value is no number and no date. Where only the
-first characters of a text are its code, what means missing is told by the whole text. Integers may be written 12, 12.0, +12 or
-1e+05 (as R does); 1.5, 1,000 and 1_000 are not integers, and inf is not a number. With a decimal comma they are written 12,0,
-and 1.5 is no number at all. Dates are read by `data.dates`; the date is the one that is written, whatever the time zone.
+number meets the same word of the specification from a file of texts and from one that knows numbers
+(`texts.LazyTexts.numbers`). A text that the specification lists as a category or code is that, even when [input] lists it as a
+missing value; a text that is a missing value is no number and no date. Where only the first characters of a text are its code,
+what means missing is told by the whole text. Integers may be written 12, 12.0, +12 or 1e+05 (as R does); 1.5, 1,000 and 1_000
+are not integers, and inf is not a number. With a decimal comma they are written 12,0, and 1.5 is no number at all. Dates are
+read by `data.dates`; the date is the one that is written, whatever the time zone.
 """
 
 from __future__ import annotations

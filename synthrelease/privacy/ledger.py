@@ -17,7 +17,7 @@ different domains differ by an exact count of people that no charge pays for.
 
 A register may be split into pieces, once and for ever (`Ledger.split`). A release that reads one piece is charged to it, and
 what was spent is what the dearest piece paid (theory 11.12, pieces for ever). The ledger notes digests of the secret key and of
-the set of record numbers: `record_numbers` compares them.
+the set of record numbers: `enclave.record_numbers` compares them.
 
 A register that is released year after year may have a plan over years, noted before the first one (`Ledger.plan_years`). Then
 every release is one of its years, none twice, and what was spent, and is limited, is what a person paid (theory 11.13, a

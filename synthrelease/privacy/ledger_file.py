@@ -152,11 +152,11 @@ def _read(text: str) -> Notes | None:
     return None if text else Notes()
 
 
-# The entries of a ledger as values, with their sums and their chain of hashes. `privacy.ledger_file` keeps them in files.
+# The entries of a ledger as values, with their sums and their chain of hashes.
 #
 # The first hash covers the format, the dataset and its limits; the hash of an entry covers the hash before it and the entry.
-# An entry also notes the domain of a charge whose number of rows is published exactly, and what `privacy.ledger_file` has: how
-# a register is split, the plan over years, and which piece and which year a charge is for.
+# An entry also has the domain of a charge whose number of rows is published exactly, and its notes: how a register is split,
+# the plan over years, and which piece and which year a charge is for.
 # Rationals are written "numerator/denominator" in lowest terms, never as floats, so that sums and comparisons are exact.
 
 FORMAT = 1

@@ -30,7 +30,7 @@ class SeededEntropy(SystemEntropy):
         return np.asarray(values, dtype=np.int64) + noise.astype(np.int64)
 
     def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
-        # as `cube_noise` draws it, in floating point: what is drawn grows with 1 / rate, so that rates can be compared
+        # as `noise.drawn` draws it, in floating point: what is drawn grows with 1 / rate, so that rates can be compared
         size, stop = len(values), -math.expm1(-float(rate))
         while True:
             k = int((self._generator.geometric(stop, size + 1) - 1).sum())

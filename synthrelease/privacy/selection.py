@@ -305,7 +305,7 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
 
     Other rounds cost the price at the epsilon that they have at a delta, and the mean number of rounds times that delta (theory
     2b.9, approximate rounds): zero-concentrated and Gaussian ones at `delta` over that mean, for which their epsilon is
-    computed. Zero-concentrated rounds may also have a truncated negative binomial number of rounds: `renyi.selected` (theory
+    computed. Zero-concentrated rounds may also have a truncated negative binomial number of rounds: `curves.selected` (theory
     2.5, hidden number of rounds; Papernot & Steinke, ICLR 2022, Theorem 2).
 
     Parameters

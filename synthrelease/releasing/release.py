@@ -218,7 +218,7 @@ def release(
     jobs : processes that run rounds ahead of need.
     progress : told the phase; it never learns how many rounds were run.
     priors : the public tables that generators start from, where they were read already.
-    public : digests of further tables that are said to be public (`same_file`).
+    public : digests of further tables that are said to be public (`enclave.ingest.check_not_public`).
     run : where the files of a table are counted (`enclave.many_files`); here when omitted.
     piece : of the register, whose rows alone are read; of a specification with [split].
 
@@ -278,7 +278,7 @@ def read_private(
 
     Parameters
     ----------
-    public : digests of public tables that the kept rows must not be (`same_file` has the reason).
+    public : digests of public tables that the kept rows must not be (`enclave.ingest.check_not_public` has the reason).
     run : where the files of a table are counted.
     piece : of the register, where the specification reads one.
 
@@ -317,7 +317,8 @@ def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Colle
     """Return whether the whole file, of which a piece or some rows of each person are read, is a public table. The others are
     looked at for this alone.
 
-    Only equality has a consequence (`same_file`): a register that does not fit the specification is no public table, which did.
+    Only equality has a consequence (`enclave.ingest.check_not_public`): a register that does not fit the specification is no
+    public table, which did.
     """
     try:
         return ingest(data, spec.schema, spec.input, spec.raw).is_public(public)

@@ -38,7 +38,7 @@ class ShortlistTable(SpecTable):
 
 
 class RehearsedTable(SpecTable):
-    """[data]: what it was rehearsed on, so that a release of that very table is refused (`same_file`).
+    """[data]: what it was rehearsed on, so that a release of that very table is refused (`enclave.ingest.check_not_public`).
 
     Behind the URI of a database there are 0 bytes.
     """
