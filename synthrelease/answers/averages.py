@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -497,9 +497,7 @@ def _averages(
             )
         )
     starts = np.cumsum([0, *(len(figure.weightings) for figure in figures)]).tolist()
-    return [
-        replace(averages[first], own=tuple(averages[first + 1 : stop])) for first, stop in zip(starts, starts[1:], strict=False)
-    ]
+    return [replace(averages[first], own=tuple(averages[first + 1 : stop])) for first, stop in pairwise(starts)]
 
 
 def _stated_effect(ratio: Ratio, simple: np.ndarray, sampling: np.ndarray, effect: float) -> float:

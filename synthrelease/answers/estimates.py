@@ -5,6 +5,7 @@ Estimates with confidence intervals, from the published noisy tables alone (docs
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -420,7 +421,7 @@ def trend(
                     f"{earlier.name}: a copy, or an erratum."
                 )
     labels = [label for label in first.found if all(label in year.found for year in years)]
-    pairs = list(zip(years, years[1:], strict=False)) + ([(first, years[-1])] if len(years) > 2 else [])
+    pairs = list(itertools.pairwise(years)) + ([(first, years[-1])] if len(years) > 2 else [])
     by_bins = first.asked.kind == "mean" and not _tells_values(first)
     has_level = first.asked.kind != "median"
     number = sum(intervals_of(year.asked, year.tables.release, len(year.found)) for year in years)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -346,7 +346,10 @@ def _short(node: ChargePart) -> str:
     return _SIGNS.get(node.rule, "")
 
 
-def _rows(node: ChargePart, depth: int, parent: int | None = None, counter: list[int] | None = None):
+def _rows(
+    node: ChargePart, depth: int, parent: int | None = None, counter: list[int] | None = None
+) -> Iterator[tuple[ChargePart, int, int | None]]:
+    """Yield each charge below a node with its depth and the number of its parent."""
     counter = [0] if counter is None else counter
     index = counter[0]
     counter[0] += 1

@@ -132,7 +132,7 @@ def init(request: DraftRequest) -> None:
         keys = [f"{column_left.source!r}" for column_left in draft.left_out if column_left.rows_of_one > 1]
         shared = f" Rows share the values of {', '.join(keys[:6])}." if keys else ""
         screen.print(
-            f"A question is open: how many rows can one person have?{shared} Answer it under [unit] in {str(configuration)}, "
+            f"A question is open: how many rows can one person have?{shared} Answer it under [unit] in {configuration!s}, "
             "or draft anew with --unit row (each row is another person) or --unit KEY (one row of each is released). "
             "Until then `plan`, `check` and `release` refuse.",
             style="yellow",
@@ -150,11 +150,11 @@ def init(request: DraftRequest) -> None:
     if draft.comparing:
         screen.print(
             f"Asked: no row of the public file has {' or '.join(draft.comparing)}, and no released row will. Is that true of "
-            f"everybody? Delete the rule in {str(configuration)} if it is only rare.",
+            f"everybody? Delete the rule in {configuration!s} if it is only rare.",
             style="yellow",
         )
     screen.print(
-        f"Wrote {str(configuration)} and {str(acceptance)}. Go through every line of both, then try "
+        f"Wrote {configuration!s} and {acceptance!s}. Go through every line of both, then try "
         f"`synthrelease plan {quoted_path(configuration)}`. An editor that knows the line `#:schema` explains their settings."
     )
 

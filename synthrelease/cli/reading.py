@@ -63,7 +63,7 @@ def reproduce(only: Annotated[list[str] | None, Option(metavar="NAME")] = None, 
         out.write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise OutputError(f"{out}: expected a file that can be written ({error.strerror}).") from None
-    screen.print(f"Wrote {str(out)}.")
+    screen.print(f"Wrote {out!s}.")
 
 
 def audit(
@@ -162,7 +162,7 @@ def _compare_laws(library: str, draws: int | None, out: Path | None) -> None:
 
 def _write_figures(out: Path, figures: object) -> None:
     out.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    screen.print(f"Every figure is in {str(out)}.")
+    screen.print(f"Every figure is in {out!s}.")
 
 
 def _print_result(result: AuditResult) -> None:
@@ -416,7 +416,7 @@ def keygen(file: Annotated[Path, Option(metavar="KEY", positional=True)], passwo
     from synthrelease.bundle.write import make_key, read_password
 
     fingerprint = make_key(file, read_password(password_file))
-    screen.print(f"The private key is {str(file)}: keep it secret. The public key is {str(file)}.pub.")
+    screen.print(f"The private key is {file!s}: keep it secret. The public key is {file!s}.pub.")
     screen.print(f"Publish its fingerprint where readers of the release will find it: {fingerprint}")
 
 
@@ -510,7 +510,7 @@ def card(
 
         write_folder(preview(spec), target, key)
         warn_of_gaps(spec)
-        screen.print(f"A preview, with placeholders for figures, is {str(target / 'README.html')}.")
+        screen.print(f"A preview, with placeholders for figures, is {target / 'README.html'!s}.")
         return
     from synthrelease.bundle.preview import rewritten
     from synthrelease.bundle.verify import verify_bundle
@@ -524,7 +524,7 @@ def card(
     with new_folder(target) as new:
         new.seal(rewritten(read_files(bundle), spec, new.keep), key)
     warn_of_gaps(spec)
-    screen.print(f"The release with the new texts is in {str(target)}.")
+    screen.print(f"The release with the new texts is in {target!s}.")
     print_outcomes(target)
 
 

@@ -47,7 +47,7 @@ def compare(request: ComparisonRequest) -> None:
         write_comparison(comparison, request.out)
     _print_comparison(comparison)
     if request.out is not None:
-        screen.print(f"\nEvery figure is in {str(request.out)}.")
+        screen.print(f"\nEvery figure is in {request.out!s}.")
 
 
 def _print_comparison(comparison: MethodComparison) -> None:
@@ -199,7 +199,7 @@ def simulate(
 
     check_table_path(out)
     write_table(simulate(facts, rows, seed=seed), out)
-    screen.print(f"{rows} simulated rows are in {str(out)}. They follow the published figures; no row is a person.")
+    screen.print(f"{rows} simulated rows are in {out!s}. They follow the published figures; no row is a person.")
 
 
 def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:

@@ -73,7 +73,7 @@ def open_new(
     from synthrelease.privacy.ledger import open_ledger
 
     statement = open_ledger(file, dataset, limit, delta_limit=delta_limit).statement()
-    screen.print(f"Opened {str(file)}. For your logbook: {statement.logbook_line()}")
+    screen.print(f"Opened {file!s}. For your logbook: {statement.logbook_line()}")
     if not statement.delta_limit:
         screen.print("It allows pure differential privacy alone; releases with a delta need --delta-limit from the start.")
 
@@ -104,7 +104,7 @@ def split(
     statement, key_file = split_register(file, config, Source.of(data, table), key, expect_head)
     pieces = statement.split.pieces if statement.split else 0
     screen.print(
-        f"Split into {pieces} pieces. The secret key is in {str(key_file)}: it stays in the enclave, "
+        f"Split into {pieces} pieces. The secret key is in {key_file!s}: it stays in the enclave, "
         "with a backup; who has it can tell the piece of every record number."
     )
     screen.print(f"For your logbook: {statement.logbook_line()}")
@@ -216,7 +216,7 @@ def renew(file: LedgerFile, expect_head: str) -> None:
     from synthrelease.privacy.ledger import renew_head
 
     statement = renew_head(file, expect_head)
-    screen.print(f"Renewed the head of {str(file)}. For your logbook: {statement.logbook_line()}")
+    screen.print(f"Renewed the head of {file!s}. For your logbook: {statement.logbook_line()}")
 
 
 def release(request: ReleaseRequest) -> None:
@@ -301,7 +301,7 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
             )
 
         def reserved(self, ledger: Path, statement: room.Statement) -> None:
-            screen.print(f"Charged the budget to {str(ledger)}. For your logbook: {statement.logbook_line()}")
+            screen.print(f"Charged the budget to {ledger!s}. For your logbook: {statement.logbook_line()}")
             if request.ledger is None:
                 screen.print(
                     "This ledger counts releases into this folder alone. Use --ledger FILE to count all releases of a dataset."
@@ -318,7 +318,7 @@ def _report(published: Published, charges: bool, question: str | None) -> None:
     print_outcome(document, published.folder, charges=charges, question=question)
     print_outcomes(published.folder)
     if published.archive is not None:
-        screen.print(f"The same files as one archive: {str(published.archive)}.")
+        screen.print(f"The same files as one archive: {published.archive!s}.")
 
 
 ROWS, SEED, LIMIT = 160_000, 7, "1.7"
@@ -327,7 +327,6 @@ QUESTIONS = ("share gestation_week < 37", "share mother_age >= 35")
 
 def five_years(folder: Path, jobs: int) -> None:
     """Do what a steward does for a series: the promise first, then year after year, then what changed."""
-
     simulate = _script("years")
     facts, changes = simulate["read_facts"]()
     years = [changes["first"] + place for place in range(len(changes["births_per_1000"]))]
@@ -498,7 +497,7 @@ def _survey(folder: Path) -> tuple[File, File]:
     survey, script = folder / "survey.csv.gz", _script("labour")
     facts = script["read_facts"]()
     script["write_gzip_csv"](script["simulate"](facts, SURVEYED, DEMO_SEED, facts["year"] + YEARS_LATER), survey)
-    screen.print(f"The confidential survey of this demonstration is {str(survey)}: simulated, {SURVEYED} rows.")
+    screen.print(f"The confidential survey of this demonstration is {survey!s}: simulated, {SURVEYED} rows.")
     return (str(resource("public_data/labour_surrogate.csv.gz")), None), (str(survey), None)
 
 
@@ -510,7 +509,7 @@ def _patients(folder: Path) -> tuple[File, File]:
         (folder / kind).mkdir()
         patients, stays = script["write"](script["simulate"](facts, PATIENTS, seed, facts["year"] + later), folder / kind)
         files.append((str(patients), str(stays)))
-    screen.print(f"The confidential files of this demonstration are in {str(folder / 'confidential')}: simulated.")
+    screen.print(f"The confidential files of this demonstration are in {folder / 'confidential'!s}: simulated.")
     return files[0], files[1]
 
 

@@ -107,7 +107,7 @@ def commit(
         if promise.ledger is None
         else f"ledger {promise.ledger.dataset} at its head {promise.ledger.head[:16]}"
     )
-    screen.print(f"Wrote {str(file)}: keep it unchanged. Publish this digest before the release is run:")
+    screen.print(f"Wrote {file!s}: keep it unchanged. Publish this digest before the release is run:")
     screen.print(f"SHA-256 {promise.digest}", soft_wrap=True)
     screen.print(
         f"It covers both files (digest {promise.specification[:16]}...), synthrelease {promise.program}, {head}, and "
@@ -148,7 +148,7 @@ def schema(acceptance: bool = False, out: File | None = None) -> None:
     except OSError as error:
         problem = f"{out}: expected a file that can be written ({error.strerror})."
     else:
-        err.print(f"Wrote {str(out)}.")
+        err.print(f"Wrote {out!s}.")
         return
     raise OutputError(problem)
 
@@ -222,7 +222,7 @@ def _write_worksheet(specs: Sequence[ReleaseSpec], file: Path, rows: int | None)
         raise InputError(f"--worksheet: expected one configuration, found {len(specs)}.")
     check_free_name(file, "a file")
     file.write_text(worksheet(specs[0], rows or usual_rows(specs[0])), encoding="utf-8", newline="\n")
-    err.print(f"Wrote {str(file)}. Print the page, or save it as PDF, from a browser.")
+    err.print(f"Wrote {file!s}. Print the page, or save it as PDF, from a browser.")
 
 
 def _published(config: Path) -> bool:

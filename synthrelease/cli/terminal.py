@@ -292,7 +292,6 @@ def print_untried(spec: Any, shortlist: Path | None = None) -> None:
 
 def accepts_untried(spec: Any) -> bool:
     """Return whether somebody at a terminal says that two files are used without a rehearsal. Without a terminal nobody can."""
-
     from synthrelease.spec.tried import NEVER, leave
 
     if not (sys.stdin.isatty() and screen.console.is_terminal):

@@ -270,7 +270,6 @@ def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonR
     standard : (n, d + 1) features with a column of ones; `weights` (n,) the share of the rows in each combination, `hits` (n,)
         the share of the rows that are there and have outcome 1.
     """
-
     from synthrelease.criteria.records_mechanism import probability
 
     def likelihood(beta: np.ndarray) -> float:

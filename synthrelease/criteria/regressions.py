@@ -101,6 +101,7 @@ class RegressionCoefficients(Criterion):
     fit : "once", before the loop and outside the selection (paper 4.14.1), or "every_round", as the paper ran it.
         Example: `fit = "every_round"`.
     prior : a public guess of the line that centres the private fit; its settings follow.
+
         Example:
         `prior = { intercept = 0, coefficients = { age = 5 }, centres = { age = 29 }, spreads = { age = 6 }, uncertainty = 9 }`.
 

@@ -213,7 +213,7 @@ class Counts:
     counts : (n_cells,) non-negative integers; ones when omitted.
     """
 
-    __slots__ = ("layout", "counts", "_words", "_bins")
+    __slots__ = ("_bins", "_words", "counts", "layout")
 
     def __init__(self, layout: Layout, codes: np.ndarray, counts: np.ndarray | None = None):
         codes = np.asarray(codes, dtype=np.int64)

@@ -276,7 +276,7 @@ class _Kept:
     cells : numbers that it holds.
     """
 
-    __slots__ = ("columns", "table", "mask", "cells")
+    __slots__ = ("cells", "columns", "mask", "table")
 
     def __init__(self, columns: Columns, table: Table):
         self.columns, self.table, self.mask = columns, table, _mask(columns)

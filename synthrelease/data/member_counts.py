@@ -31,7 +31,7 @@ class BinnedCounts(Counts):
     transformation : from these to the bins.
     """
 
-    __slots__ = ("atoms", "transformation", "_kept")
+    __slots__ = ("_kept", "atoms", "transformation")
     atoms: Counts
     transformation: Transformation
     _kept: dict[Hashable, Any]

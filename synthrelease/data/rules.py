@@ -90,16 +90,22 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Not:
+    """What is true where its part is false."""
+
     part: Rule
 
 
 @dataclass(frozen=True)
 class All:
+    """What is true where all its parts are."""
+
     parts: tuple[Rule, ...]
 
 
 @dataclass(frozen=True)
 class Any:
+    """What is true where one of its parts is."""
+
     parts: tuple[Rule, ...]
 
 

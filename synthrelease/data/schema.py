@@ -6,6 +6,7 @@ any table, private or synthetic, is public (theory 10, statement of the guarante
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -71,7 +72,7 @@ def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[IntervalBi
             raise Unexpected(f"at most {MAX_BINS} bins", "more")
     if not intervals:
         raise Unexpected("at least one bin", "none")
-    for left, right in zip(intervals, intervals[1:], strict=False):
+    for left, right in itertools.pairwise(intervals):
         if left.upper != right.lower:
             wrong = "are out of order" if left.lower > right.lower else "overlap"
             wrong = wrong if left.upper > right.lower else "leave a gap"

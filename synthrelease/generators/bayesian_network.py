@@ -134,7 +134,6 @@ class Frontier:
 
     def _extend_whole(self, family: Family) -> None:
         """Give cells of one row a bin each, by a draw, and split those of several rows. Their order means nothing any more."""
-
         alone = self.expected == 1
         if alone.all():
             parents = [self.digits[parent] for parent in family.parents]
@@ -170,7 +169,6 @@ class Frontier:
 
     def _extend_evenly(self, family: Family) -> None:
         """Give rows bins that those of the same parents share out among themselves."""
-
         totals = self.expected.astype(np.int64)
         cells, values, rows = even_bins(
             family.conditional, [self.digits[parent] for parent in family.parents], totals, self._generator

@@ -11,6 +11,7 @@ and takes a critic's gradient that is already private. From there on everything 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ class Network:
     def __init__(self, sizes: Sequence[int], generator: np.random.Generator):
         self.weights: Weights = [
             np.vstack([generator.normal(0, np.sqrt(2 / fan_in), (fan_in, out)), np.zeros(out)])
-            for fan_in, out in zip(sizes, sizes[1:], strict=False)
+            for fan_in, out in itertools.pairwise(sizes)
         ]
 
     def forward(self, rows: np.ndarray) -> Passed:

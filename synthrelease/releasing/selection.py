@@ -136,6 +136,8 @@ T = TypeVar("T")
 
 
 class Verdict(Enum):
+    """How a round ended."""
+
     ACCEPTED = "accepted"
     REJECTED = "rejected"
     FAILED = "failed"

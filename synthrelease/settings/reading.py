@@ -152,7 +152,7 @@ def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
     if isinstance(value, Decimal) and not value.is_finite():
         return "a finite number"
     if isinstance(value, Decimal) and (
-        len(value.as_tuple().digits) > MAX_DIGITS or value and abs(value.adjusted()) > MAX_DIGITS
+        len(value.as_tuple().digits) > MAX_DIGITS or (value and abs(value.adjusted()) > MAX_DIGITS)
     ):
         return f"a number of at most {MAX_DIGITS} digits"
     if isinstance(value, int) and abs(value) > 10**MAX_DIGITS:

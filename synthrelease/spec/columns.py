@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -317,7 +318,7 @@ def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping
 def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of: Mapping[str, int]) -> None:
     """Raise SpecError for the first code whose group in one level is torn apart by the next coarser level."""
     by_size: Sequence[str] = sorted(levels, key=lambda level: -len(set(levels[level].values())))
-    for finer, coarser in zip(by_size, by_size[1:], strict=False):
+    for finer, coarser in itertools.pairwise(by_size):
         first: dict[str, str] = {}
         for code, group in levels[finer].items():
             pair = (first.setdefault(group, code), code)
@@ -586,7 +587,7 @@ def _atoms(
     """
     ends = [bounds[0], *inner, bounds[1] + (1 if whole else 0)]
     atoms = []
-    for lower, upper in zip(ends, ends[1:], strict=False):
+    for lower, upper in itertools.pairwise(ends):
         last = upper - 1 if whole else upper
         label = f"{lower:g}" if lower == last else f"{lower:g}-{last:g}"
         middle = (lower + last) / 2

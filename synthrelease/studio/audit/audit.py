@@ -514,7 +514,7 @@ def run_audit(
     parts: Collection[Part] = USUAL,
     effort: Effort = Effort(),  # noqa: B008 (frozen)
     jobs: int = 1,
-    scope: Scope = Scope(),  # noqa: B008 (frozen)
+    scope: Scope = Scope(),
     most_records: int = MOST_RECORDS,
     progress: Progress = lambda phase, done, total: None,
 ) -> AuditResult:

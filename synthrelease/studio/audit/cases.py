@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import combinations, combinations_with_replacement, islice, permutations
+from itertools import combinations, combinations_with_replacement, islice, pairwise, permutations
 from typing import Any, Literal
 
 import numpy as np
@@ -524,7 +524,7 @@ def _rows(counts: Counts) -> Rows:
 def public_sequence(layout: Layout, size: int) -> Rows:
     """The filler rows, one after the other: what every prefix has more than the one before it."""
     prefixes = [Counter(_rows(filler(layout).first(length))) for length in range(size + 1)]
-    return tuple(next(iter((longer - shorter).elements())) for shorter, longer in zip(prefixes, prefixes[1:], strict=False))
+    return tuple(next(iter((longer - shorter).elements())) for shorter, longer in pairwise(prefixes))
 
 
 def coupling(pair: FilePair, size: int, sequence: Sequence[int]) -> Coupling:

@@ -86,7 +86,7 @@ class Effort:
 def audit_cases(
     cases: Sequence[Case],
     *,
-    effort: Effort = Effort(),  # noqa: B008 (frozen)
+    effort: Effort = Effort(),
     jobs: int = 1,
     confidence: float = CONFIDENCE,
     progress: Progress = lambda phase, done, total: None,

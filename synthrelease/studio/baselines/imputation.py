@@ -7,6 +7,7 @@ rule demands, of those who were not asked, are left out of the question: the oth
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -159,7 +160,7 @@ def _complete_by_cell(table: GappedTable, n_cells: int) -> list[np.ndarray]:
     complete = np.flatnonzero(~table.gaps)
     complete = complete[np.lexsort([table.labels[complete], table.cells[complete]])]
     ends = np.searchsorted(table.cells[complete], np.arange(n_cells + 1))
-    return [complete[low:high] for low, high in zip(ends[:-1], ends[1:], strict=True)]
+    return [complete[low:high] for low, high in itertools.pairwise(ends)]
 
 
 # One count or mean of an imputed table with smooth sensitivity (Merrill 2021, chapter 6; Clifton et al. 2022).
@@ -258,7 +259,7 @@ class ImputedAnswers:
         return replace(answer, value=min(max(answer.value, self.low), self.high))
 
     def bound(self, table: GappedTable, own: float, moved: float) -> float:
-        """A smooth bound on how far a sum moves to any neighbour. **Private.**
+        """A private, smooth bound on how far a sum moves to any neighbour.
 
         Parameters
         ----------

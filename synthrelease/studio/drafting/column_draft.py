@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, groupby
+from itertools import combinations, groupby, pairwise
 from typing import Literal
 
 import numpy as np
@@ -463,7 +463,7 @@ def _grouped(texts: Sequence[str | None], missing: Collection[str], number: bool
         known = ~np.isnan(values)
         limits = np.unique(np.quantile(values[known], np.arange(1, _GROUPS) / _GROUPS)) if known.any() else np.empty(0)
         return np.where(known, np.searchsorted(limits, values, side="right"), -1)
-    different, place, times = np.unique([text or "" for text in plain], return_inverse=True, return_counts=True)
+    _different, place, times = np.unique([text or "" for text in plain], return_inverse=True, return_counts=True)
     rank = np.minimum(np.argsort(np.argsort(-times, kind="stable"), kind="stable"), _GROUPS)
     return np.where([text is None for text in plain], -1, rank[place])
 
@@ -662,7 +662,7 @@ def _by_chance(values: np.ndarray, times: np.ndarray) -> tuple[float, float]:
     step = float(np.gcd.reduce((values - values[0]).astype(np.int64)))
     cuts = np.linspace(0, len(values), min(_WINDOWS, len(values) // 10) + 1).astype(int)
     mean = variance = 0.0
-    for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
+    for start, stop in pairwise(cuts):
         begin = values[start - 1] + step if start else values[0]
         width = (values[stop - 1] - begin) / step + 1
         rate = times[start:stop].sum() / width

@@ -685,8 +685,20 @@ _FORMATS = {form: DateFormat(form) for form in FORMATS}
 _YEARS = range(1850, 2101)
 _FILLERS = frozenset(
     date(*day)
-    for day in ((1753, 1, 1), (1800, 1, 1), (1899, 12, 30), (1899, 12, 31), (1900, 1, 1), (1901, 1, 1), (1911, 11, 11))
-    + ((1960, 1, 1), (1970, 1, 1), (2099, 12, 31), (2100, 1, 1), (2100, 12, 31))
+    for day in (
+        (1753, 1, 1),
+        (1800, 1, 1),
+        (1899, 12, 30),
+        (1899, 12, 31),
+        (1900, 1, 1),
+        (1901, 1, 1),
+        (1911, 11, 11),
+        (1960, 1, 1),
+        (1970, 1, 1),
+        (2099, 12, 31),
+        (2100, 1, 1),
+        (2100, 12, 31),
+    )
 )
 """Days that programs and clerks write where they have no date, beside years such as 9999 that no date of a register has."""
 _OFTEN, _APART = 5, 3653

@@ -186,7 +186,7 @@ def _members_of_each(keys: tuple[list[str], np.ndarray]) -> np.ndarray:
 
 def _alike(file: PublicFile, key: str, names: Sequence[str]) -> list[str]:
     """The columns that have one value in all rows of each key."""
-    texts, codes = every_row(file, (key,), key)[key]
+    _texts, codes = every_row(file, (key,), key)[key]
     found = []
     for name in names:
         other, values = every_row(file, (name,))[name]

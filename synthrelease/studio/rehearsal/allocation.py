@@ -771,7 +771,9 @@ class SlopesOfParts:
                 moved = budgets * np.exp(moves)
                 return np.asarray(moved * total / (numbers * moved).sum())
 
-            def failing(moves: np.ndarray, test: float = test, margin: float = margin, at=at) -> float:  # type: ignore[no-untyped-def]
+            def failing(
+                moves: np.ndarray, test: float = test, margin: float = margin, at: Callable[..., np.ndarray] = at
+            ) -> float:
                 return float(
                     np.logaddexp.reduce(-self.deviations((budgets / at(moves)) ** (divisible.power / 2), test, margin))
                 )

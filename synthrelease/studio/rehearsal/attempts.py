@@ -500,6 +500,8 @@ _DEVIATIONS = 3.0
 
 
 class Standing(Enum):
+    """How far a configuration has come in the race."""
+
     RUNNING = "running"
     DROPPED = "dropped"
     OUTRUN = "outrun"

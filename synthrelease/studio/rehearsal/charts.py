@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -70,7 +71,7 @@ class _Plot:
             self.picture.dot(self.x(x), self.y(y), radius, colour)
 
     def path(self, points: Sequence[tuple[float, float]], colour: str) -> None:
-        for (x1, y1), (x2, y2) in zip(points, points[1:], strict=False):
+        for (x1, y1), (x2, y2) in itertools.pairwise(points):
             self.picture.line(self.x(x1), self.y(y1), self.x(x2), self.y(y2), colour, width=1.5)
 
     def limit_across(self, y: float, text: str) -> None:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
@@ -134,7 +134,7 @@ def check_number(n_bands: int) -> None:
 def check_apart(bands: Iterable[Band]) -> None:
     """Raise ValueError when two bands overlap."""
     parts = sorted((part, band.label) for band in bands for part in band.ranges)
-    for (first, first_label), (second, second_label) in zip(parts, parts[1:], strict=False):
+    for (first, first_label), (second, second_label) in pairwise(parts):
         if second[0] < first[1]:
             raise Unexpected("bands that do not overlap", f"{first_label!r} and {second_label!r}")
 
@@ -146,7 +146,7 @@ def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np
         return np.arange(units.stop + 1)
     cuts = sorted({units.first, units.stop, *(edge for band in bands for part in band.ranges for edge in part)})
     if interpolated:
-        slices = (np.linspace(a, b, min(SLICES, b - a) + 1) for a, b in zip(cuts, cuts[1:], strict=False))
+        slices = (np.linspace(a, b, min(SLICES, b - a) + 1) for a, b in pairwise(cuts))
         return np.unique(np.concatenate([np.rint(part).astype(np.int64) for part in slices]))
     return np.array(cuts)
 
