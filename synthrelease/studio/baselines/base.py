@@ -362,18 +362,6 @@ class CauchyNoise:
         return cls(gamma=gamma, alpha=(epsilon - beta * (gamma - 1)) / slide_cost(gamma), beta=beta)
 
     @classmethod
-    def least_deviation(cls, epsilon: float, beta: float) -> CauchyNoise:
-        """The gamma with the smallest standard deviation, and the smallest scale that it allows.
-
-        Raises
-        ------
-        ValueError : for an epsilon of 2 beta or less, at which no gamma has a finite variance.
-        """
-        if not epsilon > 2 * beta:
-            raise ValueError(f"expected an epsilon above 2 beta = {2 * beta:.4g} for a finite variance, found {epsilon:g}")
-        return cls._least(epsilon, beta, 3, lambda noise: noise.deviation)
-
-    @classmethod
     def least_error(cls, epsilon: float, beta: float) -> CauchyNoise:
         """The gamma with the smallest median error, its variance finite or not, and the smallest scale that it allows.
 
@@ -383,15 +371,10 @@ class CauchyNoise:
         """
         if not epsilon > beta:
             raise ValueError(f"expected an epsilon above beta = {beta:.4g}, found {epsilon:g}")
-        return cls._least(epsilon, beta, LEAST_GAMMA, lambda noise: noise.median_error)
-
-    @classmethod
-    def _least(cls, epsilon: float, beta: float, least_gamma: float, error: Callable[[CauchyNoise], float]) -> CauchyNoise:
-        """The smallest error of all gammas from `least_gamma` up to 1 + epsilon / beta, which leaves nothing for the scale."""
-        rounding = 1e-9 * (1 + epsilon / beta - least_gamma)
+        rounding = 1e-9 * (1 + epsilon / beta - LEAST_GAMMA)
         best = optimize.minimize_scalar(
-            lambda gamma: error(cls.with_gamma(epsilon, beta, gamma)),
-            bounds=(least_gamma + rounding, 1 + epsilon / beta - rounding),
+            lambda gamma: cls.with_gamma(epsilon, beta, gamma).median_error,
+            bounds=(LEAST_GAMMA + rounding, 1 + epsilon / beta - rounding),
             method="bounded",
             options={"xatol": 1e-10},
         )

@@ -205,14 +205,12 @@ class ImputedAnswers:
     scheme : how gaps are filled.
     neighbours : what the guarantee compares.
     low, high : 0 <= low <= high, public bounds of the values; the default of the scheme lies between them.
-    sharper : whether the noise is the one of least deviation; otherwise the printed one.
     """
 
     scheme: NearestNeighbours
     neighbours: Neighbours
     low: float
     high: float
-    sharper: bool = False
 
     def __post_init__(self) -> None:
         if not (0 <= self.low <= self.scheme.default <= self.high < math.inf):
@@ -220,8 +218,7 @@ class ImputedAnswers:
 
     def noise(self, epsilon: float) -> CauchyNoise:
         """The law of the noise for S = 1, which is public. Raises ValueError for an epsilon that is too small for it."""
-        law = CauchyNoise.least_deviation if self.sharper else CauchyNoise.printed
-        return law(epsilon, smoothness(self.neighbours))
+        return CauchyNoise.printed(epsilon, smoothness(self.neighbours))
 
     def count(self, table: GappedTable, chosen: Chosen, epsilon: float, generator: np.random.Generator) -> Answer:
         """The number of records that are chosen, as imputed.

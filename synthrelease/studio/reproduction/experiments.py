@@ -177,12 +177,11 @@ def imputed_exactly(table: GappedTable) -> float:
     return float(SCHEME.imputed(table).mean())
 
 
-def imputed(
-    table: GappedTable, neighbours: Neighbours, epsilon: float, generator: np.random.Generator, *, sharper: bool = False
-) -> float:
+def imputed(table: GappedTable, neighbours: Neighbours, generator: np.random.Generator) -> float:
     """The mean of the imputed table with smooth sensitivity, its size public."""
-    answers = ImputedAnswers(scheme=SCHEME, neighbours=neighbours, low=0, high=LARGEST, sharper=sharper)
-    return answers.mean(table, lambda cells, _: np.ones(len(cells), dtype=bool), len(table.cells), epsilon, generator).value
+    answers = ImputedAnswers(scheme=SCHEME, neighbours=neighbours, low=0, high=LARGEST)
+    everybody, size = lambda cells, _: np.ones(len(cells), dtype=bool), len(table.cells)
+    return answers.mean(table, everybody, size, INCOME_EPSILON, generator).value
 
 
 def imputed_globally(table: GappedTable, epsilon: float, generator: np.random.Generator) -> float:
@@ -209,18 +208,11 @@ def missing_as_a_bin(table: GappedTable, epsilon: float, generator: np.random.Ge
     return float((means * weights).sum() / weights.sum())
 
 
-Method = Callable[[GappedTable, np.random.Generator], float]
-METHODS: dict[str, Method] = {
+METHODS: dict[str, Callable[[GappedTable, np.random.Generator], float]] = {
     "gaps ignored": lambda table, g: ignoring(table, INCOME_EPSILON, g),
     "nearest neighbour, exact": lambda table, g: imputed_exactly(table),
-    "nearest neighbour, add or remove": lambda table, g: imputed(table, "add or remove", INCOME_EPSILON, g),
-    "nearest neighbour, add or remove, smaller scale": lambda table, g: imputed(
-        table, "add or remove", INCOME_EPSILON, g, sharper=True
-    ),
-    "nearest neighbour, replace one": lambda table, g: imputed(table, "replace one", INCOME_EPSILON, g),
-    "nearest neighbour, replace one, smaller scale": lambda table, g: imputed(
-        table, "replace one", INCOME_EPSILON, g, sharper=True
-    ),
+    "nearest neighbour, add or remove": lambda table, g: imputed(table, "add or remove", g),
+    "nearest neighbour, replace one": lambda table, g: imputed(table, "replace one", g),
     "nearest neighbour, global Laplace": lambda table, g: imputed_globally(table, INCOME_EPSILON, g),
     "a bin of their own": lambda table, g: missing_as_a_bin(table, INCOME_EPSILON, g),
     "a bin of their own, epsilon 1": lambda table, g: missing_as_a_bin(table, 1.0, g),

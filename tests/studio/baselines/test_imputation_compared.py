@@ -30,7 +30,7 @@ def errors() -> dict[str, np.ndarray]:
         table, mean = incomes(generator)
         found["ignored"].append(ignoring(table, EPSILON, generator) - mean)
         found["exact"].append(imputed_exactly(table) - mean)
-        found["imputed"].append(imputed(table, "add or remove", EPSILON, generator) - mean)
+        found["imputed"].append(imputed(table, "add or remove", generator) - mean)
         found["bin"].append(missing_as_a_bin(table, EPSILON, generator) - mean)
         found["gaps"].append(float(table.gaps.mean()))
     return {name: np.array(values) for name, values in found.items()}

@@ -30,9 +30,9 @@ EPSILON = 3.5
 KINDS: tuple[Neighbours, Neighbours] = ("add or remove", "replace one")
 
 
-def answers(neighbours: Neighbours, k: int = 1, *, sharper: bool = False) -> ImputedAnswers:
+def answers(neighbours: Neighbours, k: int = 1) -> ImputedAnswers:
     scheme = NearestNeighbours(order=LINE, k=k, default=2.0)
-    return ImputedAnswers(scheme=scheme, neighbours=neighbours, low=1, high=3, sharper=sharper)
+    return ImputedAnswers(scheme=scheme, neighbours=neighbours, low=1, high=3)
 
 
 def everybody(cells: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -118,11 +118,10 @@ def test_replacing_a_record_can_treble_the_largest_change() -> None:
     assert smoothness("add or remove") == pytest.approx(math.log(2))
 
 
-@pytest.mark.parametrize("sharper", [False, True])
 @pytest.mark.parametrize("neighbours", KINDS)
-def test_exact_losses_stay_below_epsilon(neighbours: Neighbours, sharper: bool, tables: list[GappedTable]) -> None:
+def test_exact_losses_stay_below_epsilon(neighbours: Neighbours, tables: list[GappedTable]) -> None:
     """All different pairs of (figure, bound) that neighbours have, for the count."""
-    of = answers(neighbours, sharper=sharper)
+    of = answers(neighbours)
     noise = of.noise(EPSILON)
     figures = [unclamped(of, "count", table) for table in tables]
     bounds = [of.bound(table, 1, 1) for table in tables]
