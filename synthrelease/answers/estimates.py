@@ -136,7 +136,7 @@ def answered(
     asked = parse_question(question, published) if before else asked_of(question, published)
     found = [] if asked.kind == "slope" else list(groups(tables, asked))
     if asked.kind != "slope" and len(found) < max(1, len(asked.groups)):
-        raise InputError(f"{asked.text!r}: expected rows that there can be, found a group that the rules leave empty.")
+        raise InputError(f"{asked.text!r}: expected a group that can have rows, found one that the rules leave empty.")
     number = intervals_of(asked, published, len(found))
     level = 1 - tables.kept.spare(confidence) / times / (number if together else among)
     compared: list[Term] = []

@@ -32,7 +32,7 @@ def with_something(entries: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Licence:
-    """What the data may be used for.
+    """The licence of the data.
 
     Attributes
     ----------

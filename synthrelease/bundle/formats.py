@@ -39,7 +39,7 @@ _SPSS_WORDS = frozenset(["all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne",
 
 @dataclass(frozen=True, kw_only=True)
 class Package:
-    """What a statistical package can hold.
+    """The limits of a statistical package.
 
     Attributes
     ----------

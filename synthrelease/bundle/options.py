@@ -284,7 +284,7 @@ def listed_rules(document: ReleaseDocument) -> list[RulePart]:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What the command says of an option after a release is written."""
+    """A sentence of the command about an option, after a release is written."""
 
     text: str
     failed: bool = False

@@ -180,7 +180,7 @@ def csv_pieces(table: ReleasedTable) -> Iterator[bytes]:
 
 @dataclass(frozen=True, eq=False)
 class _Texts:
-    """What stands in a line for the bins of neighbouring columns.
+    """The texts of a line for the bins of neighbouring columns.
 
     Attributes
     ----------

@@ -162,7 +162,7 @@ def _differences(path: str, expected: Any, value: Any) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    """What tells two values of one kind apart: the length of a list, the names of a table."""
+    """Return how two values of one kind differ: by the length of a list, or by the names of a table."""
     if isinstance(value, list):
         return so_many(len(value), "entry", "entries")
     return f"the names {', '.join(map(repr, value))}" if isinstance(value, dict) else shown(value)

@@ -553,7 +553,7 @@ class RegressionPrediction(Criterion):
 
     Attributes
     ----------
-    coefficients : the name of the criterion whose private fit w_eps(R) is used; it stands before this one.
+    coefficients : the name of an earlier criterion, whose private fit w_eps(R) is used.
         Example: `coefficients = "regression coefficients"`.
     range : [lowest, highest]; predictions are clipped to it, and values of the target. The noise grows with its width.
         Example: `range = [1400, 4600]`.

@@ -334,7 +334,7 @@ class Ledger:
                 f'Refused: this release publishes its exact number of rows (rows = "exact") on the domain {domain[:16]}, '
                 f"and an earlier one in {self.path} did so on the domain {(statement.domain or '')[:16]}: other "
                 "columns, bounds, categories, rules for rows, or treatment of missing values and values outside. The "
-                "difference of the two numbers would be an exact count of people that nothing pays for. No private data were "
+                "difference of the two numbers would be an exact count of people that no epsilon covers. No private data were "
                 "read, nothing was charged. Use the earlier domain, or protect the number of rows."
             )
 

@@ -153,7 +153,7 @@ class Files(Mapping[str, bytes]):
 
 
 class _Head(BaseModel):
-    """What documents of every format say, a commitment by other names."""
+    """The fields of documents of every format; a commitment has other names for them."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 

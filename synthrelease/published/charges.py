@@ -33,7 +33,7 @@ def in_both(loss: Guarantee | Charge) -> dict[str, Any]:
 
 
 class PersonPart(Part):
-    """What a person is promised who stands in several records: `records` of them at most, each a `unit`.
+    """The promise to a person in several records: `records` of them at most, each a `unit`.
 
     `epsilon` and `delta` are null where nothing is promised.
     """
@@ -87,7 +87,7 @@ class GuaranteePart(Part):
 
 
 class DomainPart(Part):
-    """Which files the guarantee is about: what the public rules did with their rows (theory 1.7, resizing).
+    """The files that the guarantee is about, and the treatment of their rows by the public rules (theory 1.7, resizing).
 
     With the columns' `bounds`, `missing` and `outside`, and the rules for raw rows, the domain can be written down from here.
 
@@ -380,7 +380,7 @@ class JointTestPart(Part):
 
 
 class BoundsPart(Part):
-    """What the bounds of the criteria that measurements answer may be wrong with, all together.
+    """The probability that some bound of the criteria that measurements answer is wrong.
 
     `risk_exact` is divided evenly among the `transformations` that configurations were drawn from, and in each among the sums
     that its bounds rest on.
@@ -391,7 +391,7 @@ class BoundsPart(Part):
 
 
 class SelectionPart(Part):
-    """How configurations were drawn, what decided a round, and when the search would have ended without a table.
+    """The selection: the drawing of configurations, the test of a round, and the end of a search without a table.
 
     `joint_test` is null where every criterion was decided by its own figure. `shape` is that of a truncated negative binomial
     number of rounds, null with other laws. `rounds` is the law of a hidden number of rounds with finitely many values, each

@@ -171,7 +171,7 @@ def _texts(column: Column) -> dict[str, list[str]]:
 
 
 class RulePart(Part):
-    """What must never occur, in private rows ("raw") or in released ones ("synthetic"), and why."""
+    """A plausibility rule, for private rows ("raw") or released ones ("synthetic"), with its reason."""
 
     never: str
     applies_to: tuple[Literal["raw", "synthetic"], ...]

@@ -111,7 +111,7 @@ class ScopePart(Part):
 
 
 class IntensityPart(Part):
-    """How much; `delta_exact` is "0" for a multiplicative standard."""
+    """The size of the guarantee; `delta_exact` is "0" for a multiplicative standard."""
 
     epsilon_exact: ExactText
     delta_exact: ExactText

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What the figures are figures of: the settings of each criterion, and the released bins in each group, with its label."""
+    """The settings of each criterion, and the released bins in each group, with its label."""
 
     settings: tuple[Mapping[str, Any], ...]
     groups: Mapping[str, tuple[tuple[str, ...], ...]]

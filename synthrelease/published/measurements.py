@@ -123,7 +123,7 @@ class IntendedEstimatePart(Part):
 
 
 class StrengthsPart(Part):
-    """How strongly columns are associated, as measurements.json tells it, less its noise (`generators.associations.Strengths`).
+    """The strength of associations in measurements.json, less its noise (`generators.associations.Strengths`).
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class StrengthsPart(Part):
 
 
 class EstimatesPart(Part):
-    """What the noisy tables in measurements.json answer, with intervals for the file (`synthrelease estimate`).
+    """The answers of the noisy tables in measurements.json, with intervals for the file (`synthrelease estimate`).
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ HEAD = (".imp", ".id", ".imputed")
 
 
 class PartitionPart(Part):
-    """How the rows that the release worked with were divided, at random and without a look at their values.
+    """The division of the rows that the release used, at random and without a look at their values.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class PartitionPart(Part):
 
 
 class SplitPart(Part):
-    """Which piece of the register the release read. Figures, noise and table are about this piece.
+    """The piece of the register that the release read. Figures, noise and table are about this piece.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ class JoinedPart(Part):
 
 
 class WeightsPart(Part):
-    """What raking came to.
+    """The result of raking.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ class WeightsPart(Part):
 
 
 class CalibrationPart(Part):
-    """What the released rows are weighted to.
+    """The totals to which the released rows are weighted.
 
     Attributes
     ----------
@@ -492,7 +492,7 @@ class SeriesPart(Part):
 
 
 class PopulationPart(Part):
-    """What a member of the population is promised of whom nobody knows whether he was drawn. The guarantee stands beside it,
+    """The promise to a member of the population of whom nobody knows whether he was drawn. The guarantee stands beside it,
     and it alone counts in a ledger.
 
     Attributes
@@ -520,7 +520,7 @@ class PopulationPart(Part):
 
 
 class DesignPart(Part):
-    """How the private file was drawn as a survey, as it is stated: what intervals for a population rest on.
+    """The stated survey design of the private file, on which intervals for a population rest.
 
     Attributes
     ----------

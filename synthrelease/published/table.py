@@ -48,7 +48,7 @@ class TableError(OutputError):
 
 @dataclass(frozen=True, kw_only=True)
 class TableShape:
-    """What the columns of a released table are.
+    """The columns of a released table.
 
     Attributes
     ----------

@@ -254,7 +254,7 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     settings = dict(_settings(instead)) if isinstance(instead, Mapping) else {(): instead}
     for steps, value in settings.items():
         if not steps or steps[0] not in taken or not _overridden(merged, steps, value):
-            expected = f"a setting of a table that is taken from {extended}: others are written in their own table"
+            expected = f"a setting of a table that is taken from {extended}; write other settings in their own table"
             raise SpecError.at(path, dotted(("override", *steps)), expected, shown(value))
     overridden = tuple(dotted(steps) for steps in settings)
     return ConfigurationFile(path=path, tables=merged, inherited=taken, base=base, overridden=overridden)

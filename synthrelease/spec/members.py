@@ -136,7 +136,7 @@ def _check_column(path: str, name: str, column: ColumnTable, release: ReleaseFil
         problems.add(f"{path}.codes", "a table of codes", "the name of a file")
     for field in ("missing", "outside"):
         if (getattr(column, field) or getattr(release.input, field)) == "error":
-            expected = "another rule for members: a refused file would tell of a single member what nothing pays for"
+            expected = "another rule for members: a refused file would reveal a fact about one member that no epsilon covers"
             problems.add(f"{path}.{field}", expected, "'error'")
     try:
         build_column(name, column, release.input, [], None)

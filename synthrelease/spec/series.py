@@ -109,7 +109,7 @@ def promise_text(year: YearOfSeries) -> str:
     plan = year.horizon
     promise, years = plan.promise or Loss(Fraction(0), Fraction(0)), plan.years
     persons = (
-        "each record is in one year and of somebody else"
+        "each record is in one year and is a different person"
         if plan.in_all == 1
         else f"a person has at most {plan.in_year} records in a year and {plan.in_all} in all years"
     )

@@ -309,7 +309,7 @@ def test_what_nobody_checks_names_the_plan_only_where_the_specification_has_none
 def test_the_promise_in_words() -> None:
     text = promise_text(YearOfSeries(horizon=replace(PLAN, in_all=1, fallbacks=0, fallback_epsilon=Fraction(0)), year=2022))
     assert text.startswith("Years: 2022 is year 2 of 3 (2021 to 2023). Over all of them a person is promised epsilon = 20, ")
-    assert "each record is in one year and of somebody else" in text
+    assert "each record is in one year and is a different person" in text
     assert PLAN.promise == Loss(Fraction(57), Fraction(0))
 
 

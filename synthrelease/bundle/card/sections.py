@@ -42,7 +42,7 @@ MOST_TRIPLES = 6
 
 @dataclass(frozen=True, kw_only=True)
 class AssociationLines:
-    """What the templates show.
+    """The associations that the templates show.
 
     Attributes
     ----------
@@ -622,7 +622,7 @@ PART = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class Useful:
-    """What counts may be off by, in rows.
+    """The errors of counts, in rows.
 
     Attributes
     ----------

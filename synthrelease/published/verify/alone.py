@@ -98,7 +98,7 @@ _RELEASED = "released"
 
 @dataclass(frozen=True, kw_only=True)
 class Rebuilt:
-    """What the schema of release.json means: its bins, and the rules on them for released rows and for private ones."""
+    """The schema of release.json, read: its bins, and the rules on them for released rows and for private ones."""
 
     transformation: Transformation
     plausibility: Plausibility
@@ -255,7 +255,7 @@ LATER = ("files", "specification", "schema", "table", "plausibility", "privacy c
 
 @dataclass(frozen=True, kw_only=True)
 class Alone:
-    """What this part found, for the checks that need more of the program.
+    """The results of this part, for the checks that need more of the program.
 
     Attributes
     ----------

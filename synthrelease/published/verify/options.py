@@ -46,7 +46,7 @@ from synthrelease.spec.canonical import BY_DIGEST, PRIOR, read_tables
 
 @dataclass(frozen=True, kw_only=True)
 class KnownFiles:
-    """What is known when an option is checked.
+    """The files and tables with which an option is checked.
 
     Attributes
     ----------
