@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +39,13 @@ from synthrelease.studio.drafting.public_file import PublicFile
 from synthrelease.studio.drafting.toml_edit import Edit, Path_, changed, loaded_changed, replace_files, taken_over, toml
 from synthrelease.studio.rehearsal.rehearse import STORE, RehearsalProgress, standing
 
-# Locks on files, which a started process inherits and which end with the last process that has them.
-
 
 @contextmanager
 def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
-    """An open file with a lock that a started process inherits; None where another process holds it.
+    """Yield an open file with a lock that a started process inherits; None where another process holds the lock.
 
-    Without `make` nothing is made: a file that cannot be opened is locked by nobody, and a number above 0 is handed out.
+    The lock ends with the last process that has it. Without `make` nothing is made: a file that cannot be opened is locked by
+    nobody, and a number above 0 is handed out.
     """
     try:
         import fcntl
@@ -75,7 +74,9 @@ def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
 
 
 Changes = Mapping[str, Sequence[Edit]]
-"""Of the "configuration" and of the "acceptance" file."""
+"""Edits of the "configuration" and of the "acceptance" file."""
+Step = Callable[["BothTexts", ReleaseSpec], Changes]
+"""What one control changes, from what both files say before it."""
 MOST_KEPT = 20
 """BothTexts that are kept to show what an editor changed."""
 
@@ -85,7 +86,15 @@ class Moved(SynthreleaseError):
 
     def __init__(self, difference: str):
         self.difference = difference
-        super().__init__("A file was changed since this page was shown. Nothing was saved. The page below is as it is now.")
+        super().__init__("A file was changed since this page was shown. The page below is as the files are now.")
+
+
+class Refused(SynthreleaseError):
+    """Nothing was saved, since some controls cannot be. Carries the cause of each."""
+
+    def __init__(self, causes: Mapping[str, Exception]):
+        self.causes = causes
+        super().__init__("\n".join(map(str, causes.values())))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,21 +178,38 @@ class DeskFiles:
                 raise
             self._before = (self.texts().seen, texts)
 
-    def edit(self, seen: str, changes: Changes) -> None:
-        """Change the files, if both are as the page showed them and the change leaves files that can be loaded.
+    def edit(self, seen: str, steps: Mapping[str, Step]) -> None:
+        """Change the files by one control after another, if both are as the page showed them: by all controls, or by none.
 
         Raises
         ------
-        Moved, SpecError, OutputError : and nothing was written.
+        Moved, OutputError, Refused : and nothing was written. Refused names the cause for each control that is refused.
         """
         with self._lock:
-            texts = self._as_seen(seen)
-            spec = self.write(texts, changes)
+            before = texts = self._as_seen(seen)
+            spec, causes = self.spec(texts), dict[str, Exception]()
+            for control, step in steps.items():
+                try:
+                    texts, spec = self._changed(texts, spec, step(texts, spec))
+                except (SynthreleaseError, ValueError) as error:
+                    causes[control] = error
+            if causes:
+                raise Refused(causes)
+            replace_files(_contents(before, texts))
             seen = self.texts().seen
-            self._before, self._loaded = (seen, texts), (seen, spec)
+            self._before, self._loaded = (seen, before), (seen, spec)
 
-    def write(self, texts: BothTexts, changes: Changes) -> ReleaseSpec:
-        """Change the files that hold these texts, for `edit` and for an action; what they then say."""
+    def write(self, texts: BothTexts, changes: Changes) -> None:
+        """Change the files that hold these texts, as a part of an action."""
+        replace_files(_contents(texts, self._changed(texts, self.spec(texts), changes)[0]))
+
+    def replace(self, texts: BothTexts, wanted: BothTexts) -> None:
+        """Write other texts into the files, if they can be loaded and do not accept every table only now."""
+        loaded_changed(self.spec(texts), self.path, wanted.configuration, wanted.acceptance)
+        replace_files(_contents(texts, wanted))
+
+    def _changed(self, texts: BothTexts, spec: ReleaseSpec, changes: Changes) -> tuple[BothTexts, ReleaseSpec]:
+        """Return what both files would hold and say after the changes. Nothing is written."""
         acceptance = texts.acceptance
         if edits := changes.get("acceptance"):
             check_own_acceptance(texts.file)
@@ -191,18 +217,9 @@ class DeskFiles:
         configuration = texts.configuration
         if edits := changes.get("configuration"):
             configuration = changed(self.path, *_prepared(texts.file, configuration, edits))
-        spec = loaded_changed(self.spec(texts), self.path, configuration, acceptance)
-        replace_files(
-            {
-                path: (before, after)
-                for path, before, after in (
-                    (texts.acceptance_path, texts.acceptance, acceptance),
-                    (self.path, texts.configuration, configuration),
-                )
-                if before != after
-            }
-        )
-        return spec
+        spec = loaded_changed(spec, self.path, configuration, acceptance)
+        file = read_configuration(self.path, configuration)
+        return replace(texts, configuration=configuration, acceptance=acceptance, file=file), spec
 
     def undo(self, seen: str) -> None:
         """Write the text from before the last edit of this desk, if nothing was changed since."""
@@ -219,10 +236,14 @@ class DeskFiles:
             return ""
         return difference(self._before[1], texts)
 
+    def moved(self, seen: str) -> str:
+        """Return what changed in the files since a page showed them; empty where that is not known."""
+        return difference(self._kept[seen], self.texts()) if seen in self._kept else ""
+
     def _as_seen(self, seen: str) -> BothTexts:
         texts = self.texts()
         if texts.seen != seen:
-            raise Moved(difference(self._kept[seen], texts) if seen in self._kept else "")
+            raise Moved(self.moved(seen))
         return texts
 
 
@@ -231,7 +252,7 @@ def check_own_acceptance(file: ConfigurationFile) -> None:
     if "acceptance" in file.inherited:
         raise OutputError(
             f"The acceptance file belongs to {file.base}, which this file extends, and to each release that goes by it. "
-            'Nothing was saved. The screen "Questions and thresholds" has a button that makes a copy for this file alone.'
+            'The screen "Questions and thresholds" has a button that makes a copy for this file alone.'
         )
 
 
@@ -274,12 +295,15 @@ def _named(file: ConfigurationFile) -> list[Path]:
     return [*([file.base] if file.base else []), *(beside(beside_, name) for name in lists if isinstance(name, str))]
 
 
-def _contents(present: BothTexts, earlier: BothTexts) -> dict[Path, tuple[bytes, bytes]]:
-    """What is written to have the text of before; a copy of the acceptance file that was made since stays."""
-    contents = {present.file.path: (present.configuration, earlier.configuration)}
-    if present.acceptance_path == earlier.acceptance_path:
-        contents[present.acceptance_path] = (present.acceptance, earlier.acceptance)
-    return contents
+def _contents(present: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, bytes]]:
+    """Return what is written to get from one state to another, the acceptance file first.
+
+    A copy of the acceptance file that was made in between stays.
+    """
+    contents = {present.file.path: (present.configuration, wanted.configuration)}
+    if present.acceptance_path == wanted.acceptance_path:
+        contents = {present.acceptance_path: (present.acceptance, wanted.acceptance)} | contents
+    return {path: (before, after) for path, (before, after) in contents.items() if before != after}
 
 
 @contextmanager
@@ -318,11 +342,8 @@ def difference(before: BothTexts, after: BothTexts) -> str:
     return "\n".join(lines)
 
 
-# Rehearsals beside the configuration: started as a process of their own, which outlives browser and desk, and stopped.
-#
-# A rehearsal writes into a folder whose name follows from the specification, so no request names one. While it runs it holds
-# a
-# lock on its log; whoever starts a desk on the same configuration sees it there.
+# A rehearsal is a process of its own, which outlives browser and desk. It writes into a folder whose name follows from the
+# specification, so no request names one. While it runs it holds a lock on its log, which every desk on the same files sees.
 
 MOST_BYTES = 50_000_000
 """Of the results that a page is made from."""
@@ -493,8 +514,6 @@ def _changed(path: Path) -> int:
         return 0
 
 
-# What each control of the desk writes: lines of the two files.
-
 NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,12})?", re.ASCII)
 CARD_TEXTS = (
     *("contact", "licence", "licence_url", "region", "url", "version", "justification", "tuning", "access"),
@@ -510,7 +529,7 @@ class NoSuchControl(ValueError):
     """A place that no page has."""
 
     def __init__(self) -> None:
-        super().__init__("The page has no such control. Nothing was saved.")
+        super().__init__("The page has no such control.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -548,6 +567,10 @@ def changes_of(start: Shown, name: str, control: str, form: Form) -> Changes:
 
 
 def _of_column(start: Shown, action: str, which: str, form: Form) -> Changes:
+    if action == "limits_by":
+        by = toml(form.get("value", "").strip())
+        names = without_source(start.spec, start.texts.file)
+        return {"configuration": [Edit(path=(*table_of(start.spec, name), "bounds_by"), toml=by) for name in names]}
     name, _, alternative = which.partition(":")
     column = start.spec.schema.by_name.get(name)
     if column is None:
@@ -559,9 +582,11 @@ def _of_column(start: Shown, action: str, which: str, form: Form) -> Changes:
         raise NoSuchControl
     if action == "bounds":
         low, high, by = number(form.get("low", "")), number(form.get("high", "")), form.get("by", "").strip()
-        edits = [Edit(path=(*table, "bounds"), toml=f"[{low}, {high}]")]
-        moved = with_bounds(column, (float(low), float(high)), _table_at(start, table).get("numbers", {}))
-        edits += _of_moved(table, moved, _table_at(start, table).get("numbers", {}))
+        edits = []
+        if (float(low), float(high)) != column.bounds:
+            numbers = _table_at(start, table).get("numbers", {})
+            edits = [Edit(path=(*table, "bounds"), toml=f"[{low}, {high}]")]
+            edits += _of_moved(table, with_bounds(column, (float(low), float(high)), numbers), numbers)
         if by != column.bounds_by:
             edits.append(Edit(path=(*table, "bounds_by"), toml=toml(by) if by else None))
         return {"configuration": edits}
@@ -588,7 +613,7 @@ def _of_limits(start: Shown, column: Column, alternative: str, table: Path_, for
     typed = [typed_number for typed_number in re.split(r"[,;\s]+", form.get("limits", "").strip()) if typed_number]
     limits = [float(number(typed_number)) for typed_number in typed]
     if tuple(limits) == limits_of(column)[alternative]:
-        raise ValueError("The limits are as they were. Nothing was saved.")
+        return {}
     tables = _table_at(start, table)
     groups = start.texts.acceptance_tables.get("groups", {}).get(column.name)
     changed_bins = with_limits(
@@ -618,10 +643,10 @@ def _of_questions(start: Shown, action: str, which: str, form: Form) -> Changes:
     if action == "ask":
         typed = {key: text for key in ("query", "why") if (text := form.get(key, "").strip())}
         if "query" not in typed:
-            raise ValueError("Expected a question, found none. Nothing was saved.")
+            raise ValueError("Expected a question, found none.")
         path_of_question = ("intended_queries", len(start.spec.questions))
         return {"configuration": [Edit(path=path_of_question, toml=toml(typed))]}
-    if action == "unask" and which in _places(start.spec.questions):
+    if action == "unask" and which in map(str, range(len(start.spec.questions))):
         return {"configuration": [Edit(path=("intended_queries", int(which)))]}
     if action == "criterion":
         edits = criterion_edits(
@@ -635,25 +660,46 @@ def _of_questions(start: Shown, action: str, which: str, form: Form) -> Changes:
             reason=form.get("reason", "").strip(),
         )
         return {"acceptance": edits}
-    if which not in _places(start.spec.criteria):
-        raise NoSuchControl
-    path: Path_ = ("criteria", int(which))
-    if action == "drop":
-        return {"acceptance": [Edit(path=path)]}
-    if action == "threshold":
-        return {"acceptance": [Edit(path=(*path, "threshold"), toml=number(form.get("value", "")))]}
+    agreed = ""
     if action == "agreed":
         by, on = form.get("by", "").strip(), form.get("on", "").strip()
         try:
             day = datetime.date.fromisoformat(on).isoformat()
         except ValueError:
-            raise ValueError(f"Expected a day such as 2026-11-24, found {on[:40]!r}. Nothing was saved.") from None
-        return {"acceptance": [Edit(path=(*path, "agreed"), toml=f"{{ by = {toml(by)}, on = {day} }}")]}
+            raise ValueError(f"Expected a day such as 2026-11-24, found {on[:40]!r}.") from None
+        agreed = f"{{ by = {toml(by)}, on = {day} }}"
+        if not which:
+            paths = [("criteria", place, "agreed") for place, each in enumerate(start.spec.criteria) if not each.agreed]
+            return {"acceptance": [Edit(path=path, toml=agreed) for path in paths]}
+    path: Path_ = ("criteria", _place_of(start.spec, which))
+    if action == "drop":
+        return {"acceptance": [Edit(path=path)]}
+    if action == "threshold":
+        return {"acceptance": [Edit(path=(*path, "threshold"), toml=number(form.get("value", "")))]}
+    if agreed:
+        return {"acceptance": [Edit(path=(*path, "agreed"), toml=agreed)]}
     raise NoSuchControl
 
 
-def _places(values: tuple[object, ...]) -> set[str]:
-    return {str(position) for position in range(len(values))}
+def _place_of(spec: ReleaseSpec, name: str) -> int:
+    """Return where a criterion stands. Its name stays when others are taken out, or moved by an editor."""
+    names = [criterion.name for criterion in spec.criteria]
+    if name not in names:
+        raise NoSuchControl
+    return names.index(name)
+
+
+def without_source(spec: ReleaseSpec, file: ConfigurationFile) -> list[str]:
+    """Return the columns of numbers for whose limits nobody is named; of those that members share a table for, the first."""
+    unnamed = [column.name for column in spec.schema.columns if column.bounds is not None and not column.bounds_by]
+    tables = {table_of(spec, name): name for name in reversed(unnamed) if is_written(file, table_of(spec, name))}
+    return list(reversed(tables.values()))
+
+
+def is_written(file: ConfigurationFile, table: Path_) -> bool:
+    """Return whether the configuration has this table of a column: the number of members and levels of areas have none."""
+    above = file.tables.get("members", {}) if table[0] == "members" else file.tables
+    return table[-1] in above.get("columns", {})
 
 
 def _of_card(control: str, form: Form) -> list[Edit]:
@@ -672,14 +718,14 @@ def _of_program(start: Shown, form: Form) -> list[Edit]:
     """Where readers get the program; two empty fields take it out."""
     typed = {name: text for name in ("address", "sha256") if (text := form.get(name, "").strip())}
     if not typed and start.spec.card.program is None:
-        raise ValueError("Expected the address of the program and its SHA-256, found neither. Nothing was saved.")
+        raise ValueError("Expected the address of the program and its SHA-256, found neither.")
     return [Edit(path=("card", "program"), toml=toml(typed) if typed else None)]
 
 
 def number(text: str) -> str:
     """A number as it was typed."""
     if not NUMBER.fullmatch(text.strip()):
-        raise ValueError(f"Expected a number such as 12 or 0.5, found {text[:40]!r}. Nothing was saved.")
+        raise ValueError(f"Expected a number such as 12 or 0.5, found {text[:40]!r}.")
     return text.strip()
 
 

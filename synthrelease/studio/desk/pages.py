@@ -7,14 +7,15 @@ import os
 import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any, get_args
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from jinja2 import TemplateError
 from starlette.applications import Starlette
@@ -24,40 +25,50 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from synthrelease.errors import InputError, SpecError, SynthreleaseError
+from synthrelease.errors import InputError, SynthreleaseError
+from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.ledger import Ledger
 from synthrelease.privacy.noise import SYSTEM
 from synthrelease.resources import templates
+from synthrelease.settings.reading import toml_tables
 from synthrelease.settings.tables import RANDOM
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.tried import leave
 from synthrelease.studio.desk.files import (
     BothTexts,
     Changes,
     DeskFiles,
     Moved,
     NoSuchControl,
+    Refused,
     Rehearsals,
     Shown,
+    Step,
     changes_of,
     number,
     table_of,
 )
 from synthrelease.studio.desk.screens import (
+    SCREENS,
     Account,
+    Refusal,
     budget_screen,
     columns_screen,
     folder_screen,
     people_screen,
     questions_screen,
+    refusal,
     rehearsal_screen,
     signoff_screen,
+    unfinished,
 )
 from synthrelease.studio.desk.strips import Strips
+from synthrelease.studio.drafting.column_draft import AskedFor
+from synthrelease.studio.drafting.draft import write_draft
 from synthrelease.studio.drafting.edits import Guesses, Kind, LeftOutOf, adopt_listed, bring_back, column_as, leave_out
 from synthrelease.studio.drafting.public_file import PublicFile
-from synthrelease.studio.drafting.toml_edit import Edit, own_acceptance, toml
-
-# What the desk has done by other rooms, where a line is not enough: columns of another kind, left out, back, or the key.
+from synthrelease.studio.drafting.toml_edit import Edit, changed, own_acceptance, toml
+from synthrelease.studio.rehearsal.plan_race import Promise
 
 KEPT = ("description", "unit")
 """The steward's words on a column stay, whatever it is taken for."""
@@ -120,6 +131,57 @@ def take_as_key(files: DeskFiles, start: Shown, source: str) -> None:
     files.write(files.texts(), {"configuration": edits})
 
 
+WORDS = ("title", "description", "acceptance")
+
+
+def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequence[str]) -> None:
+    """Draft both files anew, as `init --important` does: with the released columns, the limit, and the steward's words.
+
+    Raises
+    ------
+    InputError : without a public file, for tables that such a draft would lose, and where no draft can be made.
+    """
+    spec, tables = start.spec, start.texts.file.tables
+    lost = [name for name in ("extends", "members", "geography", "marks", "series", "split", "population") if name in tables]
+    if data is None or lost:
+        why = f"The configuration has [{lost[0]}]" if lost else "The desk has no public file"
+        raise InputError(f"{why}. Draft anew in a terminal: `synthrelease init NAME --from PUBLIC --important A,B`.")
+    sources = dict.fromkeys(source for column in spec.schema.columns for source in column.sources)
+    key, limit = [spec.unit.key] if spec.unit.key else [], spec.budget.limit
+    promise = Promise.of(
+        None if limit is None else decimal_text(limit), pure=not spec.plan.total.delta, important=tuple(important)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        *paths, made = write_draft(
+            "draft",
+            data,
+            folder,
+            wanted=AskedFor(only=(*sources, *key)),
+            unit=f"{key[0]}:{spec.unit.records}" if key else "row",
+            promise=promise,
+        )
+        configuration, acceptance = (path.read_bytes() for path in paths)
+    if made.codelists:
+        raise InputError("The draft needs lists of codes in files of their own. Draft anew with `synthrelease init`.")
+    edits = list(_own_words(tables, toml_tables(configuration, files.path)))
+    texts = files.texts()
+    files.replace(texts, replace(texts, configuration=changed(files.path, configuration, edits), acceptance=acceptance))
+    leave(files.spec(files.texts()), "draft", made.n_rows)
+
+
+def _own_words(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterator[Edit]:
+    """Yield the edits that put the steward's words into a draft: title, unit, card, questions, and texts about its columns."""
+    yield from (
+        Edit(path=(name,), toml=toml(tables[name])) for name in ("title", "description", "acceptance") if name in tables
+    )
+    words = [((name, key), text) for name in ("unit", "card") for key, text in tables.get(name, {}).items()]
+    words += [(("intended_queries", place), question) for place, question in enumerate(tables.get("intended_queries", ()))]
+    for name, table in tables["columns"].items():
+        if name in drafted["columns"]:
+            words += [(("columns", name, key), table[key]) for key in (*KEPT, "bounds_by") if key in table]
+    yield from (Edit(path=path, toml=str(text) if isinstance(text, date) else toml(text)) for path, text in words)
+
+
 def copy_acceptance(files: DeskFiles, texts: BothTexts) -> None:
     """Give the configuration an acceptance file of its own, which says the same as the one that another one hands down."""
     if "acceptance" not in texts.file.inherited:
@@ -134,9 +196,8 @@ def copy_acceptance(files: DeskFiles, texts: BothTexts) -> None:
         raise
 
 
-# How a browser gets the address of the desk. Every user of a machine can read command lines, so the token stands on none.
-#
-# The browser is given a file that its owner alone can read, which leads on to the address; Jupyter does the same.
+# Every user of a machine can read command lines, so the token stands on none: the browser is given a file that its owner alone
+# can read, which leads on to the address. Jupyter does the same.
 
 LEADS_ON = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}"><title>The desk</title></head>
@@ -181,10 +242,9 @@ def open_browser(page: Path, failed: Callable[[], None]) -> None:
     threading.Thread(target=opened, name="browser", daemon=True).start()
 
 
-# Who may ask the desk anything: the browser that was given the printed address, from a page of the desk.
-
-MOST_BYTES = 65_536
-"""The largest body of a request."""
+MOST_BYTES = 2**20
+"""The largest body of a request: all fields of 200 columns."""
+MOST_FIELDS = 5_000
 MOST_ADDRESS = 4_096
 """The longest address, with its question mark."""
 FORM = "application/x-www-form-urlencoded"
@@ -327,18 +387,13 @@ def _protected(send: Send) -> Send:
 FOLDER = Path(__file__).parent / "templates"
 LONGEST_REHEARSAL = 1_440
 """Minutes."""
-SCREENS = {
-    "people": "Whom do we protect?",
-    "columns": "Columns",
-    "questions": "Questions and thresholds",
-    "budget": "Budget",
-    "rehearsal": "Rehearsal",
-    "signoff": "Sign-off",
-    "folder": "A published folder",
-}
 READ_ONLY = ("folder",)
 BEFORE_THE_ANSWER = ("people", "folder")
 """Screens that are open before anybody said how many rows a person can have."""
+BY_BUTTON = ("key", "start", "important")
+"""Controls whose fields a button of their own takes, and no Save."""
+MOST_PAGES = 500
+"""Pages of which is known what their fields showed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -366,20 +421,67 @@ class Opened:
     announced: str = ""
 
 
+class Entries:
+    """What the fields of a screen hold: what was typed and is not saved, or else what the files say.
+
+    Parameters
+    ----------
+    typed : by the name of a field, CONTROL/KEY, what stands in it unsaved.
+    """
+
+    def __init__(self, typed: dict[str, str]):
+        self.typed, self.saved = typed, dict[str, str]()
+
+    def __call__(self, name: str, saved: object) -> str:
+        """Return what a field holds, and keep what the files say there."""
+        self.saved[name] = text = one_kind_of_line_ends(str(saved))
+        if self.typed.get(name) == text:
+            del self.typed[name]
+        return self.typed.get(name, text)
+
+    def elsewhere(self) -> dict[str, str]:
+        """Return what is typed in fields that the page does not show: of columns that a filter hides, or that are gone."""
+        return {name: text for name, text in self.typed.items() if name not in self.saved}
+
+
+def one_kind_of_line_ends(text: str) -> str:
+    """Return a text with the line ends of the files: browsers send others."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 class Desk:
-    """Pages and forms over what was opened."""
+    """Pages and forms over what was opened.
+
+    All fields of a screen are one form. What was typed stands in them until it is saved or thrown away: after an error, a
+    reload, and a button that does something else.
+    """
 
     def __init__(self, opened: Opened):
         self.opened, self.files = opened, opened.files
         self.rehearsals = opened.rehearsals or Rehearsals(opened.files.path, None)
         self._pages = templates(FOLDER, __file__)
         self._strips = Strips(opened.public, opened.members)
+        self._typed: dict[str, dict[str, str]] = {screen: {} for screen in SCREENS}
+        self._saved: dict[tuple[str, str], dict[str, str]] = {}
+        self._looked_at = set[str]()
 
     def page(
-        self, name: str, query: dict[str, str], status: int = 200, message: str = "", control: str = "", diff: str = ""
+        self,
+        name: str,
+        query: dict[str, str],
+        status: int = 200,
+        message: str = "",
+        diff: str = "",
+        refusals: Mapping[str, Refusal] | None = None,
     ) -> Response:
-        """A screen, with what an edit met at its place."""
-        context: dict[str, Any] = {"name": name, "told": message, "place": control, "difference": diff}
+        """Return a screen.
+
+        Parameters
+        ----------
+        query : of the address.
+        message, diff, refusals : why nothing was saved, what an editor changed, and which controls are refused.
+        """
+        context: dict[str, Any] = {"name": name, "message": message, "difference": diff, "refusals": refusals or {}}
         try:
             texts = self.files.texts()
             spec = self.files.spec(texts)
@@ -387,74 +489,132 @@ class Desk:
             why = error.strerror if isinstance(error, OSError) else str(error)
             return HTMLResponse(self._pages.get_template("unreadable.html").render(context | {"why": why}), max(status, 409))
         if not spec.unit.answered and name not in BEFORE_THE_ANSWER:
-            return self.page("people", {}, status, message, "", diff) if message else RedirectResponse("/people", 303)
-        context = self._around(texts, spec) | context | {"last": self.files.last_change(texts), "typed": query}
-        opened, rehearsals = self.opened, self.rehearsals
+            return self.page("people", {}, status, message, diff) if message or refusals else RedirectResponse("/people", 303)
+        self._looked_at.add(name)
+        opened, rehearsals, entries = self.opened, self.rehearsals, Entries(self._typed[name])
+        account, rehearsed = _statement(opened.ledger), rehearsals.found(spec)
+        missing = unfinished(spec, texts.file, account, rehearsed)
         gathered: dict[str, Callable[[], dict[str, Any]]] = {
             "people": lambda: people_screen(spec, opened.public, opened.guesses),
             "columns": lambda: columns_screen(spec, texts.file, self._strips, opened.guesses, query.get("filter", "")[:100]),
-            "questions": lambda: questions_screen(spec, texts.file, rehearsals.found(spec)),
-            "budget": lambda: budget_screen(spec, self._strips, _statement(opened.ledger), rehearsals.found(spec), query),
+            "questions": lambda: questions_screen(spec, texts.file, rehearsed),
+            "budget": lambda: budget_screen(spec, self._strips, account, rehearsed, query),
             "rehearsal": lambda: rehearsal_screen(spec, rehearsals),
-            "signoff": lambda: signoff_screen(spec, self.files.path, rehearsals, opened.ledger),
+            "signoff": lambda: signoff_screen(spec, self.files.path, rehearsals, opened.ledger) | self._not_done(missing),
             "folder": lambda: folder_screen(opened.folder, query),
         }
-        template = self._pages.get_template(f"{name}.html")
         try:
-            return HTMLResponse(template.render(context | gathered[name]()), status)
+            around = self._around(texts, spec, missing) | {"last": self.files.last_change(texts), "entry": entries}
+            content = self._pages.get_template(f"{name}.html").render(around | context | gathered[name]())
         except (LookupError, TypeError, ValueError, AttributeError, TemplateError):
             if not rehearsals.put_aside(spec):  # results of another version, or damaged ones, can have any shape
                 raise
-            return self.page(name, query, status, message, control, diff)
+            return self.page(name, query, status, message, diff, refusals)
+        saved = self._saved.pop((texts.seen, name), {})
+        self._saved[texts.seen, name] = saved | entries.saved
+        while len(self._saved) > MOST_PAGES:
+            del self._saved[next(iter(self._saved))]
+        return HTMLResponse(content, status)
 
     def change(self, name: str, form: dict[str, str]) -> Response:
-        """One edit or action: done, or told at its place."""
-        control, seen = form.get("place", ""), form.get("seen", "")
+        """Keep what was typed, then save it or do what the button says; or say why not, beside the field."""
+        place, seen = form.pop("place", ""), form.pop("seen", "")
+        control, _, value = place.rpartition("=") if "=" in place else (place, "", "")
         try:
-            if control == "undo":
-                self.files.undo(seen)
-            elif (action := self._action(name, control, form)) is not None:
-                if (answer := action()) is not None:
-                    return answer
-            else:
-                self.files.edit(seen, changes_of(self._shown(), name, control, form))
+            self._keep(name, seen, form)
+            if control == "typed":
+                return Response(status_code=204)
+            if (answer := self._done(name, control, value, seen)) is not None:
+                return answer
         except Moved as error:
-            return self.page(name, form, 409, str(error), control, error.difference)
+            return self.page(name, {}, 409, str(error), error.difference)
+        except Refused as error:
+            return self._refused(name, error.causes)
         except (SynthreleaseError, ValueError, OSError) as error:
-            return self.page(name, form, 422, _in_words(error), control)
-        at = {"columns": "bounds", "questions": "threshold"}.get(name)
-        which = control.split(":")[1] if ":" in control else ""
-        return RedirectResponse(
-            f"/{name}" + (f"#{at}-{which}" if at and (which.isidentifier() or which.isdigit()) else ""), 303
-        )
+            return self._refused(name, {control: error})
+        return RedirectResponse(f"/{name}" + (f"#{quote(value)}" if control == "save" and value else ""), 303)
 
-    def _action(self, name: str, control: str, form: dict[str, str]) -> Callable[[], Response | None] | None:
-        """What a control does that is no line; None for one that is."""
+    def _keep(self, name: str, seen: str, form: Mapping[str, str]) -> None:
+        """Keep what was typed and differs from what the page showed."""
+        if not form:
+            return
+        if (saved := self._saved.get((seen, name))) is None:
+            raise Moved(self.files.moved(seen))
+        if not form.keys() <= saved.keys():
+            raise NoSuchControl
+        for field_name, text in form.items():
+            if (plain := one_kind_of_line_ends(text)) == saved[field_name]:
+                self._typed[name].pop(field_name, None)
+            else:
+                self._typed[name][field_name] = plain
+
+    def _done(self, name: str, control: str, value: str, seen: str) -> Response | None:
+        """Do what a button says; an answer where it asks something first."""
+        typed, saved = self._typed[name], self._saved.get((seen, name), {})
+        if control == "forget":
+            typed.clear()
+        elif control == "undo":
+            self.files.undo(seen)
+        elif control == "save":
+            controls = dict.fromkeys(_control_of(field_name) for field_name in saved if field_name in typed)
+            steps = {
+                each: self._step(name, each, self._values(name, each, saved)) for each in controls if each not in BY_BUTTON
+            }
+            self.files.edit(seen, steps)
+            self._typed[name] = {field_name: text for field_name, text in typed.items() if _control_of(field_name) not in steps}
+        elif (action := self._action(name, control, seen, self._values(name, control, saved) | {"value": value})) is not None:
+            return action()
+        else:
+            self.files.edit(seen, {control: self._step(name, control, {"value": value})})
+        return None
+
+    def _values(self, name: str, control: str, saved: Mapping[str, str]) -> dict[str, str]:
+        """Return what the fields of a control hold, by their keys."""
+        fields_of = [field_name for field_name in saved if _control_of(field_name) == control]
+        return {field_name.rpartition("/")[2]: self._typed[name].get(field_name, saved[field_name]) for field_name in fields_of}
+
+    def _step(self, name: str, control: str, values: Mapping[str, str]) -> Step:
+        return lambda texts, spec: changes_of(Shown(texts=texts, spec=spec, public=self.opened.public), name, control, values)
+
+    def _refused(self, name: str, causes: Mapping[str, Exception]) -> Response:
+        try:
+            spec = self.files.spec(self.files.texts())
+        except (SynthreleaseError, OSError):  # the page says so
+            return self.page(name, {}, 422)
+        return self.page(name, {}, 422, refusals={each: refusal(error, name, each, spec) for each, error in causes.items()})
+
+    def _action(self, name: str, control: str, seen: str, values: dict[str, str]) -> Callable[[], Response | None] | None:
+        """Return what a button does that is no line; None for one that is."""
         action, _, which = control.partition(":")
         if name == "rehearsal":
-            return partial(self._rehearse, control, form)
+            return partial(self._rehearse, control, seen, values)
         if name == "columns" and action in ("kind", "back", "leave", "key"):
-            return partial(self._column, action, which, form)
+            return partial(self._column, action, which, seen, values["value"])
         if (name, control) == ("people", "key"):
-            if not form.get("value"):
+            if not values.get("column"):
                 raise ValueError("Expected the column that says whose row it is, found none chosen.")
-            return partial(self._column, "key", form.get("value", ""), form)
+            return partial(self._column, "key", values["column"], seen, "")
+        if (name, control) == ("questions", "important"):
+            start, columns = self._shown(), [values[key] for key in ("first", "second", "third") if values.get(key)]
+            if not columns:
+                raise ValueError("Expected a column that the register is for, found none chosen.")
+            return lambda: self.files.act(seen, lambda: draft_anew(self.files, start, self.rehearsals.data, columns))
         if (name, control) == ("questions", "own"):
             texts = self.files.texts()
-            return lambda: self.files.act(form.get("seen", ""), lambda: copy_acceptance(self.files, texts))
+            return lambda: self.files.act(seen, lambda: copy_acceptance(self.files, texts))
         return None
 
     def _shown(self) -> Shown:
         texts = self.files.texts()
         return Shown(texts=texts, spec=self.files.spec(texts), public=self.opened.public)
 
-    def _rehearse(self, control: str, form: dict[str, str]) -> None:
+    def _rehearse(self, control: str, seen: str, values: Mapping[str, str]) -> None:
         texts = self.files.texts()
         spec = self.files.spec(texts)
         if control == "start":
-            if form.get("seen", "") != texts.seen:
+            if seen != texts.seen:
                 raise Moved("")
-            minutes = number(form.get("minutes", ""))
+            minutes = number(values.get("minutes", ""))
             if not (minutes.isdigit() and 1 <= int(minutes) <= LONGEST_REHEARSAL):
                 raise ValueError(f"Expected whole minutes from 1 to {LONGEST_REHEARSAL}, found {minutes}. Nothing was started.")
             self.rehearsals.start(spec, int(minutes))
@@ -464,34 +624,51 @@ class Desk:
             rehearsed = self.rehearsals.found(spec)
             if rehearsed is None:
                 raise InputError("There is no rehearsal to adopt anything from.")
-            self.files.act(form.get("seen", ""), lambda: adopt_listed(self.files.path, rehearsed.folder / "shortlist.toml"))
+            self.files.act(seen, lambda: adopt_listed(self.files.path, rehearsed.folder / "shortlist.toml"))
         else:
             raise NoSuchControl
 
-    def _column(self, action: str, which: str, form: dict[str, str]) -> Response | None:
-        start, seen, kind = self._shown(), form.get("seen", ""), form.get("value", "")
+    def _column(self, action: str, which: str, seen: str, value: str) -> Response | None:
+        start = self._shown()
         if action == "kind":
-            self.files.edit(seen, other_kind(start, which, kind))
+            self.files.edit(seen, {f"kind:{which}": lambda texts, spec: other_kind(start, which, value)})
         elif action == "back":
-            self.files.edit(seen, bring_column_back(start, which, kind))
+            self.files.edit(seen, {f"back:{which}": lambda texts, spec: bring_column_back(start, which, value)})
         elif action == "key":
             self.files.act(seen, lambda: take_as_key(self.files, start, which))
-        elif form.get("sure") == "yes":
+        elif value == "yes":
             self.files.act(seen, lambda: left_out(self.files.path, start.texts, which, dry_run=False))
         else:
-            return self._asked_first(start.texts, start.spec, which)
+            leaving = left_out(self.files.path, start.texts, which, dry_run=True)
+            around = self._around(start.texts, start.spec, {}) | {"entry": Entries({}), "refusals": {}}
+            context = around | {"name": "columns", "which": which, "leaving": leaving}
+            return HTMLResponse(self._pages.get_template("leaving.html").render(context))
         return None
 
-    def _asked_first(self, texts: BothTexts, spec: ReleaseSpec, which: str) -> Response:
-        context = {"name": "columns", "which": which, "found": left_out(self.files.path, texts, which, dry_run=True)}
-        return HTMLResponse(self._pages.get_template("leaving.html").render(self._around(texts, spec) | context))
+    def _not_done(self, missing: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+        """Return what the sign-off lists of the other screens: not looked at, not finished, typed and not saved."""
+        return {
+            "not_looked_at": [screen for screen in missing if screen not in self._looked_at],
+            "unfinished": {screen: sentences for screen, sentences in missing.items() if sentences and screen != "signoff"},
+            "unsaved": [screen for screen, typed in self._typed.items() if typed],
+        }
 
-    def _around(self, texts: BothTexts, spec: ReleaseSpec) -> dict[str, Any]:
-        """What stands around every screen."""
+    def _state(self, screen: str, missing: Mapping[str, Sequence[str]]) -> str:
+        if self._typed[screen]:
+            return "not saved"
+        if screen == "folder" and self.opened.folder is None:
+            return ""
+        if screen not in self._looked_at:
+            return "not seen"
+        return "done" if screen in missing and not missing[screen] else "seen"
+
+    def _around(self, texts: BothTexts, spec: ReleaseSpec, missing: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+        """Return what stands around every screen."""
         answered = spec.unit.answered
         return {
             "screens": SCREENS,
-            "told": "",
+            "states": {screen: self._state(screen, missing) for screen in SCREENS},
+            "message": "",
             "difference": "",
             "last": "",
             "seen": texts.seen,
@@ -541,15 +718,10 @@ def _statement(ledger: Path | None) -> Account:
         return Account(why=str(error))
 
 
-def _in_words(error: Exception) -> str:
-    if isinstance(error, SpecError):
-        return "\n".join(str(problem) for problem in error.problems)
-    if isinstance(error, OSError):
-        return f"The file could not be read or written ({error.strerror}). Nothing was saved."
-    return str(error)
+def _control_of(field_name: str) -> str:
+    """Return the control that a field belongs to: "bounds:age" of "bounds:age/low"."""
+    return field_name.rpartition("/")[0]
 
-
-# The addresses of the desk: its pages and their forms, two files of its own, the card and the report.
 
 UNREADABLE = PlainTextResponse("The form cannot be read, or has a field twice.", 400)
 
@@ -557,7 +729,7 @@ UNREADABLE = PlainTextResponse("The form cannot be read, or has a field twice.",
 def fields(content: bytes) -> dict[str, str] | None:
     """The values of a form or of an address by their names; None where it cannot be read, or has one name twice."""
     try:
-        pairs = parse_qsl(content.decode(), keep_blank_values=True, max_num_fields=20, errors="strict")
+        pairs = parse_qsl(content.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except ValueError:
         return None
     values = dict(pairs)

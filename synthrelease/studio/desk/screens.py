@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -14,23 +16,24 @@ from synthrelease.bundle.write import commitment
 from synthrelease.criteria import explain
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.drafts import ASKED_FOR
+from synthrelease.criteria.scoring import none_can_fail
 from synthrelease.data.schema import Column
 from synthrelease.data.texts import program, quoted_path
-from synthrelease.errors import InputError, SpecError, SynthreleaseError, percent
+from synthrelease.errors import BudgetError, InputError, Problem, SpecError, SynthreleaseError, listing, percent
 from synthrelease.privacy.charges import Charge, decimal_text, epsilon_at
 from synthrelease.privacy.ledger_file import Statement
 from synthrelease.privacy.selection import nothing_where
 from synthrelease.settings.reading import ConfigurationFile
 from synthrelease.spec.members import members_in_words
-from synthrelease.spec.record import QUESTION, guarantee_in_words
+from synthrelease.spec.record import guarantee_in_words
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import cheaper_plan, narrowed
 from synthrelease.spec.tried import Changed, standing
-from synthrelease.studio.desk.files import CARD_LISTS, CARD_TEXTS, Rehearsals, Rehearsed, Running
+from synthrelease.studio.desk.files import CARD_LISTS, CARD_TEXTS, Rehearsals, Rehearsed, Running, is_written, without_source
 from synthrelease.studio.desk.strips import Strips, heat_map, marks
 from synthrelease.studio.drafting.edits import Guesses, limits_of, table_of
 from synthrelease.studio.drafting.public_file import GroupingError, PublicBins, PublicFile
-from synthrelease.studio.drafting.toml_edit import Path_
+from synthrelease.studio.drafting.toml_edit import NOT_WRITTEN, Path_
 from synthrelease.studio.rehearsal.expected_noise import (
     accuracies,
     cheapest_for,
@@ -38,6 +41,127 @@ from synthrelease.studio.rehearsal.expected_noise import (
     measured_tables,
     off_by_column,
 )
+
+SCREENS = {
+    "people": "Whom do we protect?",
+    "columns": "Columns",
+    "questions": "Questions and thresholds",
+    "budget": "Budget",
+    "rehearsal": "Rehearsal",
+    "signoff": "Sign-off",
+    "folder": "A published folder",
+}
+
+
+# Why a control was refused: where the cause stands on the desk, and whether the answer itself is wrong.
+
+ON_SCREEN = {
+    **{"unit": "people", "columns": "columns", "members": "columns", "criteria": "questions", "groups": "questions"},
+    **{"intended_queries": "questions", "budget": "budget", "card": "signoff", "description": "signoff"},
+}
+"""The screen on which a table of the files can be changed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """One cause of a refusal.
+
+    Attributes
+    ----------
+    text : what is expected, and what is there.
+    where, address : where it can be mended, in words and as an address of the desk, which is empty for what an editor changes.
+    """
+
+    text: str
+    where: str = ""
+    address: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """Why a control was refused.
+
+    Attributes
+    ----------
+    lead : whether the answer itself is wrong, or does not fit to something else.
+    """
+
+    lead: str
+    causes: tuple[Cause, ...]
+
+
+def refusal(error: Exception, screen: str, control: str, spec: ReleaseSpec) -> Refusal:
+    """Return what a page says of an error that a control met: is the entry wrong, or what it does not fit to?"""
+    lead = "The entry cannot be saved."
+    if isinstance(error, SpecError):
+        about = [control.split(":")[1]] if ":" in control else []
+        own = any(_place(problem, spec)[: 1 + len(about)] == [screen, *about] for problem in error.problems)
+        lead = "The entry is not possible." if own else "The entry is possible by itself. It does not fit to another part:"
+    return Refusal(lead=lead, causes=causes_of(error, spec))
+
+
+def causes_of(error: Exception, spec: ReleaseSpec) -> tuple[Cause, ...]:
+    """Return the causes of an error, each with the screen on which it can be mended."""
+    if isinstance(error, OSError):
+        return (Cause(text=f"The file could not be read or written ({error.strerror})."),)
+    if isinstance(error, BudgetError):
+        return (Cause(text=str(error), where=SCREENS["budget"], address="/budget"),)
+    if not isinstance(error, SpecError):
+        return (Cause(text=str(error)),)
+    return tuple(_cause(problem, spec) for problem in error.problems if problem.found != NOT_WRITTEN)
+
+
+def _cause(problem: Problem, spec: ReleaseSpec) -> Cause:
+    text, (screen, *about) = f"Expected {problem.expected}; found {problem.found}.", _place(problem, spec)
+    if not screen:
+        return Cause(text=text, where=f"an editor: {problem.path or 'the whole file'} in {Path(problem.file).name}")
+    names = [criterion.name for criterion in spec.criteria]
+    anchor = "".join(f"#threshold-{names.index(name)}" if screen == "questions" else f"#bounds-{name}" for name in about)
+    return Cause(text=text, where=": ".join([SCREENS[screen], *about]), address=f"/{screen}{anchor}")
+
+
+def _place(problem: Problem, spec: ReleaseSpec) -> list[str]:
+    """Return the screen of a mistake and the column or criterion that it is about; [""] where the desk has no control."""
+    first, second, *_ = [*re.findall(r"[^.\[\]]+", problem.path), "", ""]
+    names = [criterion.name for criterion in spec.criteria]
+    if first == "criteria":
+        second = names[int(second)] if second.isdigit() and int(second) < len(names) else ""
+    elif first != "columns":
+        second = ""
+    return [ON_SCREEN.get(first, ""), *([second] if second else [])]
+
+
+def unfinished(
+    spec: ReleaseSpec, file: ConfigurationFile, account: Account, rehearsed: Rehearsed | None
+) -> dict[str, list[str]]:
+    """Return for each screen before the last what is not finished on it; an empty list where it is."""
+    unnamed = without_source(spec, file)
+    open_thresholds = [criterion.name for criterion in spec.criteria if criterion.agreed is None]
+    limit, left = spec.budget.limit, _accounted(account, spec.plan.total) or {}
+    missing: dict[str, dict[str, object]] = {
+        "people": {"Nobody has said how many rows one person can have.": not spec.unit.answered},
+        "columns": {f"Nobody is named for the limits of {listing(unnamed)}.": unnamed},
+        "questions": {
+            "The criteria accept every table. Lower a threshold.": none_can_fail(spec.criteria),
+            f"Nobody has agreed to the thresholds of {listing(open_thresholds)}.": open_thresholds,
+        },
+        "budget": {
+            "The release has no limit of epsilon.": limit is None,
+            "The plan costs more than its limit.": limit is not None and spec.plan.total.epsilon > limit,
+            "The ledger has not enough left.": not (left.get("enough", True) and left.get("delta_enough", True)),
+        },
+        "rehearsal": {
+            "It was not rehearsed.": rehearsed is None,
+            "Columns, models or criteria were changed since the rehearsal.": rehearsed is not None and not rehearsed.stands,
+            "The rehearsal is not complete.": rehearsed is not None and not rehearsed.document.get("complete"),
+        },
+        "signoff": {
+            "The data card has gaps.": spec.unstated,
+            "Two names are missing.": len(spec.card.signed_by) < 2,
+        },
+    }
+    return {screen: [sentence for sentence, is_open in sentences.items() if is_open] for screen, sentences in missing.items()}
+
 
 # One line for each column, with what the public file has in its bins, and the columns that are not released.
 
@@ -55,6 +179,7 @@ def columns_screen(spec: ReleaseSpec, file: ConfigurationFile, strips: Strips, g
         "lines": list(lines.values()),
         "of": len({table_of(spec, column.name) for column in spec.schema.columns}),
         "wanted": text,
+        "unnamed": len(without_source(spec, file)),
         "public": strips.public is not None,
         "base": file.base.name if file.base is not None and "columns" in file.inherited else "",
         "left_out": _not_released(spec, strips.public, guesses),
@@ -73,9 +198,7 @@ def _line(
         "name": column.name,
         "title": name,
         "of_members": table[0] == "members",
-        "written": name in file.tables.get("members", {}).get("columns", {})
-        if table[0] == "members"
-        else name in file.tables["columns"],
+        "written": is_written(file, table),
         "source": column.source,
         "is": _kind(column),
         "description": column.description,
@@ -113,11 +236,11 @@ def _gaps(column: Column, public: PublicBins | None) -> list[str]:
 
 
 def _off(grouping: GroupingError) -> str:
-    """What the numbers of bins do to the column, in words."""
-    moved = f"{grouping.mean_moved:+.2g}" if grouping.mean_moved else "0"
+    """Return what the representative values of bins do to the column, in words."""
+    off, moved = (float(f"{value:.2g}") for value in (grouping.off, grouping.mean_moved))
     return (
-        f"a value is {grouping.off:.2g} from the number of its bin on average (standard deviation of the column: "
-        f"{grouping.spread:.3g}); the mean of all moves by {moved}"
+        f"a value is {off:.10g} from the representative value of its bin on average (standard deviation of the column: "
+        f"{grouping.spread:.3g}); the mean of all moves by {moved:+.10g}"
     )
 
 
@@ -208,11 +331,11 @@ def people_screen(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses
     return {
         "unit": unit,
         "records": str(unit.records) if unit.answered else "",
-        "question": "" if unit.answered or unit.key else QUESTION,
+        "unanswered": not unit.answered and not unit.key,
         "words": words,
         "members": linked,
         "keys": [] if unit.key else [(column_left.source, column_left.rows_of_one) for column_left in repeated],
-        "sources": [] if public is None or unit.key else list(public.columns),
+        "sources": [] if public is None or unit.key else [(name, name) for name in public.columns],
         "most": max(key.values(), default=0) if key else None,
         "public_rows": spec.rows.way in ("exact", "whole"),
     }
@@ -230,16 +353,18 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
     looks = {criterion["name"]: criterion for criterion in (look["criteria"] if look else ())}
     facts = spec.setting.facts(spec.space[0].transformation)
     return {
-        "asked": expected_answers(spec),
+        "answers": expected_answers(spec),
+        "none_can_fail": none_can_fail(spec.criteria),
         "examples": _examples(spec),
         "inherited": file.base.name if file.base is not None and "acceptance" in file.inherited else "",
         "kinds": ASKED_FOR,
-        "columns": list(spec.schema.names),
+        "columns": [(name, name) for name in spec.schema.names],
+        "sources": list(dict.fromkeys((source, source) for column in spec.schema.columns for source in column.sources)),
+        "open": sum(criterion.agreed is None for criterion in spec.criteria),
         "rehearsed": rehearsed,
         "today": datetime.date.today().isoformat(),
         "criteria": [
             {
-                "place": position,
                 "name": criterion.name,
                 "threshold": f"{criterion.threshold:.15g}",
                 "unit": explain(criterion).figure_unit(facts),
@@ -248,7 +373,7 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
                 "agreed": criterion.agreed,
                 **_marked(criterion, looks.get(criterion.name)),
             }
-            for position, criterion in enumerate(spec.criteria)
+            for criterion in spec.criteria
         ],
     }
 
@@ -256,7 +381,7 @@ def questions_screen(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehe
 def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]:
     """The picture of the marks, and the marks in words."""
     if look is None or not criterion.compares:
-        return {"marks": "", "told": [], "says_nothing": False}
+        return {"marks": "", "values": [], "says_nothing": False}
     values = {
         "the two halves of the public file": look["halves"],
         "this draft": look["typical_figure"],
@@ -266,7 +391,7 @@ def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]
     nothing = alone is not None and alone <= criterion.threshold and not explain(criterion).asks_single_columns
     return {
         "marks": marks(criterion.threshold, *values.values(), bad=nothing),
-        "told": [
+        "values": [
             (kind, name, f"{value:.3g}") for kind, (name, value) in zip(KINDS, values.items(), strict=True) if value is not None
         ],
         "says_nothing": nothing,
@@ -305,7 +430,7 @@ def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any
         "data": rehearsals.data,
         "begun": rehearsals.folder(spec).is_dir(),
         "lines": rehearsals.last_lines(),
-        "found": rehearsed,
+        "rehearsed": rehearsed,
         "refresh": AGAIN if running is not None else 0,
         "look": None,
         "cheaper": None,
@@ -416,20 +541,13 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
 
     The commands work in the folder in which the desk was started: `path` and `ledger` are as they were typed there.
     """
-    context: dict[str, Any] = {"words": guarantee_in_words(spec.unit, spec.plan.total), "digest": "", "open": []}
-    unstated = spec.unstated
-    for check in (
-        spec.check_unit_answered,
-        spec.check_can_fail,
-        spec.check_limit,
-    ):
+    still_open, unstated = list[Cause](), spec.unstated
+    for check in (spec.check_unit_answered, spec.check_can_fail, spec.check_limit):
         try:
             check()
         except SynthreleaseError as error:
-            context["open"].append(str(error))
-    context["open"] += _untried(spec)
-    if not context["open"]:
-        context["digest"] = commitment(spec).digest
+            still_open += causes_of(error, spec)
+    still_open += [Cause(text=text, where=SCREENS["rehearsal"], address="/rehearsal") for text in _untried(spec)]
     rehearsed = rehearsals.found(spec)
     listed, refused = _shortlist(spec, rehearsed)
     card, config = spec.card, quoted_path(path)
@@ -440,8 +558,11 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
     }
     fields = [("description", spec.description.strip()), *((f"card:{name}", text) for name, text in texts.items())]
     missing = {setting.replace("card.", "card:", 1) for setting in unstated}
-    return context | {
-        "epsilon": decimal_text(spec.plan.total.epsilon),
+    return {
+        "words": guarantee_in_words(spec.unit, spec.plan.total),
+        "open": still_open,
+        "digest": "" if still_open else commitment(spec).digest,
+        "epsilon": _epsilon(spec.plan.total.epsilon),
         "delta": f"{float(spec.plan.total.delta):g}",
         "commit": f"{program()} commit {config} --out commitment.json",
         "command": f"{program()} release {config} {private} --out FOLDER {charged}{listed}",
@@ -464,7 +585,8 @@ def _untried(spec: ReleaseSpec) -> list[str]:
         state = standing(spec)
     except SpecError as error:
         return [
-            f"{problem.file}: expected {problem.expected}. Run a rehearsal, which writes it anew." for problem in error.problems
+            f"{Path(problem.file).name}: expected {problem.expected}. Run a rehearsal, which writes it anew."
+            for problem in error.problems
         ]
     if not isinstance(state, Changed):
         return []
@@ -501,20 +623,22 @@ def budget_screen(
     """The plan as bars beside what the ledger has left, noise in persons, and how likely it buys nothing."""
     total, law = spec.plan.total, spec.selection_rule.law
     parts = list(_parts(total, 0))
-    costs = [float(charge.epsilon if charge.renyi is None else epsilon_at(charge, total.delta)) for charge, _ in parts]
+    costs = [_cost(charge, total) for charge, _ in parts]
     largest = max(costs, default=0.0) or 1.0
     off = off_by_column(measured_tables(spec))
     return {
-        "epsilon": decimal_text(total.epsilon),
+        "epsilon": _epsilon(total.epsilon),
         "delta": f"{float(total.delta):g}",
         "limit": None if spec.budget.limit is None else decimal_text(spec.budget.limit),
         "generation": decimal_text(spec.generation_budget),
         "unit": spec.generation_unit,
+        "of_one_fit": f"{_cost(spec.generation_charge, total):.4g}",
         "refused": spec.budget.limit is not None and total.epsilon > spec.budget.limit,
+        "of_limit": None if spec.budget.limit is None else _bar(spec.budget.limit, total.epsilon),
         "bars": [
             {
                 "name": charge.name,
-                "epsilon": decimal_text(charge.epsilon) if charge.renyi is None else f"{cost:.4g} alone, at this delta",
+                "epsilon": _epsilon(charge.epsilon) if charge.renyi is None else f"{cost:.4g} alone, at this delta",
                 "because": charge.because,
                 "depth": depth,
                 "width": f"{max(200 * cost / largest, 1.0 if cost else 0.0):.1f}",
@@ -528,6 +652,16 @@ def budget_screen(
         "accuracy": _accuracy(spec, query),
         "cheaper": cheaper(spec, rehearsed),
     }
+
+
+def _epsilon(epsilon: Fraction) -> str:
+    """Return an epsilon as a page shows it, rounded up in the fourth place: never understated."""
+    return decimal_text(Fraction(math.ceil(epsilon * 10_000), 10_000))
+
+
+def _cost(charge: Charge, total: Charge) -> float:
+    """Return the epsilon of a charge by itself, at the delta of the release."""
+    return float(charge.epsilon if charge.renyi is None else epsilon_at(charge, total.delta))
 
 
 def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dict[str, Any]:
@@ -551,14 +685,19 @@ def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:
     if statement.horizon is not None or statement.split is not None:
         return context | {"left": None}  # what a release then costs depends on its year or piece
     charged = statement.with_charge(started="", what="", epsilon=total.epsilon, delta=total.delta)
-    epsilon_left, scale = limit - charged.epsilon, 500 / float(max(limit, charged.epsilon) or 1)
+    epsilon_left = limit - charged.epsilon
     return context | {
         "left": decimal_text(max(epsilon_left, 0 * epsilon_left)),
         "enough": epsilon_left >= 0,
         "delta_enough": charged.delta <= statement.delta_limit,
-        "widths": [f"{float(part) * scale:.1f}" for part in (spent, total.epsilon)],
-        "end": f"{float(limit) * scale:.1f}",
+        "bar": _bar(limit, total.epsilon, spent),
     }
+
+
+def _bar(limit: Fraction, cost: Fraction, spent: Fraction = Fraction(0)) -> dict[str, str]:
+    """Return the lengths of a bar: what was spent, what this release costs, and where the limit is."""
+    scale = 500 / float(max(limit, spent + cost) or 1)
+    return {key: f"{float(part) * scale:.1f}" for key, part in (("spent", spent), ("cost", cost), ("limit", limit))}
 
 
 def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | None:

@@ -35,6 +35,7 @@ class Browser:
 
     def __init__(self, driver: httpx.Client, session: str):
         self._driver, self._session = driver, session
+        self.clicks = 0
 
     def ask(self, what: str, body: dict[str, Any] | None = None) -> Any:
         """A command of WebDriver; without a body it is a question."""
@@ -85,12 +86,15 @@ class Browser:
 
     def click(self, path: str) -> None:
         """Click, and wait until another page is there where it leads to one."""
+        self.clicks += 1
         self.ask(f"element/{self.find(path)}/click", {})
 
     def type(self, path: str, text: str) -> None:
-        found = self.find(path)
-        self.ask(f"element/{found}/clear", {})
-        self.ask(f"element/{found}/value", {"text": text})
+        """Click into a field and type in the place of what it holds."""
+        self.clicks += 1
+        field = self.find(path)
+        self.ask(f"element/{field}/clear", {})
+        self.ask(f"element/{field}/value", {"text": text})
 
     def value(self, path: str) -> str:
         """What is in a field now."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import html
+import itertools
 import random
+import re
 import shutil
 import subprocess
 import time
@@ -22,6 +25,8 @@ from synthrelease.spec.record import guarantee_in_words
 from synthrelease.studio.desk.files import DeskFiles, Rehearsals
 from synthrelease.studio.desk.pages import MOST_BYTES, SCREENS, Desk, application
 from synthrelease.studio.desk.pages import Opened as Started
+from synthrelease.studio.drafting.draft import write_draft
+from tests.conftest import ROOT
 from tests.studio.desk.opened import ORIGIN, Opened
 
 
@@ -79,6 +84,7 @@ def test_a_refused_edit_says_why_and_writes_nothing(opened: Opened, screen, plac
 
 
 def test_two_tabs_and_an_editor_lose_nothing(opened: Opened) -> None:
+    opened.browser.get("/budget")
     seen = opened.seen()
     opened.config.write_bytes(opened.config.read_bytes() + b"\n# by the editor\n")
     answer = opened.write("budget", "generation", seen, value="3")
@@ -117,7 +123,7 @@ def test_the_first_screen_asks_until_there_is_an_answer_and_says_what_the_plan_s
     text = opened.config.read_text(encoding="utf-8")
     open_ = text.replace('name = "birth"\n', 'name = "birth"\nrecords_per_person = "not answered"\n')
     opened.config.write_text(open_, encoding="utf-8")
-    assert "how many rows can one person have?" in opened.browser.get("/people").text
+    assert "How many rows can one person have?" in opened.browser.get("/people").text
     for name in SCREENS:  # no way on, and nothing to sign yet
         answer = opened.browser.get(f"/{name}")
         assert (answer.status_code, answer.headers.get("location")) == (
@@ -127,7 +133,7 @@ def test_the_first_screen_asks_until_there_is_an_answer_and_says_what_the_plan_s
     assert opened.write("people", "records_per_person", value="3").status_code == 303
     spec = load_spec(opened.config)
     page = html.unescape(opened.browser.get("/people").text)
-    assert "how many rows" not in page
+    assert "How many rows" not in page
     assert all(line in page for line in guarantee_in_words(spec.unit, spec.plan.total))
     assert "at most 3 records" in page
 
@@ -141,8 +147,8 @@ def test_the_sheet_has_the_digest_of_the_commitment_and_every_gap_of_the_card(op
     assert set(spec.unstated) >= {"card.contact", "card.licence"}
     gaps, stated = page.split("The texts that it has")
     for each in spec.unstated:
-        assert f"<code>{each}</code>" in gaps or f'value="{each.replace("card.", "card:")}"' in gaps, each
-    assert 'value="card:organisation"' in stated
+        assert f"<code>{each}</code>" in gaps or f'name="{each.replace("card.", "card:")}/value"' in gaps, each
+    assert 'name="card:organisation/value"' in stated
     assert f"synthrelease release {opened.config} --data PRIVATE" in page
     assert opened.write("budget", "limit", value="1").status_code == 303
     page = opened.browser.get("/signoff").text
@@ -219,7 +225,7 @@ def test_a_body_without_a_stated_length_is_counted(opened: Opened) -> None:
     small = opened.browser.post("/budget", content=iter([b"a=b"]), headers=head)
     large = opened.browser.post("/budget", content=iter([b"a" * 1_000] * (MOST_BYTES // 1_000 + 1)), headers=head)
     assert "content-length" not in small.request.headers
-    assert (small.status_code, large.status_code) == (422, 413)
+    assert (small.status_code, large.status_code) == (409, 413)
 
 
 def test_nothing_of_a_private_file_beside_the_public_one_appears(tmp_path: Path) -> None:
@@ -297,3 +303,126 @@ def test_the_printed_commands_work_where_the_desk_was_started(tmp_path: Path, mo
         assert (name, Path(config).samefile(desk.config)) in (("release", True), ("commit", True))
         if name == "release":
             assert more == ["--data", "PRIVATE", "--out", "FOLDER", "--ledger", str(ledger)]
+
+
+def typed(opened: Opened, screen: str, **fields: str) -> dict[str, str]:
+    """A form of a screen as a browser sends it: every field as it stands, but for those that were typed into."""
+    page = html.unescape(opened.browser.get(f"/{screen}").text)
+    shown = re.findall(r'<input value="([^"]*)"[^>]* name="([^"]+)" form="edit"', page)
+    form = {name: value for value, name in shown} | {name.replace("__", "/"): text for name, text in fields.items()}
+    return {"seen": re.findall(r'name="seen" value="(\w+)"', page)[0]} | form
+
+
+def sent(opened: Opened, screen: str, place: str, form: dict[str, str]):
+    return opened.browser.post(f"/{screen}", data={**form, "place": place}, headers={"origin": ORIGIN})
+
+
+def holds(opened: Opened, screen: str, text: str) -> bool:
+    return f'value="{text}"' in html.unescape(opened.browser.get(f"/{screen}").text)
+
+
+def test_one_save_saves_all_that_was_typed_on_a_screen_and_one_undo_takes_it_back(opened: Opened) -> None:
+    before = opened.bytes()
+    assert sent(opened, "columns", "save=", typed(opened, "columns")).status_code == 303
+    assert opened.bytes() == before  # nothing was typed
+    form = typed(opened, "columns") | {"bounds:mother_age/low": "12", "description:parity/value": "Births so far"}
+    answer = sent(opened, "columns", "save=bounds-parity", form)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/columns#bounds-parity")
+    spec = load_spec(opened.config)
+    assert (spec.schema["mother_age"].bounds[0], spec.schema["parity"].description) == (12, "Births so far")
+    assert opened.write("columns", "undo").status_code == 303
+    assert opened.bytes() == before
+
+
+def test_what_is_typed_is_there_after_an_error_a_reload_and_another_button(opened: Opened) -> None:
+    before = opened.bytes()
+    form = typed(opened, "columns") | {"bounds:mother_age/low": "twelve", "description:parity/value": "Births so far"}
+    assert sent(opened, "columns", "typed", form).status_code == 204  # as the script does while one types
+    assert holds(opened, "columns", "Births so far")
+    answer = sent(opened, "columns", "save=", form)
+    assert answer.status_code == 422
+    page = html.unescape(answer.text)
+    assert page.count("Expected a number such as 12 or 0.5, found 'twelve'.") == 2  # on top, and beside the field
+    assert opened.bytes() == before
+    assert sent(opened, "columns", "kind:nobody=name", typed(opened, "columns")).status_code == 422
+    for place in ("numbers:nobody=", "leave:nobody="):
+        assert sent(opened, "columns", place, form).status_code == 422
+    assert all(holds(opened, "columns", text) for text in ("twelve", "Births so far"))
+    assert "not saved" in opened.browser.get("/people").text  # the state of the screen Columns
+    assert "Typed and not saved" in opened.browser.get("/signoff").text
+    opened.config.write_bytes(before[0] + b"\n# by an editor\n")
+    assert sent(opened, "columns", "save=", form | {"bounds:mother_age/low": "12"}).status_code == 409
+    assert all(holds(opened, "columns", text) for text in ("12", "Births so far"))
+    assert opened.write("columns", "forget").status_code == 303
+    assert not holds(opened, "columns", "Births so far")
+
+
+def test_each_screen_says_whether_it_was_seen_or_is_done_and_the_sign_off_lists_what_is_not(opened: Opened) -> None:
+    def state(screen: str, page: str) -> str:
+        return re.findall(rf'<a href="/{screen}"[^>]*>[^<]*<small>([^<]*)</small>', page)[0]
+
+    page = opened.browser.get("/signoff").text
+    assert [state(screen, page) for screen in SCREENS] == [*["not seen"] * 5, "seen", ""]
+    assert page.count("Not looked at since the desk was started") == 5
+    for screen in SCREENS:
+        opened.browser.get(f"/{screen}")
+    page = html.unescape(opened.browser.get("/signoff").text)
+    assert "Not looked at" not in page
+    assert (state("people", page), state("questions", page)) == ("done", "seen")
+    assert "Nobody has agreed to the thresholds of" in page
+    today = typed(opened, "questions")["agreed/on"]
+    form = typed(opened, "questions") | {"agreed/by": "The council", "agreed/on": today}
+    assert sent(opened, "questions", "save=", form).status_code == 303
+    assert all(criterion.agreed for criterion in load_spec(opened.config).criteria)
+    page = html.unescape(opened.browser.get("/signoff").text)
+    assert state("questions", page) == "done"
+    assert "Nobody has agreed" not in page
+
+
+def test_a_refusal_says_whether_the_answer_is_wrong_and_where_the_cause_can_be_changed(opened: Opened) -> None:
+    """No language of the files: neither their names, nor (top level), nor that they cannot be loaded."""
+    wrong = opened.write("people", "records_per_person", value="0")
+    assert "The entry is not possible." in wrong.text
+    lower = opened.write("columns", "limits:mother_age:five", limits="999")
+    for answer in (wrong, lower):
+        assert answer.status_code == 422
+        block = html.unescape(answer.text).partition('role="alert"')[2].partition("</div>")[0]
+        assert "top level" not in block
+        assert "can be loaded" not in block
+        assert ".toml:" not in block
+
+
+@pytest.mark.slow
+def test_what_the_register_is_for_drafts_both_files_anew_and_keeps_the_words(tmp_path: Path) -> None:
+    """As `init --important` does: every table of two columns with the important one is measured."""
+    public = tmp_path / "public.csv"
+    with gzip.open(ROOT / "public_data" / "births_surrogate.csv.gz", "rt", encoding="utf-8") as file:
+        rows = [line.split(",") for line in itertools.islice(file, 6_000)]
+    public.write_text("".join(f"{row[0]},{row[1]},{row[2]},{row[3]}\n" for row in rows), encoding="utf-8")
+    config, _, _ = write_draft("births", public, tmp_path)
+    desk = Opened.__new__(Opened)
+    desk.config, desk.acceptance = config, tmp_path / "acceptance" / "births.toml"
+    started = Started(files=DeskFiles(config), rehearsals=Rehearsals(config, str(public)))
+    desk.guard = application(Desk(started), ORIGIN)
+    desk.browser = TestClient(desk.guard, base_url=ORIGIN, follow_redirects=False)
+    desk.browser.get(f"/?token={desk.guard.token}")
+    assert desk.write("people", "records_per_person", value="1").status_code == 303
+    assert desk.write("columns", "description:parity", value="Births so far").status_code == 303
+    assert desk.write("signoff", "card:contact", value="office@example.org").status_code == 303
+    before = desk.bytes()
+    assert desk.write("questions", "important").status_code == 422
+    assert desk.write("questions", "important", first="is_female").status_code == 303
+    spec = load_spec(config)
+    measured = {
+        frozenset(spec.schema.names[place] for place in table)
+        for table in spec.space.generators[0].measured_tables(spec.space.common.layout, 2)
+    }
+    assert {frozenset(("is_female", name)) for name in spec.schema.names if name != "is_female"} <= measured
+    assert (spec.schema["parity"].description, spec.card.contact, spec.unit.records) == (
+        "Births so far",
+        "office@example.org",
+        1,
+    )
+    assert "files were changed" not in desk.browser.get("/signoff").text
+    assert desk.write("questions", "undo").status_code == 303
+    assert desk.bytes() == before

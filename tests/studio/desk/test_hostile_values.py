@@ -29,8 +29,8 @@ HOSTILE = (
 )
 QUERIES = ("mean year", "mean", "share", "(" * 200, "not " * 300 + "year > 4", "year >= 1e999", "slope year on face")
 PLACES = ("criterion", "ask", "own", "start", "adopt", "stop", "key", "undo", "generation", "leave:", "kind:coin", "")
-FORM = re.compile(r'<form method="post"(?: action="/(\w+)[^"]*")?[^>]*>(.*?)</form>', re.DOTALL)
-FIELD = re.compile(r'<(?:input|textarea|select|button)\b[^>]* name="([^"]*)"(?:[^>]* value="([^"]*)")?')
+FIELD = re.compile(r'<input value="([^"]*)"[^>]* name="([^"]+)" form="edit"|<select name="([^"]+)" form="edit"')
+BUTTON = re.compile(r'<button[^>]* name="place" value="([^"]*)"')
 
 
 @pytest.fixture
@@ -39,13 +39,15 @@ def coins(tmp_path: Path) -> Coins:
 
 
 def controls(desk: Coins) -> dict[tuple[str, str], dict[str, str]]:
-    """The form of each control that the screens offer, by its screen and place."""
-    found = {}
+    """The form of each screen, with the fields as they stand, by its screen and by each button that sends it."""
+    forms = {}
     for screen in SCREENS:
-        for action, body in FORM.findall(desk.browser.get(f"/{screen}").text):
-            values = {name: html.unescape(value) for name, value in reversed(FIELD.findall(body))}
-            found[action or screen, values["place"]] = values
-    return found
+        page = html.unescape(desk.browser.get(f"/{screen}").text)
+        fields = {name or choice: value for value, name, choice in FIELD.findall(page)}
+        for place in BUTTON.findall(page) if 'id="edit"' in page and screen not in READ_ONLY else ():
+            seen = page.partition('name="seen" value="')[2].partition('"')[0]
+            forms[screen, place] = {"seen": seen, "place": place, **fields}
+    return forms
 
 
 def post(desk: Coins, screen: str, pairs: list[tuple[str, str]]) -> int:
@@ -69,17 +71,17 @@ def check_refused_or_done(desk: Coins, screen: str, pairs: list[tuple[str, str]]
 @pytest.mark.slow
 def test_values_that_are_missing_doubled_or_hostile_are_refused_and_nothing_is_changed(coins: Coins) -> None:
     draw, known = random.Random(20261127), controls(coins)
-    assert {screen for screen, _ in known} == {"people", "columns", "questions", "budget", "signoff"}
-    assert ("questions", "criterion") in known
+    assert {screen for screen, _ in known} == {"people", "columns", "questions", "budget", "rehearsal", "signoff"}
+    assert "criterion/asked" in known["questions", "save="]
     for (screen, place), values in known.items():
-        for name in values:
+        for name in values if place == "save=" else draw.sample([*values], 1):
             check_refused_or_done(coins, screen, [pair for pair in values.items() if pair[0] != name])
-            assert check_refused_or_done(coins, screen, [*values.items(), (name, values[name])]) == 400
-            for hostile in draw.sample(HOSTILE, 2):
+            for hostile in draw.sample(HOSTILE, 2 if place == "save=" else 1):
                 check_refused_or_done(coins, screen, [(key, hostile if key == name else text) for key, text in values.items()])
-        for pairs in ([("place", place)], [("seen", values["seen"]), ("place", place)]):
-            check_refused_or_done(coins, screen, pairs)
-        other = draw.choice([each for each in SCREENS if each not in READ_ONLY])
+            post(coins, screen, [("seen", values["seen"]), ("place", "forget")])
+        assert check_refused_or_done(coins, screen, [*values.items(), ("seen", values["seen"])]) == 400
+        check_refused_or_done(coins, screen, [("place", place)])
+        other = draw.choice([name for name in SCREENS if name not in READ_ONLY])
         check_refused_or_done(coins, other, [("seen", values["seen"]), ("place", place), ("value", draw.choice(HOSTILE))])
         parts = place.partition(":")[0], draw.choice(HOSTILE)
         check_refused_or_done(coins, screen, [("seen", values["seen"]), ("place", ":".join(parts))])
@@ -171,7 +173,7 @@ def test_files_that_are_gone_or_broken_are_told_on_every_page(coins: Coins, tmp_
         assert {coins.browser.get(f"/{screen}").status_code for screen in SCREENS} == {409}
         assert coins.browser.get("/report").status_code == 404
         assert coins.browser.get("/seen").status_code == 200
-        assert post(coins, "budget", [("place", "generation"), ("seen", "x"), ("value", "1")]) == 422
+        assert post(coins, "budget", [("place", "generation=1"), ("seen", "x")]) == 422
     coins.config.write_bytes(text)
     shutil.rmtree(tmp_path / "released")
     for address in ("/folder", "/folder?verify=yes", "/folder?query=year+>+4"):

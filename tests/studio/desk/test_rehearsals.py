@@ -47,7 +47,8 @@ def _lives(process: int) -> bool:
 
 def test_it_is_started_once_seen_by_another_desk_and_stopped_with_all_its_processes(opened: Opened, tmp_path: Path) -> None:
     assert "A rehearsal is running" not in opened.browser.get("/rehearsal").text
-    assert opened.write("rehearsal", "start", minutes="5", out="/etc", data="/etc/passwd", config="x").status_code == 303
+    assert opened.write("rehearsal", "start", minutes="5", out="/etc", data="/etc/passwd").status_code == 422
+    assert opened.write("rehearsal", "start", minutes="5").status_code == 303
     second, folder = _second(tmp_path), opened.rehearsals.folder(load_spec(opened.config))
     called = (tmp_path / "called").read_text().splitlines()
     assert called == ["-m", "synthrelease", "rehearse", str(opened.config), "--data", opened.rehearsals.data,

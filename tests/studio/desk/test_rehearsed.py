@@ -23,7 +23,7 @@ from synthrelease.studio.desk.pages import Opened as Started
 from synthrelease.studio.rehearsal.rehearse import rehearse
 from synthrelease.studio.rehearsal.report import write_report
 from tests.helpers.tiny import MEASURED, NOT_PROMISED, write_config, write_data
-from tests.studio.desk.opened import ORIGIN
+from tests.studio.desk.opened import ORIGIN, pressed
 
 pytestmark = pytest.mark.slow
 ASKED = """
@@ -58,9 +58,7 @@ class Window:
         return html.unescape(self.browser.get(f"/{name}").text)
 
     def post(self, screen: str, place: str, **values: str):
-        seen = re.findall(r'name="seen" value="(\w+)"', self.browser.get("/budget").text)[0]
-        form = {"seen": seen, "place": place, **values}
-        return self.browser.post(f"/{screen}", data=form, headers={"origin": ORIGIN})
+        return pressed(self.browser, screen, place, **values)
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ function drawn(name, attributes, above) {
   return found;
 }
 
-for (const form of document.querySelectorAll("form.limited")) {
-  const picture = form.querySelector("svg.limits"), field = form.querySelector("input[name=limits]");
-  if (!picture) continue;
+for (const group of document.querySelectorAll(".limited")) {
+  const picture = group.querySelector("svg.limits"), field = group.querySelector("input");
+  if (!picture || !field) continue;
   const places = picture.dataset.places.split(" ").map(Number), step = WIDTH / places.length;
   const nearest = value => places.reduce((best, each, at) => Math.abs(each - value) < Math.abs(places[best] - value) ? at : best, 1);
   const read = () => [...new Set(field.value.split(/[,;\s]+/).filter(Boolean).map(Number).filter(isFinite).map(nearest))].sort((a, b) => a - b);
@@ -80,8 +80,26 @@ for (const form of document.querySelectorAll("form.limited")) {
   draw();
 }
 
+// What is typed goes to the desk at once, which keeps it until it is saved: it is there again after a reload.
+const edit = document.getElementById("edit"), waiting = new Map();
+let touched = false, sending = false;
+async function keep() {
+  if (sending || !waiting.size) return;
+  const body = new URLSearchParams([["seen", document.body.dataset.seen], ["place", "typed"], ...waiting]);
+  waiting.clear();
+  sending = true;
+  try { await fetch(location.pathname, { method: "POST", body, keepalive: body.toString().length < 60000 }); } catch { /* the desk was stopped */ }
+  sending = false;
+  keep();
+}
+for (const kind of ["input", "change"]) document.addEventListener(kind, event => {
+  const field = event.target;
+  if (!edit || field.form !== edit || !field.name) return;
+  waiting.set(field.name, field.value);
+  keep();
+}, true);
+
 // The page follows the files: where an editor or another window changed them, it is loaded anew, or says so while somebody types.
-let touched = false;
 for (const kind of ["input", "change", "toggle"]) document.addEventListener(kind, () => { touched = true; }, true);
 setInterval(async () => {
   if (document.hidden) return;
