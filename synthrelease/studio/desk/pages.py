@@ -67,7 +67,7 @@ from synthrelease.studio.drafting.column_draft import AskedFor
 from synthrelease.studio.drafting.draft import write_draft
 from synthrelease.studio.drafting.edits import Guesses, Kind, LeftOutOf, adopt_listed, bring_back, column_as, leave_out
 from synthrelease.studio.drafting.public_file import PublicFile
-from synthrelease.studio.drafting.toml_edit import Edit, changed, own_acceptance, toml
+from synthrelease.studio.drafting.toml_edit import Edit, Path_, changed, own_acceptance, toml
 from synthrelease.studio.rehearsal.plan_race import Promise
 
 KEPT = ("description", "unit")
@@ -171,15 +171,13 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
 
 def _own_words(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterator[Edit]:
     """Yield the edits that put the steward's words into a draft: title, unit, card, questions, and texts about its columns."""
-    yield from (
-        Edit(path=(name,), toml=toml(tables[name])) for name in ("title", "description", "acceptance") if name in tables
-    )
-    words = [((name, key), text) for name in ("unit", "card") for key, text in tables.get(name, {}).items()]
-    words += [(("intended_queries", place), question) for place, question in enumerate(tables.get("intended_queries", ()))]
-    for name, table in tables["columns"].items():
-        if name in drafted["columns"]:
-            words += [(("columns", name, key), table[key]) for key in (*KEPT, "bounds_by") if key in table]
-    yield from (Edit(path=path, toml=str(text) if isinstance(text, date) else toml(text)) for path, text in words)
+    words: dict[Path_, object] = {(name,): tables[name] for name in WORDS if name in tables}
+    words |= {(name, key): text for name in ("unit", "card") for key, text in tables.get(name, {}).items()}
+    words |= {("intended_queries", place): question for place, question in enumerate(tables.get("intended_queries", ()))}
+    for name in tables["columns"].keys() & drafted["columns"].keys():
+        table = tables["columns"][name]
+        words |= {("columns", name, key): table[key] for key in (*KEPT, "bounds_by") if key in table}
+    yield from (Edit(path=path, toml=str(text) if isinstance(text, date) else toml(text)) for path, text in words.items())
 
 
 def copy_acceptance(files: DeskFiles, texts: BothTexts) -> None:
@@ -551,22 +549,22 @@ class Desk:
     def _done(self, name: str, control: str, value: str, seen: str) -> Response | None:
         """Do what a button says; an answer where it asks something first."""
         typed, saved = self._typed[name], self._saved.get((seen, name), {})
+        done, answer = {control}, None
         if control == "forget":
-            typed.clear()
+            done = {_control_of(field_name) for field_name in typed}
         elif control == "undo":
             self.files.undo(seen)
         elif control == "save":
             controls = dict.fromkeys(_control_of(field_name) for field_name in saved if field_name in typed)
-            steps = {
-                each: self._step(name, each, self._values(name, each, saved)) for each in controls if each not in BY_BUTTON
-            }
+            done = {each for each in controls if each not in BY_BUTTON}
+            steps = {each: self._step(name, each, self._values(name, each, saved)) for each in controls if each in done}
             self.files.edit(seen, steps)
-            self._typed[name] = {field_name: text for field_name, text in typed.items() if _control_of(field_name) not in steps}
         elif (action := self._action(name, control, seen, self._values(name, control, saved) | {"value": value})) is not None:
-            return action()
+            answer = action()
         else:
             self.files.edit(seen, {control: self._step(name, control, {"value": value})})
-        return None
+        self._typed[name] = {field_name: text for field_name, text in typed.items() if _control_of(field_name) not in done}
+        return answer
 
     def _values(self, name: str, control: str, saved: Mapping[str, str]) -> dict[str, str]:
         """Return what the fields of a control hold, by their keys."""
