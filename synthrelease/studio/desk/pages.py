@@ -15,7 +15,7 @@ from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any, get_args
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl
 
 from jinja2 import TemplateError
 from starlette.applications import Starlette
@@ -530,7 +530,8 @@ class Desk:
             return self._refused(name, error.causes)
         except (SynthreleaseError, ValueError, OSError) as error:
             return self._refused(name, {control: error})
-        return RedirectResponse(f"/{name}" + (f"#{quote(value)}" if control == "save" and value else ""), 303)
+        is_section = control == "save" and value.isascii() and value.replace("-", "_").isidentifier()
+        return RedirectResponse(f"/{name}#{value}" if is_section else f"/{name}", 303)
 
     def _keep(self, name: str, seen: str, form: Mapping[str, str]) -> None:
         """Keep what was typed and differs from what the page showed."""
