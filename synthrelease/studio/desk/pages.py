@@ -33,6 +33,7 @@ from synthrelease.resources import templates
 from synthrelease.settings.reading import toml_tables
 from synthrelease.settings.tables import RANDOM
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.requests import DraftRequest
 from synthrelease.spec.tried import leave
 from synthrelease.studio.desk.files import (
     BothTexts,
@@ -63,12 +64,10 @@ from synthrelease.studio.desk.screens import (
     unfinished,
 )
 from synthrelease.studio.desk.strips import Strips
-from synthrelease.studio.drafting.column_draft import AskedFor
 from synthrelease.studio.drafting.draft import write_draft
 from synthrelease.studio.drafting.edits import Guesses, Kind, LeftOutOf, adopt_listed, bring_back, column_as, leave_out
 from synthrelease.studio.drafting.public_file import PublicFile
 from synthrelease.studio.drafting.toml_edit import Edit, Path_, changed, own_acceptance, toml
-from synthrelease.studio.rehearsal.plan_race import Promise
 
 KEPT = ("description", "unit")
 """The steward's words on a column stay, whatever it is taken for."""
@@ -147,26 +146,26 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
         why = f"The configuration has [{lost[0]}]" if lost else "The desk has no public file"
         raise InputError(f"{why}. Draft anew in a terminal: `synthrelease init NAME --from PUBLIC --important A,B`.")
     sources = dict.fromkeys(source for column in spec.schema.columns for source in column.sources)
-    key, limit = [spec.unit.key] if spec.unit.key else [], spec.budget.limit
-    promise = Promise.of(
-        None if limit is None else decimal_text(limit), pure=not spec.plan.total.delta, important=tuple(important)
-    )
+    key, limit = spec.unit.key, spec.budget.limit
     with tempfile.TemporaryDirectory() as folder:
-        *paths, made = write_draft(
-            "draft",
-            data,
-            folder,
-            wanted=AskedFor(only=(*sources, *key)),
-            unit=f"{key[0]}:{spec.unit.records}" if key else "row",
-            promise=promise,
+        request = DraftRequest(
+            name="draft",
+            public=data,
+            only=(*sources, *([key] if key else [])),
+            unit=f"{key}:{spec.unit.records}" if key else "row",
+            epsilon=None if limit is None else decimal_text(limit),
+            pure=not spec.plan.total.delta,
+            important=tuple(important),
+            into=Path(folder),
         )
+        *paths, made = write_draft(request)
         configuration, acceptance = (path.read_bytes() for path in paths)
     if made.codelists:
         raise InputError("The draft needs lists of codes in files of their own. Draft anew with `synthrelease init`.")
     edits = list(_own_words(tables, toml_tables(configuration, files.path)))
     texts = files.texts()
     files.replace(texts, replace(texts, configuration=changed(files.path, configuration, edits), acceptance=acceptance))
-    leave(files.spec(files.texts()), "draft", made.n_rows)
+    leave(files.spec(files.texts()), "draft", made.n_rows, made.strengths)
 
 
 def _own_words(tables: Mapping[str, Any], drafted: Mapping[str, Any]) -> Iterator[Edit]:

@@ -25,8 +25,8 @@ from synthrelease.spec.record import guarantee_in_words
 from synthrelease.studio.desk.files import DeskFiles, Rehearsals
 from synthrelease.studio.desk.pages import MOST_BYTES, SCREENS, Desk, application
 from synthrelease.studio.desk.pages import Opened as Started
-from synthrelease.studio.drafting.draft import write_draft
 from tests.conftest import ROOT
+from tests.helpers.drafts import write_draft
 from tests.studio.desk.opened import ORIGIN, Opened
 
 
