@@ -504,16 +504,6 @@ class Judgement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrontierPoint:
-    """A law at a generation budget: the total epsilon of the release with it, and how often it finds no table."""
-
-    generation: Fraction
-    law: FiniteLaw
-    total: Fraction
-    nothing: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class Proposal:
     """The advice on rounds and generation budget.
 
@@ -531,7 +521,7 @@ class Proposal:
     offers: tuple[Offer, ...]
     chosen: Offer | None = None
     judgement: Judgement | None = None
-    frontier: tuple[FrontierPoint, ...] = ()
+    frontier: tuple[Offer, ...] = ()
     without_limit: Fraction | None = None
 
     @property
@@ -637,10 +627,7 @@ def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], wis
     if not epsilon or not chances or math.fsum(chances) < wish.target * len(chances):
         return without_law
     law = cheapest_law(float(epsilon), wish.nothing, chances, wish.most)
-    if law is None:
-        return without_law
-    total = _total(spec, generation, law)
-    return without_law if total is None else replace(without_law, law=law, total=total, nothing=mean_nothing(law, chances))
+    return without_law if law is None else _priced(spec, without_law, law)
 
 
 def first_offer(
@@ -755,19 +742,21 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, sh
     )
 
 
-def proposed_frontier(spec: ReleaseSpec, chosen: Offer, largest: int) -> tuple[FrontierPoint, ...]:
-    """Laws at the generation budget of an offer, at rising prices; the first is one round."""
-    epsilon = float(one_round(spec, chosen.generation) or 0)
+def proposed_frontier(spec: ReleaseSpec, chosen: Offer, largest: int) -> tuple[Offer, ...]:
+    """Return offers with laws at rising prices, at the generation budget of an offer; the first law is one round."""
+    epsilon, without_law = float(one_round(spec, chosen.generation) or 0), replace(chosen, law=None, total=None, nothing=None)
     laws = [best_law(epsilon, epsilon * (1 + step / _FRONTIER), chosen.chances, largest) for step in range(1, _FRONTIER)]
-    points = (_point(spec, chosen, law) for law in (ONCE, *laws) if law is not None)
-    return tuple(point for point in points if point is not None)
+    offers = (_priced(spec, without_law, law) for law in (ONCE, *laws) if law is not None)
+    return tuple(priced for priced in offers if priced.law is not None)
 
 
-def _point(spec: ReleaseSpec, chosen: Offer, law: FiniteLaw) -> FrontierPoint | None:
-    total = _total(spec, chosen.generation, law)
-    if total is None:
-        return None
-    return FrontierPoint(generation=chosen.generation, law=law, total=total, nothing=mean_nothing(law, chosen.chances))
+def _priced(spec: ReleaseSpec, without_law: Offer, law: FiniteLaw) -> Offer:
+    """Return the offer with a law and its certified total; as it is where the rounding errors of the total are not bounded."""
+    try:
+        total = with_law(spec, without_law.generation, law).plan.total.epsilon
+    except BudgetError:
+        return without_law
+    return replace(without_law, law=law, total=total, nothing=mean_nothing(law, without_law.chances))
 
 
 def _chances(results: Sequence[AttemptResult], shared: bool, least_per_fit: int = 1) -> tuple[float, ...]:
@@ -779,11 +768,3 @@ def _without_limit(spec: ReleaseSpec, generation: Fraction) -> Fraction:
     """Compute what a search costs that goes on until a round is accepted."""
     endless = replace(spec.with_budget(generation=generation), selection_rule=SelectionRule(stop_probability=Fraction(0)))
     return endless.plan.total.epsilon
-
-
-def _total(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> Fraction | None:
-    """The certified total of the plan with this budget and law; None where its rounding errors are not bounded."""
-    try:
-        return with_law(spec, generation, law).plan.total.epsilon
-    except BudgetError:
-        return None

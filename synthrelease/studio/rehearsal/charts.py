@@ -11,7 +11,7 @@ import numpy as np
 from markupsafe import Markup
 
 from synthrelease.bundle.pictures import BLUE, LINE, MUTED, RED, Picture, shortened
-from synthrelease.studio.rehearsal.advice import BudgetPoint, Proposal
+from synthrelease.studio.rehearsal.advice import BudgetPoint, Offer, Proposal
 from synthrelease.studio.rehearsal.attempts import ShareEstimate
 
 WIDTH, ROW, TOP, BOTTOM, PICTURE_MARGIN = 720, 26, 24, 46, 20
@@ -125,22 +125,18 @@ def budget_frontier(points: Sequence[BudgetPoint], target: float) -> Markup:
 def nothing_frontier(proposal: Proposal) -> Markup:
     """Total epsilon against the probability that no table is found: hidden numbers of rounds, and other generation budgets."""
     chosen = proposal.chosen
-    laws = [(float(point.total), point.nothing) for point in proposal.frontier]
-    other = [
-        (float(offer.total), offer.nothing or 0.0)
-        for offer in proposal.offers
-        if offer.total is not None and offer is not chosen
-    ]
+    laws = _points(proposal.frontier)
+    budgets = _points([offer for offer in proposal.offers if offer is not chosen])
     endless = [] if proposal.without_limit is None else [(float(proposal.without_limit), 0.0)]
-    proposed = [] if chosen is None or chosen.total is None else [(float(chosen.total), chosen.nothing or 0.0)]
+    proposed = [] if chosen is None else _points([chosen])
     top = 1.05 * max(proposal.wanted, *(nothing for _, nothing in laws))
-    everywhere = [total for total, _ in (*laws, *other, *endless, *proposed)]
+    everywhere = [total for total, _ in (*laws, *budgets, *endless, *proposed)]
     plot = _Plot("Total epsilon against the probability of no table", 380, _around(everywhere), (0, top))
     plot.x_axis("total epsilon of the release", _ticks(*plot.x_range))
     plot.y_axis([(value, f"{value:.0%}") for value, _ in _ticks(0, top)], "probability of no table")
     plot.path(laws, BLUE)
     plot.dots(laws, radius=2.5)
-    inside = [point for point in other if point[1] <= top]
+    inside = [point for point in budgets if point[1] <= top]
     plot.dots(inside, radius=4)
     plot.dots(inside, "#ffffff", radius=2.5)
     plot.dots(endless, RED, radius=5)
@@ -156,6 +152,11 @@ def nothing_frontier(proposal: Proposal) -> Markup:
         plot.picture.dot(plot.right - 316, TOP + 14 + 16 * line, 4, colour)
         plot.picture.text(plot.right - 306, TOP + 18 + 16 * line, text, fill=MUTED)
     return Markup(plot.picture.render())
+
+
+def _points(offers: Sequence[Offer]) -> list[tuple[float, float]]:
+    """Total epsilon and probability of no table, of offers that have a law."""
+    return [(float(offer.total), offer.nothing or 0.0) for offer in offers if offer.total is not None]
 
 
 def _rows(description: str, labels: Sequence[str], right_end: float) -> _Plot:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -29,7 +29,6 @@ from synthrelease.studio.rehearsal.advice import MARGIN, BudgetPoint, CriterionA
 from synthrelease.studio.rehearsal.attempts import ShareEstimate
 from synthrelease.studio.rehearsal.closer_look import CriterionLook, ProjectionEffect
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
-from synthrelease.studio.rehearsal.risk import GROUPS
 from synthrelease.studio.rehearsal.words import (
     Sentences,
     below_zero,
@@ -69,35 +68,11 @@ def copies_document(rehearsal: Rehearsal) -> dict[str, Any]:
     }
 
 
-def figure_texts(utility: Mapping[str, float], risk: Mapping[str, float]) -> dict[str, str]:
-    """The figures of copies for a table; empty where there is none."""
-
-    def text(figures: Mapping[str, float], name: str) -> str:
-        value = figures.get(name, math.nan)
-        if not math.isfinite(value):
-            return ""
-        return "0" if abs(value) < _ROUNDING else f"{value:.3g}"
-
-    groups = {
-        f"{name}_{figure}": text(risk, f"{name}_{figure}")
-        for name in GROUPS
-        for figure in ("mean_risk", "highest_risk", "correct_attribution")
-    }
-    shares = {f"{name}_share": percent(risk[f"{name}_share"]) if f"{name}_share" in risk else "" for name in GROUPS}
-    return {
-        "ratio": text(utility, "pmse_ratio"),
-        "overlap": text(utility, "mean_interval_overlap"),
-        "difference": text(utility, "mean_standardised_difference"),
-        "odds_overlap": text(utility, "odds_interval_overlap"),
-        "odds_difference": text(utility, "odds_standardised_difference"),
-        "match_risk": text(risk, "mean_risk"),
-        "own_risk": text(risk, "mean_risk_of_original"),
-        "highest_risk": text(risk, "highest_risk"),
-        "true_match": text(risk, "true_match_rate"),
-        "false_match": text(risk, "false_match_rate") or "no match",
-        **groups,
-        **shares,
-    }
+def statistic(value: float | None) -> str:
+    """Write a statistic of copies; empty where there is none."""
+    if value is None or not math.isfinite(value):
+        return ""
+    return "0" if abs(value) < _ROUNDING else f"{value:.3g}"
 
 
 def proposal_document(proposal: Proposal | None) -> dict[str, Any] | None:
@@ -111,8 +86,9 @@ def proposal_document(proposal: Proposal | None) -> dict[str, Any] | None:
         "never_giving_up": None if proposal.without_limit is None else float(proposal.without_limit),
         "budgets": [_offer_document(offer) for offer in proposal.offers],
         "frontier": [
-            {"total": float(point.total), "nothing": point.nothing, "rounds": _rounds_document(point.law)}
-            for point in proposal.frontier
+            {"total": float(offer.total), "nothing": offer.nothing, "rounds": _rounds_document(offer.law)}
+            for offer in proposal.frontier
+            if offer.law is not None and offer.total is not None
         ],
     }
 
@@ -454,10 +430,10 @@ class Report:
         return cheapest(self.rehearsal.budgets, self.rehearsal.race.goal.target)
 
     @property
-    def copies(self) -> list[tuple[int, dict[str, str]]]:
-        """The figures of copies of each configuration, under its number in the table of the shortlist."""
-        texts = {copy.configuration: figure_texts(copy.utility, copy.risk) for copy in self.rehearsal.copies}
-        return [(number, texts[c]) for number, c in enumerate(self.shown, 1) if c in texts]
+    def copies(self) -> list[tuple[int, dict[str, float]]]:
+        """The statistics of copies of each configuration, under its number in the table of the shortlist."""
+        figures = {copy.configuration: copy.utility | copy.risk for copy in self.rehearsal.copies}
+        return [(number, figures[c]) for number, c in enumerate(self.shown, 1) if c in figures]
 
     @property
     def chart_of_shortlist(self) -> Markup | str:
@@ -495,6 +471,7 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
             describe=describe,
             charts=charts,
             lines=lines,
+            statistic=statistic,
             offered=offered,
             below_zero=below_zero,
             projection_advice=projection_advice,

@@ -26,7 +26,7 @@ from synthrelease.studio.drafting.edits import why_not
 from synthrelease.studio.rehearsal.advice import Outlook, total_epsilon
 from synthrelease.studio.rehearsal.attempts import Standing
 from synthrelease.studio.rehearsal.rehearse import BUDGET_ATTEMPTS, Rehearsal, chunks, rehearse
-from synthrelease.studio.rehearsal.report import describe, document, figure_texts, page, write_report
+from synthrelease.studio.rehearsal.report import describe, document, page, statistic, write_report
 from synthrelease.studio.rehearsal.utility import CopyComparison
 from synthrelease.studio.rehearsal.words import outlook_words, proposal_words, proposed_plan, shown
 from tests.helpers.tiny import NOT_PROMISED, write_config, write_data
@@ -178,7 +178,7 @@ def test_the_document_says_what_the_rehearsal_found(coins: tuple[Rehearsal, Path
 
 
 def test_a_figure_that_is_0_but_for_rounding_is_shown_as_0() -> None:
-    assert figure_texts({"mean_standardised_difference": 1.48e-15}, {})["difference"] == "0"
+    assert [statistic(value) for value in (1.48e-15, 0.12345, math.nan, None)] == ["0", "0.123", "", ""]
 
 
 @pytest.mark.slow
