@@ -616,46 +616,49 @@ def comparison_document(comparison: MethodComparison) -> dict[str, Any]:
                 "thresholds_met": sum(method.met) if method.met else None,
                 "cpu_seconds": round(method.seconds, 3),
                 "breaks_rules_share": method.breaks_rules,
-                "measures": [
-                    {"kind": kind, "name": name, "threshold": threshold, "figure": finite(figure), "met": met}
-                    for kind, name, threshold, figure, met in _measures(comparison, method)
-                ],
+                "measures": list(_measures(comparison, method)),
             }
             for method in comparison.methods
         ],
     }
 
 
-def _measures(comparison: MethodComparison, method: BaselineFigures) -> list[tuple[str, str, float | None, float, bool | None]]:
-    """Kind, name, threshold, figure, whether it is met."""
+def _measures(comparison: MethodComparison, method: BaselineFigures) -> Iterator[dict[str, Any]]:
+    """Yield every measure of a method; what is not a number is null."""
     criteria = comparison.spec.criteria if method.figures else ()
-    return [
-        *(("criterion", c.name, c.threshold, f, met) for c, f, met in zip(criteria, method.figures, method.met, strict=True)),
-        *(("utility", name, None, value, None) for name, value in method.utility.items()),
-        *(("risk", name, None, value, None) for name, value in method.risk.items()),
-        *(("pairs of columns", name, None, value, None) for name, value in method.of_members.items()),
-        *(("error of one answer", name, None, value, None) for name, value in method.errors.items()),
-    ]
+    for criterion, figure, met in zip(criteria, method.figures, method.met, strict=True):
+        yield {
+            "kind": "criterion",
+            "name": criterion.name,
+            "threshold": criterion.threshold,
+            "figure": finite(figure),
+            "met": met,
+        }
+    by_kind = {"utility": method.utility, "risk": method.risk, "pairs of columns": method.of_members}
+    for kind, figures in (by_kind | {"error of one answer": method.errors}).items():
+        for name, value in figures.items():
+            yield {"kind": kind, "name": name, "threshold": None, "figure": finite(value), "met": None}
 
 
 def comparison_csv(comparison: MethodComparison) -> str:
-    """A line for each method and measure; a method that was left out has one line that says why."""
+    """Write a line for each method and measure; a method that was left out has one line that says why."""
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(
         ["method", "guarantee", "epsilon", "cpu_seconds", "kind", "measure", "threshold", "figure", "met", "left_out"]
     )
     for method in comparison.methods:
-        start = [
-            method.name,
-            method.guarantee,
-            "" if method.epsilon is None else f"{method.epsilon:.10g}",
-            f"{method.seconds:.3f}",
-        ]
-        for kind, name, threshold, figure, met in _measures(comparison, method) or [("", "", None, math.nan, None)]:
-            texts = ["" if number is None or math.isnan(number) else f"{number:.10g}" for number in (threshold, figure)]
-            lines.writerow([*start, kind, name, *texts, "" if met is None else str(met).lower(), method.not_made])
+        start = [method.name, method.guarantee, _number(method.epsilon), f"{method.seconds:.3f}"]
+        nothing = {"kind": "", "name": "", "threshold": None, "figure": None, "met": None}
+        for measure in list(_measures(comparison, method)) or [nothing]:
+            numbers = [_number(measure["threshold"]), _number(measure["figure"])]
+            met = "" if measure["met"] is None else str(measure["met"]).lower()
+            lines.writerow([*start, measure["kind"], measure["name"], *numbers, met, method.not_made])
     return text.getvalue()
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.10g}"
 
 
 def check_comparison_file(path: Path) -> None:
