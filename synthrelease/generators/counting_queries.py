@@ -7,7 +7,7 @@ holds every plausible cell; cells that a rule excludes are exact zeros. Which qu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -20,10 +20,14 @@ from synthrelease.data.synthetic_table import rare_first
 from synthrelease.errors import RejectedRound
 from synthrelease.generators.bayesian_network import systematic_rounding
 
-Update = Callable[["Shares", "CountingQuery", float], None]
-
 CELL_LIMIT = 2**21
 """Cells of the largest table that these generators take: every iteration looks at all of them."""
+
+_SMALLEST = 1e-9
+"""Shares are projected onto this much at least, and as much below 1: a cell that is 0 could never come back."""
+
+_LARGEST = 100.0
+"""Of the logarithm of a correction: more would overflow. A cell of so small a share comes back in steps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +100,17 @@ class Shares:
         """Return the share of the rows that a query counts."""
         return float(self.cells[self._slice(query)].sum()) / self.total
 
+    def weigh(self, query: CountingQuery, share: float) -> None:
+        """Multiply the cells of a query by exp((measured - answered) / 2), in shares (Hardt et al. 2012, Figure 1)."""
+        self.multiply(query, math.exp((min(max(share, 0.0), 1.0) - self.of(query)) / 2))
+
+    def project(self, query: CountingQuery, share: float) -> None:
+        """Move to the nearest table, in Kullback-Leibler divergence, that gives this answer (Liu et al. 2021, Lemma 1)."""
+        answer, aim = self.of(query), min(max(share, _SMALLEST), 1 - _SMALLEST)
+        if 0 < answer < 1:
+            odds = math.log(aim) - math.log(answer) + math.log1p(-answer) - math.log1p(-aim)
+            self.multiply(query, math.exp(min(odds, _LARGEST)))
+
     def multiply(self, query: CountingQuery, factor: float) -> None:
         """Multiply the share of a query's cells, and make the whole 1 again."""
         part = self._slice(query)
@@ -136,12 +151,11 @@ class NoisyAnswers:
         return np.array([self.sums[number] / self.times[number] for number in self.sums])
 
 
-def correct(model: Shares, pool: QueryPool, answers: NoisyAnswers, inner: int, update: Update) -> None:
-    """Correct the model towards the measured queries that it answers worst. Post-processing."""
+def worst_answered(model: Shares, pool: QueryPool, answers: NoisyAnswers, most: int) -> list[tuple[CountingQuery, float]]:
+    """Return the measured queries that the model answers worst, at most so many, with their shares. Post-processing."""
     numbers, shares = answers.numbers, answers.shares
     gaps = np.abs(pool.shares(model)[numbers] - shares)
-    for worst in np.argsort(-gaps, kind="stable")[:inner]:
-        update(model, pool.query(int(numbers[worst])), float(shares[worst]))
+    return [(pool.query(int(numbers[i])), float(shares[i])) for i in np.argsort(-gaps, kind="stable")[:most]]
 
 
 # A model that holds the probability of every cell of the table: for tables that fit in memory.

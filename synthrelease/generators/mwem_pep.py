@@ -6,7 +6,6 @@ way.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import partial
@@ -26,9 +25,8 @@ from synthrelease.generators.counting_queries import (
     NoisyAnswers,
     QueryPool,
     Shares,
-    Update,
-    correct,
     plausible_cells,
+    worst_answered,
 )
 from synthrelease.privacy.charges import GENERATION, Charge, mechanism, zero_concentrated
 from synthrelease.privacy.plan import pure_epsilon
@@ -78,7 +76,6 @@ class CountingQueries(Generator):
         background: Background,
         kind: type[PrivateTables],
         budget: Fraction,
-        update: Update,
     ) -> DenseModel:
         """Choose and measure the worst query, and correct the model, again and again, each at an equal part of the budget."""
         from synthrelease.generators.counting_queries_mechanism import answered
@@ -93,8 +90,13 @@ class CountingQueries(Generator):
         for _ in range(self.iterations):
             number = answers.worst(np.rint(private.n * pool.shares(model)).astype(np.int64), part)
             noisy.add(number, answers.count(number, part) / private.n)
-            correct(model, pool, noisy, self.inner_updates, update)
+            for query, share in worst_answered(model, pool, noisy, self.inner_updates):
+                self.correct(model, query, share)
         return DenseModel(layout=layout, shares=model.cells)
+
+    def correct(self, model: Shares, query: CountingQuery, share: float) -> None:
+        """Correct the model towards a measured answer."""
+        raise NotImplementedError
 
     def effort(self, layout: Layout) -> float:
         return float(self.iterations * (self.queries + self.inner_updates))
@@ -143,23 +145,15 @@ class MWEM(CountingQueries):
         """
         from synthrelease.generators.counting_queries_mechanism import PaperLaplace
 
-        return self._fit(private, charge, background, PaperLaplace, pure_epsilon(charge), weighed)
+        return self._fit(private, charge, background, PaperLaplace, pure_epsilon(charge))
 
-
-def weighed(model: Shares, query: CountingQuery, share: float) -> None:
-    """Multiply the cells of a query by exp((measured - answered) / 2), in shares (Hardt et al. 2012, Figure 1)."""
-    model.multiply(query, math.exp((min(max(share, 0.0), 1.0) - model.of(query)) / 2))
+    def correct(self, model: Shares, query: CountingQuery, share: float) -> None:
+        model.weigh(query, share)
 
 
 # PEP, private entropy projection (Liu, Vietri & Wu, NeurIPS 2021, Section 4.1): zero-concentrated, on cell counts.
 #
 # The model is the table of largest entropy that gives the measured answers, found by projecting onto one answer at a time.
-
-_SMALLEST = 1e-9
-"""Shares are projected onto this much at least, and as much below 1: a cell that is 0 could never come back."""
-
-_LARGEST = 100.0
-"""Of the logarithm of a correction: more would overflow. A cell of so small a share comes back in steps."""
 
 
 class PEP(CountingQueries):
@@ -194,12 +188,7 @@ class PEP(CountingQueries):
         """
         from synthrelease.generators.adaptive_mechanism import Gaussian
 
-        return self._fit(private, charge, background, Gaussian, charge.curve().rho, projected)
+        return self._fit(private, charge, background, Gaussian, charge.curve().rho)
 
-
-def projected(model: Shares, query: CountingQuery, share: float) -> None:
-    """Move to the nearest table, in Kullback-Leibler divergence, that gives this answer (Liu et al. 2021, Lemma 1)."""
-    answer, aim = model.of(query), min(max(share, _SMALLEST), 1 - _SMALLEST)
-    if 0 < answer < 1:
-        odds = math.log(aim) - math.log(answer) + math.log1p(-answer) - math.log1p(-aim)
-        model.multiply(query, math.exp(min(odds, _LARGEST)))
+    def correct(self, model: Shares, query: CountingQuery, share: float) -> None:
+        model.project(query, share)

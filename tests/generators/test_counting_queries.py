@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import combinations
 
@@ -16,12 +16,11 @@ from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
 from synthrelease.generators import adaptive_mechanism as mechanism
-from synthrelease.generators import counting_queries
 from synthrelease.generators.adaptive_mechanism import Laplace, PrivateTables
 from synthrelease.generators.base import Background, Generator
 from synthrelease.generators.counting_queries import CELL_LIMIT, CountingQuery, DenseModel, QueryPool, Shares, plausible_cells
 from synthrelease.generators.counting_queries_mechanism import QueryAnswers, exact_answers
-from synthrelease.generators.mwem_pep import MWEM, PEP, projected, weighed
+from synthrelease.generators.mwem_pep import MWEM, PEP
 from synthrelease.privacy.charges import Meter, zero_concentrated
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.plan import pure_epsilon
@@ -99,7 +98,7 @@ def test_a_projection_gives_the_measured_answer_and_is_the_nearest_table(share: 
     generator = np.random.default_rng(seed)
     model = Shares(generator.random(WORLD.layout.sizes) + 0.01)
     before, query = model.cells.copy(), CountingQuery(columns=(1,), place=(2,))
-    projected(model, query, share)
+    model.project(query, share)
     assert model.of(query) == pytest.approx(min(max(share, 1e-9), 1 - 1e-9), rel=1e-6)
     ratio = model.cells / model.total / before
     for inside in (ratio[:, 2, :], np.delete(ratio, 2, axis=1)):
@@ -108,15 +107,15 @@ def test_a_projection_gives_the_measured_answer_and_is_the_nearest_table(share: 
 
 def test_multiplicative_weights_move_by_half_the_error() -> None:
     model, query = Shares(FREE), CountingQuery(columns=(0,), place=(1,))
-    weighed(model, query, 0.9)
+    model.weigh(query, 0.9)
     factor = math.exp((0.9 - 0.5) / 2)
     assert model.of(query) == pytest.approx(0.5 * factor / (0.5 * factor + 0.5))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("update", [weighed, projected])
+@pytest.mark.parametrize("update", [Shares.weigh, Shares.project])
 @pytest.mark.parametrize("share", [-1e6, -1.0, 0.0, 1.0, 2.0, 1e6])
-def test_corrections_are_total(update: counting_queries.Update, share: float) -> None:
+def test_corrections_are_total(update: Callable[[Shares, CountingQuery, float], None], share: float) -> None:
     free = np.zeros(WORLD.layout.sizes)
     free[0, 0, 0] = free[1, 2, 3] = 1
     model = Shares(free)
@@ -145,7 +144,7 @@ def test_a_model_with_all_answers_is_the_table() -> None:
     generator = PEP(queries=200, iterations=200, inner_updates=59)
     charge, background = generator.charge(Fraction(1)), Background(plausibility=Plausibility(layout=WORLD.layout, masks=()))
     private = PrivateCounts(rows, Meter([charge]))
-    model = generator._fit(private, charge, background, ExactSteps, Fraction(1), projected)
+    model = generator._fit(private, charge, background, ExactSteps, Fraction(1))
     assert np.abs(model.shares.ravel() * 400 - rows.dense()).max() < 1
 
 
