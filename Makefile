@@ -18,7 +18,7 @@ TO ?= wheelhouse
 INTO ?= dist
 RUNS ?= 3000
 
-.PHONY: demo quick versions criterion generator test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations report rooms settings clean
+.PHONY: demo quick versions criterion generator test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations report rooms settings sources clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -108,6 +108,10 @@ mutations: $(TEST)
 # docs/settings.md and the JSON Schemas in configs/, from the models that read the two files
 settings: $(QUICK)
 	$(BIN)/python -m tests.reference
+
+# docs/sources.md: the tables of the sources, computed anew (a minute)
+sources: $(QUICK)
+	$(BIN)/synthrelease reproduce --out docs/sources.md
 
 # The picture of the rooms in docs/architecture.md, from its table
 rooms: $(QUICK)
