@@ -177,6 +177,7 @@ def plan(
     """
     from synthrelease.releasing.attempt_costs import check_memory, check_possible, peak_megabytes
     from synthrelease.spec.shortlist import cheaper_plan, narrowed
+    from synthrelease.spec.tried import Changed, standing
 
     specs = [_read(config) for config in configs]
     if worksheet is not None:
@@ -201,6 +202,12 @@ def plan(
         print_associations(specs[0], rows)
         _print_passed_by_noise(specs[0])
         _print_warnings(specs[0], rows)
+        if isinstance(state := standing(specs[0], shortlist), Changed):
+            err.print(
+                f"Changed since {state.by}: {state.parts}. `check`, `commit` and `release` refuse such files: rehearse them "
+                "(`synthrelease rehearse`), or say --unrehearsed.",
+                style="yellow",
+            )
         if not _published(configs[0]):  # which has no card
             warn_of_gaps(specs[0])
     else:

@@ -516,8 +516,8 @@ class PlanRace:
         best = self.at(most) if told is None else self.fitted(most, told)
         needed = needed_of(best.share)
         for total in sorted((total for total in _TOTALS if above < total < most), reverse=True):
-            if total < self._others(total) * Fraction(3, 2):
-                break
+            if needed > best.share - CLEARLY / 2 or total < self._others(total) * Fraction(3, 2):
+                break  # with less epsilon less is kept: nothing cheaper is within reach
             cheaper = self.fitted(total, best.told)  # the same tables, before others are looked for
             if told is None and best.share >= ENOUGH and needed - _WITHIN_REACH <= cheaper.surely < needed:
                 cheaper = self.at(total)

@@ -11,7 +11,9 @@ import pytest
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
+from synthrelease.generators.junction_tree import largest_clique
 from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
+from synthrelease.studio.rehearsal import dependence
 from synthrelease.studio.rehearsal.dependence import (
     LEAST_MOVED,
     MODEL_CELLS,
@@ -202,3 +204,22 @@ def test_rare_marks_that_come_together_are_told_of_where_no_table_keeps_them() -
     assert [pair.columns for pair in told.faint] == [("one", "other")]
     assert told.faint[0].cramers_v == pytest.approx(0.5, abs=0.01)
     assert not told.lost
+
+
+@pytest.mark.slow
+def test_a_model_of_many_columns_has_smaller_cliques(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 8 columns that one number ties, were 8 many."""
+    random = np.random.default_rng(2)
+    hidden = random.normal(size=20_000)
+    columns = [np.digitize(hidden + random.normal(size=20_000), [-1.5, -0.5, 0.5, 1.5]) for _ in range(8)]
+    counts = Counts.of(Layout(columns=tuple("abcdefgh"), sizes=(5,) * 8), columns)
+    rules = Plausibility(layout=counts.layout, masks=())
+    largest = []
+    for many, most in ((8, 5**6), (7, 5**3)):
+        monkeypatch.setattr(dependence, "MANY_COLUMNS", many)
+        monkeypatch.setattr(dependence, "MODEL_CELLS", 5**6)
+        monkeypatch.setattr(dependence, "MODEL_CELLS_OF_MANY", 5**3)
+        told = telling_tables(counts, rules, Purse(kind=RoundedGaussian, cost=Fraction(1)))
+        largest.append(largest_clique(counts.layout.sizes, told.tables, 5**8))
+        assert largest[-1] <= most
+    assert largest[1] < largest[0]
