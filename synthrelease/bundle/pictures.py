@@ -299,7 +299,7 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
     picture.line(right, top - 8, right, top + row * len(criteria), RED, dashed=True)
     for index, criterion in enumerate(criteria):
         y = top + index * row
-        colour = BLUE if criterion.passed else RED
+        colour = BLUE if criterion.passed and criterion.value <= criterion.threshold else RED
         picture.dot(place(used(criterion, criterion.value)), y + 26, 5, colour)
     return picture.render()
 

@@ -169,3 +169,10 @@ def test_of_very_many_bins_those_with_the_most_rows_are_drawn(monkeypatch: pytes
     assert [bar["width"] / bars[0]["width"] for bar in bars] == [1, pytest.approx(1 / 9, abs=0.002)]
     assert re.findall(r">([xyz])</text>", svg) == ["y", "x"]
     assert ">the 2 with the most rows of 3</text>" in svg
+
+
+def test_a_figure_beyond_its_threshold_is_red_also_where_a_joint_test_was_passed() -> None:
+    part = release_document(rich_release(), {}).criteria[0]
+    dots = [pictures.thresholds([part.model_copy(update={"value": part.threshold * factor})]) for factor in (0.5, 1, 1.1)]
+    assert part.passed
+    assert [f'fill="{RED}"/>' in svg.partition("<circle")[2] for svg in dots] == [False, False, True]

@@ -325,6 +325,7 @@ def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
             "type": words(part.kind),
             "threshold": figure(part.threshold) + (f" ({unit})" if (unit := criterion_unit(part, document)) else ""),
             "released figure": figure(part.value),
+            met: "yes" if part.passed and part.value <= part.threshold else "no",
             "interval": interval_text(part.interval),
             **({"limit for the file": limits[part.name]} if limits else {}),
             "epsilon": exact_epsilon(part.epsilon_exact),
@@ -332,7 +333,6 @@ def criteria_table(document: ReleaseDocument) -> list[dict[str, str]]:
             "range": range_text(part),
             "sensitivity": "none" if part.sensitivity is None else figure(part.sensitivity),
             "noise sd": "none" if part.noise_sd is None else figure(part.noise_sd, 3),
-            met: "yes" if part.passed and part.value <= part.threshold else "no",
         }
         for part in document.criteria
     ]
