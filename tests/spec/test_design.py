@@ -84,3 +84,18 @@ def test_init_names_weight_strata_and_clusters(tmp_path: Path) -> None:
         "clusters": "psu",
         "strata": ["sampling_stratum"],
     }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [["psu"], []], ids=["clusters", "a weight alone"])
+def test_a_draft_with_a_design_is_planned(columns: list[str], tmp_path: Path) -> None:
+    random = np.random.default_rng(2)
+    works, weights = random.choice(["no", "yes"], 3000), np.round(random.uniform(20, 60, 3000), 1)
+    table = {"works": works, "sex": np.where(random.random(3000) < 0.8, works, "no"), "design_weight": weights}
+    table |= {name: random.integers(1, 200, 3000) for name in columns}
+    pd.DataFrame(table).to_csv(tmp_path / "public.csv", index=False)
+    drafted = called(tmp_path, "init", "survey", "--from", "public.csv", "--unit", "row", "--important", "works")
+    assert drafted.returncode == 0, drafted.stderr + drafted.stdout
+    planned = " ".join(called(tmp_path, "plan", "configs/survey.toml").stdout.split())
+    assert "Weighted answers: 'works'" in planned
+    assert ("No answer has an interval for a population" in planned) == bool(columns)
