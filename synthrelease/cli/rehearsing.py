@@ -142,15 +142,17 @@ def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
 
     from synthrelease.studio.rehearsal.expected_noise import REPLICATES, survey_errors
 
-    errors = survey_errors(spec, request.data, request.seed)
+    questions = survey_errors(spec, request.data, request.seed)
     screen.print(
         f"One standard deviation of each error, over {REPLICATES} samples of the public file, drawn as [design] says. Answers "
         "are those among rows that have one; they go missing by stratum and weight class as in the file. Noise: that of the "
         "measured tables."
     )
     table = Table("question", "answer", "sampling", "missing answers", "noise")
-    for question in errors:
-        table.add_row(question.question, *((question.why, "", "", "") if question.why else question.cells()))
+    for question in questions:
+        errors = (question.answer, question.sampling, question.missing, question.noise)
+        cells = ("no table" if error is None else f"{error:.3g}" for error in errors)
+        table.add_row(question.question, *([question.why] if question.why else cells))
     screen.print(table)
 
 

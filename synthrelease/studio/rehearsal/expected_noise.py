@@ -21,7 +21,6 @@ from synthrelease.generators.measured_noise import CountNoise, Noises, half_widt
 from synthrelease.generators.measurements import read_bins
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published.options import DesignPart
-from synthrelease.settings.options import DesignTable
 from synthrelease.sources.source import Source
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import BinnedColumns
@@ -197,16 +196,11 @@ class SurveyErrors:
     """
 
     question: str
-    answer: float = math.nan
-    sampling: float = math.nan
-    missing: float = math.nan
+    answer: float | None = None
+    sampling: float | None = None
+    missing: float | None = None
     noise: float | None = None
     why: str = ""
-
-    def cells(self) -> tuple[str, ...]:
-        """Return the errors for a table."""
-        errors = (self.answer, self.sampling, self.missing, self.noise)
-        return tuple("-" if error is None or math.isnan(error) else f"{error:.3g}" for error in errors)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -216,7 +210,7 @@ class _PublicSample:
     Attributes
     ----------
     codes : the released bin of each row, by column.
-    stratum, unit : (n_rows,) numbers of the stratum and of the cluster (or row) that is drawn.
+    stratum, unit : (n_rows,) numbers, from 0, of the stratum and of the cluster (or row) that is drawn.
     """
 
     columns: BinnedColumns
@@ -224,54 +218,54 @@ class _PublicSample:
     stratum: np.ndarray
     unit: np.ndarray
 
-    @classmethod
-    def read(cls, spec: ReleaseSpec, design: DesignTable, data: str | Path | Source) -> _PublicSample:
-        """Read a public file with the columns of the design. Rows without a bin in a column are left out."""
-        rule, keys = BinRule(spec.schema, spec.input), [*design.strata, *filter(None, [design.clusters])]
-        bins, texts = list[np.ndarray](), list[tuple[str | None, ...]]()
-        for _, batch in batches(data, spec.schema, spec.input, keys):
-            bins.append(np.array([digits.rows() for digits in rule.bins(batch)]))
-            texts += zip(*([batch[key].texts[code] for code in batch[key].codes] for key in keys), strict=True)
-        atoms = np.concatenate(bins, axis=1)
-        held, transformation = (atoms >= 0).all(axis=0), spec.space[0].transformation
-        known = dict[tuple[str | None, ...], int]()
-        every = range(atoms.shape[1])
-        strata = [known.setdefault(row[: len(design.strata)], len(known)) for row in texts] or [0 for _ in every]
-        units = [known.setdefault(("", *row), len(known)) for row in texts] if design.clusters else list(every)
-        return cls(
-            columns=replace(BinnedColumns.of(spec.space[0]), design=DesignPart.of(design)),
-            codes={
-                name: np.array(transformation.binning(name).of_atom)[of_rows[held]]
-                for name, of_rows in zip(spec.schema.names, atoms, strict=True)
-            },
-            stratum=np.unique(np.array(strata)[held], return_inverse=True)[1],
-            unit=np.unique(np.array(units)[held], return_inverse=True)[1],
-        )
-
     def replicates(self, random: np.random.Generator) -> Iterator[np.ndarray]:
         """Yield (n_units,) how often each unit counts: of n units of a stratum n - 1 are drawn, each n / (n - 1) times.
 
         Their variance is the unbiased one, where units count once: n - 1 in place of n (Rao & Wu 1988). A stratum of one unit
         has no such error.
         """
-        units, first = np.unique(self.unit, return_index=True)
-        members = [units[self.stratum[first] == stratum] for stratum in range(self.stratum.max() + 1)]
+        stratum_of = self.stratum[np.unique(self.unit, return_index=True)[1]]
+        members = [np.flatnonzero(stratum_of == stratum) for stratum in np.unique(stratum_of)]
         for _ in range(REPLICATES):
-            times = np.ones(len(units))
-            for inside in (inside for inside in members if len(inside) > 1):
-                n = len(inside)
-                times[inside] = np.bincount(random.integers(0, n, n - 1), minlength=n) * n / (n - 1)
+            times = np.ones(len(stratum_of))
+            for units in (units for units in members if len(units) > 1):
+                n = len(units)
+                times[units] = np.bincount(random.integers(0, n, n - 1), minlength=n) * n / (n - 1)
             yield times
 
 
 def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None = None) -> tuple[SurveyErrors, ...]:
-    """Return the errors of each intended question, from a public file that was drawn as [design] says."""
+    """Return the errors of each intended question, from a public file that was drawn as [design] says.
+
+    Rows without a bin in a column are left out.
+    """
+    import pandas as pd
+
     design = spec.options.design
     if design is None or not spec.questions:
         raise InputError("--design: expected a configuration with [design] and [[intended_queries]], found one without.")
-    sample = _PublicSample.read(spec, design, data)
+    clusters = [] if design.clusters is None else [design.clusters]
+    rule, atoms, keys = BinRule(spec.schema, spec.input), list[np.ndarray](), dict[str, list[str | None]]()
+    for _, batch in batches(data, spec.schema, spec.input, [*design.strata, *clusters]):
+        atoms.append(np.array([digits.rows() for digits in rule.bins(batch)]))
+        for name in (*design.strata, *clusters):
+            keys.setdefault(name, []).extend(batch[name].texts[code] for code in batch[name].codes)
+    rows = np.concatenate(atoms, axis=1)
+    with_bins, transformation = (rows >= 0).all(axis=0), spec.space[0].transformation
+    table = pd.DataFrame(keys, index=np.arange(rows.shape[1]))[with_bins].assign(all=0)
+    sample = _PublicSample(
+        columns=replace(BinnedColumns.of(spec.space[0]), design=DesignPart.of(design)),
+        codes={
+            name: np.array(transformation.binning(name).of_atom)[of_rows[with_bins]]
+            for name, of_rows in zip(spec.schema.names, rows, strict=True)
+        },
+        stratum=table.groupby(["all", *design.strata], dropna=False).ngroup().to_numpy(),
+        unit=table.groupby([*design.strata, *clusters], dropna=False).ngroup().to_numpy()
+        if clusters
+        else np.arange(len(table)),
+    )
     tables, random = measured_tables(spec), SeededEntropy(seed or 0).generator()
-    return tuple(_errors(sample, tables, in_words(table), random) for table in spec.questions)
+    return tuple(_errors(sample, tables, in_words(question_), random) for question_ in spec.questions)
 
 
 def _errors(sample: _PublicSample, tables: Sequence[MeasuredTable], words: str, random: np.random.Generator) -> SurveyErrors:
@@ -283,10 +277,9 @@ def _errors(sample: _PublicSample, tables: Sequence[MeasuredTable], words: str, 
     except InputError as error:
         return SurveyErrors(question=words, why=str(error))
     columns = tuple(column for column in sample.columns.schema if column.name in asked.columns)
-    numbers = {column.name: np.array([number or 0.0 for number in column.numbers]) for column in columns}
 
     def of_cells(name: str) -> np.ndarray:
-        return over_cells(columns, name, numbers[name])
+        return over_cells(columns, name, np.array([number or 0.0 for number in sample.columns.by_name[name].numbers]))
 
     shape = [len(column.labels) for column in columns]
     present, may_count = np.ones(math.prod(shape), dtype=bool), asked.where.mask(columns)
@@ -313,12 +306,7 @@ def _errors(sample: _PublicSample, tables: Sequence[MeasuredTable], words: str, 
         pairs.append((whole, totals(times, answered & (random.random(len(cell)) < rates[kinds])) - whole))
     answer, size = totals(np.ones(sample.unit.max() + 1), answered), float((weight * answered).sum())
     spread = float((((weights * present) * (figures - answer)) ** 2).sum()) / size**2
-    noises = [
-        math.sqrt(table.noise.variance * spread * math.prod(table.sizes) / len(present))
-        for table in tables
-        if asked.columns <= set(table.columns)
-    ]
-    sampling, missing = np.std(np.array(pairs), axis=0)
-    return SurveyErrors(
-        question=words, answer=answer, sampling=float(sampling), missing=float(missing), noise=min(noises, default=None)
-    )
+    held = [table for table in tables if asked.columns <= set(table.columns)]
+    noises = [math.sqrt(table.noise.variance * spread * math.prod(table.sizes) / len(present)) for table in held]
+    sampling, missing = np.std(np.array(pairs), axis=0).tolist()
+    return SurveyErrors(question=words, answer=answer, sampling=sampling, missing=missing, noise=min(noises, default=None))
