@@ -160,12 +160,12 @@ class Sampling:
         reasons, effect = [reason for reason in release.not_a_sample if reason not in made_up_for], 1.0
         design = release.design
         if design is not None:
-            stated = design.effect_on({*question.met.columns, *filter(None, (question.column, *question.on))})
-            if stated is None and design.clusters is not None and "clusters" not in reasons:
+            stated_effect = design.effect_on({*question.met.columns, *filter(None, (question.column, *question.on))})
+            if stated_effect is None and design.clusters is not None and "clusters" not in reasons:
                 reasons.append("clusters")
-            effect = stated or 1.0
-        drawn = release.n_rows / release.population if release.population else 0.0
-        return cls(reasons=tuple(reasons), effect=effect, not_drawn=max(0.0, 1 - drawn))
+            effect = stated_effect or 1.0
+        part_drawn = release.n_rows / release.population if release.population else 0.0
+        return cls(reasons=tuple(reasons), effect=effect, not_drawn=max(0.0, 1 - part_drawn))
 
     @property
     def factor(self) -> float:
@@ -361,7 +361,7 @@ def groups(tables: NoisyTables, question: Question) -> Iterator[tuple[str, list[
 
     About members it is the same, added up over slots.
     """
-    ranges, parts, drawn = _ranges(tables, question), parts_of(tables, question), Sampling.of(question, tables.release)
+    ranges, parts, survey = _ranges(tables, question), parts_of(tables, question), Sampling.of(question, tables.release)
     labels, bins = _bins(tables, question, parts)
     middles = [(low + high) / 2 if question.kind == "mean" else 0.0 for low, high in ranges]
     by_part = [np.array(_figures(tables, part)) - np.array(middles).reshape(-1, 1) for part in parts]  # (n_figures, n_cells)
@@ -377,7 +377,7 @@ def groups(tables: NoisyTables, question: Question) -> Iterator[tuple[str, list[
     ]
     for group, label in enumerate(labels):
         rows = [(part.counts & (group_of == group)).astype(float) for part, group_of in zip(parts, bins, strict=True)]
-        averages = _averages(tables, question, parts, rows, figures, drawn)
+        averages = _averages(tables, question, parts, rows, figures, survey)
         if averages:  # a row can be in it
             yield label, averages
 
@@ -433,7 +433,7 @@ def _averages(
     parts: Sequence[Counted],
     rows: Sequence[np.ndarray],
     figures: Sequence[_Figure],
-    drawn: Sampling,
+    survey: Sampling,
 ) -> list[Average]:
     """Return the average of each figure over some rows; none where no row can be among them.
 
@@ -482,11 +482,11 @@ def _averages(
             unequal = max(map(np.max, weighting)) / max(min(map(np.min, weighting)), 1e-9)
             size = float(of_denominator.sum())
             sampling = size * _SCORE * _design_effect(ratio, of_drawn, size, n_rows, len(parts) * unequal)
-        factor = drawn.factor
-        if question.weight and drawn.effect > 1:
+        factor = survey.factor
+        if question.weight and survey.effect > 1:
             simple = np.array([[once.sum(), ratio.numerator], [ratio.numerator, ratio.denominator]])
             simple *= ratio.denominator / max(n_rows, 1.0)
-            factor *= _stated_effect(ratio, simple, sampling, drawn.effect) / drawn.effect
+            factor *= _stated_effect(ratio, simple, sampling, survey.effect) / survey.effect
         averages.append(
             Average(
                 file=replace(ratio, sampling=tables.kept.left_out * sampling),
@@ -519,7 +519,7 @@ def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
     Only how many cells are alike is needed of the others. All rows are n, without noise.
     """
     n, every = float(tables.release.n_rows), Condition(text="", rule=None)
-    drawn = Sampling.of(Question(kind="share", text="", column=name, met=every, where=every), tables.release)
+    survey = Sampling.of(Question(kind="share", text="", column=name, met=every, where=every), tables.release)
     for noisy in tables.single_bins(name):
         second_moments = np.array([[noisy.value, noisy.value], [noisy.value, n]])
         ratio = Ratio(
@@ -534,7 +534,7 @@ def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
         sampling = n * _SCORE
         yield Average(
             file=replace(ratio, sampling=tables.kept.left_out * sampling),
-            population=replace(ratio, sampling=drawn.factor * sampling),
+            population=replace(ratio, sampling=survey.factor * sampling),
             squares=float(possible(second_moments)[0, 0]),
         )
 
@@ -557,7 +557,7 @@ def _bins(tables: NoisyTables, question: Question, parts: Sequence[Counted]) -> 
     return labels, bins
 
 
-def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, most: float) -> float:
+def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: float, largest: float) -> float:
     """Return how many times the variance of drawing roots is that of drawing as many members, whose answers do not depend on
     their weights: between 1 and the members of a root, times the largest weight over the least one.
 
@@ -565,12 +565,12 @@ def _design_effect(share: Ratio, of_roots: np.ndarray, size: float, n_rows: floa
     ----------
     size : the sum of squared weights over n_rows members.
     """
-    if most == 1:
+    if largest == 1:
         return 1.0
     spread = share.quotient * (1 - share.quotient) if share.denominator > 0 else 0.0
     along = np.array([1.0, -share.quotient])
     known_spread = n_rows * spread > 1 and size > 0
-    return min(max(float(along @ of_roots @ along) / (size * spread), 1.0), most) if known_spread else most
+    return min(max(float(along @ of_roots @ along) / (size * spread), 1.0), largest) if known_spread else largest
 
 
 def _ranges(tables: NoisyTables, question: Question) -> list[tuple[float, float]]:
@@ -627,9 +627,9 @@ def _weighted_count(tables: NoisyTables, question: Question, share: Average, lev
     """
     kept_rows, release = tables.kept, tables.release
     times = 1.0 if kept_rows.way == "stated" else kept_rows.number / kept_rows.drawn
-    more = kept_rows.most / kept_rows.drawn if kept_rows.way == "stated" else 1.0
+    times_at_most = kept_rows.most / kept_rows.drawn if kept_rows.way == "stated" else 1.0
     largest = float(_numbers(release.by_name[question.weight])[-1].max())
-    drawn, clustered = Sampling.of(question, release), release.design is not None and release.design.clusters is not None
+    survey, clustered = Sampling.of(question, release), release.design is not None and release.design.clusters is not None
 
     def ends(not_counted: float) -> tuple[int, int]:
         lows, highs = [], []
@@ -640,11 +640,11 @@ def _weighted_count(tables: NoisyTables, question: Question, share: Average, lev
             of_drawn = max(average.squares - ratio.numerator**2 / kept_rows.drawn, 0.0) + largest**2
             half = half_width(ratio.noises, noise_weights, not_counted * times**2 * of_drawn, level, 0.0)
             lows.append(total - half)
-            highs.append((total + half) * more)
+            highs.append((total + half) * times_at_most)
         return max(0, math.floor(min(lows))), math.ceil(max(0.0, *highs))
 
     low, high = ends(kept_rows.left_out)
-    of_population = (None, None) if clustered else ends(max(drawn.not_drawn, kept_rows.left_out))
+    of_population = (None, None) if clustered else ends(max(survey.not_drawn, kept_rows.left_out))
     rows = None if kept_rows.way == "stated" else round(max(0.0, times * share.file.numerator))
     return {
         "rows": rows,
@@ -735,12 +735,12 @@ def _median(column: PublishedColumn, label: str, shares: list[Average], level: f
     (first, last), (population_first, population_last) = between(0, 1), between(2, 3)
     numbered = None not in column.numbers[: column.present]
     lows, highs = column.value_limits if numbered else (np.full(column.present, np.nan),) * 2
-    number = column.numbers[middle]
+    number_of_bin = column.numbers[middle]
     return Term(
         name=column.name,
         group=label,
         unit=column.unit,
-        estimate=None if empty or number is None else number,
+        estimate=None if empty or number_of_bin is None else number_of_bin,
         bins=(column.labels[first], "" if empty else column.labels[middle], column.labels[last]),
     ).within((lows[first], highs[last], lows[population_first], highs[population_last]))
 

@@ -31,10 +31,10 @@ def of_shares(first: Average, second: Average, level: float) -> list[Term]:
     for name, scale in scales.items():
         term = _term(name, "", first, second, level, scale)
         if first.own or second.own:  # the least and the largest contrast by weights between the limits of their classes
-            least, largest = (
+            lowest, largest = (
                 (first.own[side] if first.own else first, second.own[1 - side] if second.own else second) for side in (0, 1)
             )
-            low, high = (_term(name, "", *pair, level, scale) for pair in (least, largest))
+            low, high = (_term(name, "", *pair, level, scale) for pair in (lowest, largest))
             ends = (low.low, high.high, low.population_low, high.population_high)
             fields: dict[str, Any] = dict(zip(INTERVAL, ends, strict=True))
             term = replace(term.of_bin_numbers(), **fields)
@@ -199,5 +199,5 @@ def _logit(share: float) -> float:
     return _log(share) - _log(1 - share)
 
 
-def _log(number: float) -> float:
-    return math.log(number) if number > 0 else -math.inf
+def _log(ratio: float) -> float:
+    return math.log(ratio) if ratio > 0 else -math.inf

@@ -115,14 +115,14 @@ def answered(
     confidence: float,
     together: bool = False,
     among: int = 1,
-    before: bool = False,
+    as_first: bool = False,
 ) -> Estimate:
     """As `estimate`.
 
     Parameters
     ----------
     among : intervals that share the risk, these and others.
-    before : as 1.0.0 answered: with numbers that are not estimable and those of a population whatever is declared, and from
+    as_first : as 1.0.0 answered: with numbers that are not estimable and those of a population whatever is declared, and from
         tables with all columns that a condition names. For `verify`.
     """
     check_confidence(confidence)
@@ -133,51 +133,51 @@ def answered(
             "expected tables that were measured a known number of times before the release, found a search that might never "
             "have ended: nothing can be said of the noise of the tables that were published."
         )
-    asked = parse_question(question, published) if before else asked_of(question, published)
-    found = [] if asked.kind == "slope" else list(groups(tables, asked))
-    if asked.kind != "slope" and len(found) < max(1, len(asked.groups)):
-        raise InputError(f"{asked.text!r}: expected a group that can have rows, found one that the rules leave empty.")
-    number = intervals_of(asked, published, len(found))
-    level = 1 - tables.kept.spare(confidence) / times / (number if together else among)
+    parsed = parse_question(question, published) if as_first else asked_of(question, published)
+    averages_by_group = [] if parsed.kind == "slope" else list(groups(tables, parsed))
+    if parsed.kind != "slope" and len(averages_by_group) < max(1, len(parsed.groups)):
+        raise InputError(f"{parsed.text!r}: expected a group that can have rows, found one that the rules leave empty.")
+    n_intervals = intervals_of(parsed, published, len(averages_by_group))
+    level = 1 - tables.kept.spare(confidence) / times / (n_intervals if together else among)
     compared: list[Term] = []
-    if asked.kind == "slope":
-        terms, robust = _slopes(tables, asked, level)
+    if parsed.kind == "slope":
+        terms, robust = _slopes(tables, parsed, level)
         approximate = [SLOPES, SAMPLE, ROBUST if robust else EQUAL]
     else:
-        terms = [term_in(tables, asked, label, each, level) for label, each in found]
+        terms = [term_in(tables, parsed, label, averages, level) for label, averages in averages_by_group]
         approximate = [RATIO, SAMPLE]
-    if asked.groups:
-        compared = _compared(tables, asked, found, level)
+    if parsed.groups:
+        compared = _compared(tables, parsed, averages_by_group, level)
         approximate = [RATIO, TOGETHER, SAMPLE]
-    drawn = Sampling.of(asked, published)
-    if drawn.reasons:
+    survey = Sampling.of(parsed, published)
+    if survey.reasons:
         approximate = [text for text in approximate if text not in (SAMPLE, ROBUST, EQUAL)]
-    if not before:
-        terms = [judged(asked.kind, term, tables, asked) for term in terms]
-        compared = [judged(term.name, term, tables, asked) for term in compared]
+    if not as_first:
+        terms = [judged(parsed.kind, term, tables, parsed) for term in terms]
+        compared = [judged(term.name, term, tables, parsed) for term in compared]
     if tables.kept.left_out:
         approximate.insert(1, DRAWN)
-    if asked.slots:
+    if parsed.slots:
         approximate.append(OF_MEMBERS)
     if times > 1:
         approximate.append(SELECTED.format(times=times))
     return Estimate(
-        question=asked.text,
-        kind=asked.kind,
-        by=asked.by,
+        question=parsed.text,
+        kind=parsed.kind,
+        by=parsed.by,
         terms=tuple(terms),
         contrasts=tuple(compared),
         confidence=confidence,
         together=together,
-        n_intervals=number,
-        not_a_sample=drawn.reasons,
-        weighting=_weighting(published, asked),
-        weighted=bool(asked.weight),
-        design=_design(published, asked, drawn),
+        n_intervals=n_intervals,
+        not_a_sample=survey.reasons,
+        weighting=_weighting(published, parsed),
+        weighted=bool(parsed.weight),
+        design=_design(published, parsed, survey),
         n_rows=published.n_rows,
-        about=about(published, asked, tables.kept.in_words(RISK * (1 - confidence))),
-        of="members" if asked.slots else "rows",
-        binned=_of_bins(published, asked),
+        about=about(published, parsed, tables.kept.in_words(RISK * (1 - confidence))),
+        of="members" if parsed.slots else "rows",
+        binned=_of_bins(published, parsed),
         approximate=tuple(approximate),
     )
 
@@ -198,16 +198,16 @@ def _weighting(release: PublishedRelease, question: Question) -> str:
     )
 
 
-def _design(release: PublishedRelease, question: Question, drawn: Sampling) -> str:
+def _design(release: PublishedRelease, question: Question, survey: Sampling) -> str:
     """Return what an interval for a population rests on, in words; empty for a simple random sample from a large one."""
     sentences = []
-    if question.weight and drawn.effect == 1:
+    if question.weight and survey.effect == 1:
         sentences.append("The rows are taken as drawn one by one with their weights; nothing is taken off for strata.")
-    if release.design is not None and drawn.effect > 1:
+    if release.design is not None and survey.effect > 1:
         sentences.append(
-            f"The design effect of {drawn.effect:g}, as {release.design.source} states, makes the variance of sampling larger."
+            f"The design effect of {survey.effect:g}, as {release.design.source} states, makes the variance of sampling larger."
         )
-    if drawn.not_drawn < 1:
+    if survey.not_drawn < 1:
         sentences.append(f"It is finite, of {release.population:,} records ([population]).")
     return " ".join(sentences)
 
@@ -318,16 +318,16 @@ class StatedChange:
         return self.low <= 0 <= self.high
 
 
-def stated_change(before: IntendedEstimatePart, after: IntendedEstimatePart) -> StatedChange | None:
+def stated_change(earlier_part: IntendedEstimatePart, later_part: IntendedEstimatePart) -> StatedChange | None:
     """Return None for another kind of question, another unit, and where one of them has no estimate or no interval."""
-    later, earlier = _interval(after), _interval(before)
-    if later is None or earlier is None or (before.question, before.unit) != (after.question, after.unit):
+    later, earlier = _interval(later_part), _interval(earlier_part)
+    if later is None or earlier is None or (earlier_part.question, earlier_part.unit) != (later_part.question, later_part.unit):
         return None
-    of_bins = after.binned_low is not None
-    if of_bins != (before.binned_low is not None):
+    of_bins = later_part.binned_low is not None
+    if of_bins != (earlier_part.binned_low is not None):
         return None
     low, middle, high = less(later, earlier, 0.0)
-    return StatedChange(estimate=middle, low=low, high=high, unit=after.unit, of_bins=of_bins)
+    return StatedChange(estimate=middle, low=low, high=high, unit=later_part.unit, of_bins=of_bins)
 
 
 def _interval(part: IntendedEstimatePart) -> Interval | None:
@@ -422,20 +422,24 @@ def trend(
                 )
     labels = [label for label in first.found if all(label in year.found for year in years)]
     pairs = list(itertools.pairwise(years)) + ([(first, years[-1])] if len(years) > 2 else [])
-    by_bins = first.asked.kind == "mean" and not _tells_values(first)
+    in_classes = bool(first.asked.weight) and not tells_values(first.tables.release.by_name[first.asked.weight])
+    by_bins = in_classes or (first.asked.kind == "mean" and not _tells_values(first))
     has_level = first.asked.kind != "median"
-    number = sum(intervals_of(year.asked, year.tables.release, len(year.found)) for year in years)
-    number += len(labels) * (len(pairs) * (2 if by_bins else 1) + has_level)
-    among = number if together else 1
+    n_intervals = sum(intervals_of(year.asked, year.tables.release, len(year.found)) for year in years)
+    n_intervals += len(labels) * (len(pairs) * (2 if by_bins else 1) + has_level)
+    among = n_intervals if together else 1
     ask = partial(answered, question=question, confidence=confidence, among=among)
     answers = [_of_year(year.name, partial(ask, year.tables.release)) for year in years]
     terms = [
         replace(term, group=_named(year.name, term.group)) for year, of in zip(years, answers, strict=True) for term in of.terms
     ]
     changes = [
-        replace(_change(before, after, label, confidence, among), name=_named(f"{before.name} to {after.name}", label))
+        replace(
+            _change(first_year, second_year, label, confidence, among),
+            name=_named(f"{first_year.name} to {second_year.name}", label),
+        )
         for label in labels
-        for before, after in pairs
+        for first_year, second_year in pairs
     ]
     terms += [_level(years, label, confidence, weights, among) for label in labels if has_level]
     approximate = dict.fromkeys(sentence for of in answers for sentence in of.approximate)
@@ -451,7 +455,7 @@ def trend(
         contrasts=tuple(changes),
         confidence=confidence,
         together=together,
-        n_intervals=number,
+        n_intervals=n_intervals,
         not_a_sample=not_a_sample,
         n_rows=sum(year.tables.release.n_rows for year in years),
         about="; ".join(f"{year.name}: {of.about}" for year, of in zip(years, answers, strict=True)),
@@ -516,29 +520,29 @@ def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
     among : intervals that share the risk.
     """
     lost = sum(1 - confidence - year.tables.kept.spare(confidence) for year in years)
-    left = 1 - confidence - lost
-    if not left > 0:
+    risk = 1 - confidence - lost
+    if not risk > 0:
         raise InputError(f"expected a confidence that leaves room for {len(years)} releases, found {confidence:g}.")
-    return 1 - left / math.prod(year.times for year in years) / among
+    return 1 - risk / math.prod(year.times for year in years) / among
 
 
-def _change(before: _Year, after: _Year, label: str, confidence: float, among: int) -> Term:
+def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: float, among: int) -> Term:
     """Return the later number less the earlier one."""
-    level, asked = _level_of([before, after], confidence, among), after.asked
-    later, earlier = after.found[label], before.found[label]
-    if not asked.column:
+    level, parsed = _level_of([earlier_year, later_year], confidence, among), later_year.asked
+    later, earlier = later_year.found[label], earlier_year.found[label]
+    if not parsed.column:
         term = of_shares(later[0], earlier[0], level)[0]
-    elif asked.kind == "mean":
-        column = after.tables.release.by_name[asked.parts[0].column]
+    elif parsed.kind == "mean":
+        column = later_year.tables.release.by_name[parsed.parts[0].column]
         term = of_means(column.unit, later, earlier, tells_values(column), level)
     else:
         half = (1 + level) / 2
         term = of_medians(
-            after.tables.release.by_name[asked.parts[0].column].unit,
-            term_in(after.tables, asked, label, later, half),
-            term_in(before.tables, before.asked, label, earlier, half),
+            later_year.tables.release.by_name[parsed.parts[0].column].unit,
+            term_in(later_year.tables, parsed, label, later, half),
+            term_in(earlier_year.tables, earlier_year.asked, label, earlier, half),
         )
-    return judged(term.name, term, after.tables, asked)
+    return judged(term.name, term, later_year.tables, parsed)
 
 
 def _level(years: Sequence[_Year], label: str, confidence: float, weights: Weights, among: int) -> Term:

@@ -100,7 +100,7 @@ class _InBin(Condition):
 
 
 def listed(
-    release: PublishedRelease, intended: Sequence[str] = (), confidence: float = 0.95, *, before: bool = False
+    release: PublishedRelease, intended: Sequence[str] = (), confidence: float = 0.95, *, as_first: bool = False
 ) -> list[EstimateLine]:
     """Return all rows: the intended questions, then columns, means by groups, and cells of pairs. Empty where nothing can be
     told.
@@ -108,27 +108,27 @@ def listed(
     Parameters
     ----------
     intended : questions as `estimate` takes them.
-    before : as 1.0.0 wrote them.
+    as_first : as 1.0.0 wrote them.
     """
     tables, times = NoisyTables(release), measured_times(release, None)
     if times is None:
         return []
     level = 1 - tables.kept.spare(confidence) / times
-    lines = [line for question in intended for line in _asked(release, tables, question, confidence, before)]
+    lines = [line for question in intended for line in _asked(release, tables, question, confidence, as_first)]
     alone = [column for column in release.schema if tables.number([column.name])]
     for column in alone:
-        lines += _of_column(tables, column, level, before)
+        lines += _of_column(tables, column, level, as_first)
     for name in release.linked.names if release.linked else ():
         if name not in release.by_name:
-            lines += _of_members(tables, name, level, before)
+            lines += _of_members(tables, name, level, as_first)
     weight = "" if release.design is None else release.design.weight or ""
     for column in alone if weight else ():
         if column.name != weight and tables.number({column.name, weight}) and len(column.labels) <= MOST_WEIGHTED:
-            lines += [_as_weighted(line) for line in _weighted(tables, column, weight, level, before)]
+            lines += [_as_weighted(line) for line in _weighted(tables, column, weight, level, as_first)]
     for first, second in pairs(release.schema, [table.columns for table in tables.tables]):
-        lines += _means(tables, second, first.name, level, before)
-        lines += _cells(tables, first, second, level, before)
-    return [replace(line, told=_BEFORE) if line.told == NOT_ESTIMABLE else line for line in lines] if before else lines
+        lines += _means(tables, second, first.name, level, as_first)
+        lines += _cells(tables, first, second, level, as_first)
+    return [replace(line, told=_BEFORE) if line.told == NOT_ESTIMABLE else line for line in lines] if as_first else lines
 
 
 def pairs(
@@ -141,12 +141,12 @@ def pairs(
     measured : the columns of each noisy table; a pair is in one of them together.
     """
     held = [set(columns) for columns in measured]
-    together = [pair for pair in combinations(schema, 2) if any({column.name for column in pair} <= each for each in held)]
-    chosen, left = [], MOST_CELLS
+    together = [pair for pair in combinations(schema, 2) if any({column.name for column in pair} <= names for names in held)]
+    chosen, room = [], MOST_CELLS
     for pair in sorted(together, key=_size):
-        if _size(pair) <= left:
+        if _size(pair) <= room:
             chosen.append(pair)
-            left -= _size(pair)
+            room -= _size(pair)
     return sorted(chosen, key=together.index)
 
 
@@ -163,18 +163,18 @@ def as_csv(lines: Sequence[EstimateLine]) -> bytes:
     return out.getvalue().encode("utf-8")
 
 
-def _six(number: float | None) -> str:
+def _six(value: float | None) -> str:
     """Return six digits, so that the file is the same on every machine; a whole number in full."""
-    return "" if number is None else f"{number:.0f}" if number == round(number) else f"{number:.6g}"
+    return "" if value is None else f"{value:.0f}" if value == round(value) else f"{value:.6g}"
 
 
 def _asked(
-    release: PublishedRelease, tables: NoisyTables, question: str, confidence: float, before: bool
+    release: PublishedRelease, tables: NoisyTables, question: str, confidence: float, as_first: bool
 ) -> Iterator[EstimateLine]:
     """Yield an intended question; nothing where no noisy table answers it."""
     try:
-        answer = answered(release, question, confidence=confidence, before=before)
-        read = (parse_question if before else asked_of)(question, release)
+        answer = answered(release, question, confidence=confidence, as_first=as_first)
+        read = (parse_question if as_first else asked_of)(question, release)
     except InputError:
         return
     for term in (*answer.terms, *answer.contrasts):
@@ -182,7 +182,7 @@ def _asked(
         statistic = term.name if contrast else read.kind
         column = read.column if contrast or read.kind != "slope" else term.name
         common = {"question": question, "by": read.by, "group": term.group, "source": _source(tables, read.columns)}
-        lines = list(_lines(statistic, column, term, tables, read, before, **common))
+        lines = list(_lines(statistic, column, term, tables, read, as_first, **common))
         lines += (
             [_count(term, tables, None, column="", weighted=bool(read.weight), **common)]
             if read.kind == "share" and not contrast
@@ -191,26 +191,28 @@ def _asked(
         yield from map(_as_weighted, lines) if read.weight else lines
 
 
-def _of_column(tables: NoisyTables, column: PublishedColumn, level: float, before: bool) -> Iterator[EstimateLine]:
+def _of_column(tables: NoisyTables, column: PublishedColumn, level: float, as_first: bool) -> Iterator[EstimateLine]:
     """Yield its mean and median where it has some, and the share and number of rows of each bin; of very many bins, such as
     areas, the number alone."""
     source = _source(tables, {column.name})
-    yield from _means(tables, column, "", level, before)
+    yield from _means(tables, column, "", level, as_first)
     tables = tables.over({column.name})
     if column.ordered:
         question = _question("median", column=column.name)
         for label, averages in groups(tables, question):
             term = term_in(tables, question, label, averages, level)
-            yield from _lines("median", column.name, term, tables, question, before, source=source)
+            yield from _lines("median", column.name, term, tables, question, as_first, source=source)
     question, has_shares = _question("share"), len(column.labels) <= MOST_CELLS
     for value, share in zip(column.labels, shares_of_bins(tables, column.name), strict=True):
         term = term_in(tables, question, "", [share], level) if has_shares else rows_of(tables, share, level)
         if has_shares:
-            yield from _lines("share", column.name, term, tables, question, before, value=value, source=source)
+            yield from _lines("share", column.name, term, tables, question, as_first, value=value, source=source)
         yield _count(term, tables, count_error(tables, share), column=column.name, value=value, source=source)
 
 
-def _weighted(tables: NoisyTables, column: PublishedColumn, weight: str, level: float, before: bool) -> Iterator[EstimateLine]:
+def _weighted(
+    tables: NoisyTables, column: PublishedColumn, weight: str, level: float, as_first: bool
+) -> Iterator[EstimateLine]:
     """Yield the mean of a column where it has one, and the share and the count of each bin, with the design weight."""
     names = {column.name, weight}
     source, tables = _source(tables, names), tables.over(names)
@@ -221,7 +223,7 @@ def _weighted(tables: NoisyTables, column: PublishedColumn, weight: str, level: 
     for value, question in questions:
         for label, averages in groups(tables, question):
             term = term_in(tables, question, label, averages, level)
-            yield from _lines(question.kind, column.name, term, tables, question, before, value=value, source=source)
+            yield from _lines(question.kind, column.name, term, tables, question, as_first, value=value, source=source)
             if value:
                 told_term = judged("share", term, tables, question)
                 yield _count(told_term, tables, column=column.name, value=value, source=source, weighted=True)
@@ -231,7 +233,7 @@ def _as_weighted(line: EstimateLine) -> EstimateLine:
     return replace(line, statistic=f"weighted {line.statistic}")
 
 
-def _of_members(tables: NoisyTables, name: str, level: float, before: bool) -> Iterator[EstimateLine]:
+def _of_members(tables: NoisyTables, name: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
     """Yield a column over all members: mean, median, and the share of each bin. None where no table tells."""
     linked = tables.release.linked
     columns = [tables.release.by_name[slot[linked.names.index(name)]] for slot in linked.slots] if linked else []
@@ -253,10 +255,10 @@ def _of_members(tables: NoisyTables, name: str, level: float, before: bool) -> I
             return
         for label, averages in by_group:
             term = term_in(tables, question, label, averages, level)
-            yield from _lines(question.kind, name, term, tables, question, before, value=value, source="sum over members")
+            yield from _lines(question.kind, name, term, tables, question, as_first, value=value, source="sum over members")
 
 
-def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float, before: bool) -> Iterator[EstimateLine]:
+def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float, as_first: bool) -> Iterator[EstimateLine]:
     """Nothing for a column with a bin without a number."""
     if None in column.numbers[: column.present]:
         return
@@ -265,11 +267,11 @@ def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float, 
     tables = tables.over(names)
     for label, averages in groups(tables, question):
         term = term_in(tables, question, label, averages, level)
-        yield from _lines("mean", column.name, term, tables, question, before, by=by, group=label, source=source)
+        yield from _lines("mean", column.name, term, tables, question, as_first, by=by, group=label, source=source)
 
 
 def _cells(
-    tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, level: float, before: bool
+    tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, level: float, as_first: bool
 ) -> Iterator[EstimateLine]:
     """Yield each cell of two columns: the share of a value within a group, and how many rows have both. The file's alone."""
     fixed = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
@@ -286,9 +288,9 @@ def _cells(
                 low=low,
                 high=high,
             )
-            said: dict[str, Any] = {**fixed, "value": value, "group": group}
-            yield from _lines("share", term=term, tables=tables, read=question, before=before, **said)
-            yield _count(term, tables, count_error(tables, share), **said)
+            fields_of_cell: dict[str, Any] = {**fixed, "value": value, "group": group}
+            yield from _lines("share", term=term, tables=tables, read=question, as_first=as_first, **fields_of_cell)
+            yield _count(term, tables, count_error(tables, share), **fields_of_cell)
 
 
 def _question(kind: str, *, column: str = "", met: Condition | None = None, by: str = "", weight: str = "") -> Question:
@@ -305,15 +307,15 @@ def _question(kind: str, *, column: str = "", met: Condition | None = None, by: 
 
 
 def _lines(
-    statistic: str, column: str, term: Term, tables: NoisyTables, read: Question, before: bool, **common_fields: str
+    statistic: str, column: str, term: Term, tables: NoisyTables, read: Question, as_first: bool, **common_fields: str
 ) -> Iterator[EstimateLine]:
     """Yield a term, and beside a mean or slope of bins the one of the numbers that stand for them."""
-    term = term if before else judged(statistic, term, tables, read)
+    term = term if as_first else judged(statistic, term, tables, read)
     possible = possible_width(statistic, tables, read)
     if term.bins:
         common_fields = {**common_fields, "value": term.bins[1]}
     common: dict[str, Any] = {**common_fields, "column": column, "unit": term.unit}
-    if term.bins and term.estimate is None and not before:  # of an order without numbers the bin is the answer
+    if term.bins and term.estimate is None and not as_first:  # of an order without numbers the bin is the answer
         yield EstimateLine(statistic=statistic, **common)
         return
     if statistic != "slope" or term.low is not None or not term.estimable:
@@ -329,8 +331,8 @@ def _count(
 ) -> EstimateLine:
     """Return how many rows of the file a share counts, or weighted how many persons they stand for (of a judged term)."""
     ends = ("rows_low", "rows_high", "population_rows_low", "population_rows_high")
-    most, unit = (math.inf, "persons") if weighted else (float(tables.kept.most), "rows")
-    return _line("count", term.rows, error, term, ends, most, {**fixed, "unit": unit})
+    possible, unit = (math.inf, "persons") if weighted else (float(tables.kept.most), "rows")
+    return _line("count", term.rows, error, term, ends, possible, {**fixed, "unit": unit})
 
 
 def _line(
@@ -346,12 +348,12 @@ def _line(
     low, high, *of_population = (getattr(term, name) for name in ends)
     if not told(low, high, possible) or (estimated is None and statistic != "count"):
         return EstimateLine(statistic=statistic, told=NOT_ESTIMABLE, **common)
-    numbers = (estimated, error, low, high, *of_population)
-    return EstimateLine(statistic=statistic, **dict(zip(NUMBERS, numbers, strict=False)), **common)
+    values = (estimated, error, low, high, *of_population)
+    return EstimateLine(statistic=statistic, **dict(zip(NUMBERS, values, strict=False)), **common)
 
 
 def _source(tables: NoisyTables, names: set[str]) -> str:
-    number = tables.number(names)
-    if number > 1:
-        return f"{number} measured tables combined"
+    n_tables = tables.number(names)
+    if n_tables > 1:
+        return f"{n_tables} measured tables combined"
     return "measured table" if any(set(table.columns) == names for table in tables.tables) else "sum over a measured table"

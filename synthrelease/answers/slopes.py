@@ -70,7 +70,7 @@ def slopes(tables: NoisyTables, question: Question) -> Slopes:
     _check_noise(tables, moments, question.on)
     theta = np.linalg.solve(a, b)
     units = [_middle_and_unit(tables, name)[1] for name in _named(question.parts[0])]
-    pairs, drawn = [], Sampling.of(question, tables.release)
+    pairs, survey = [], Sampling.of(question, tables.release)
     for index in range(1, size):
         rest = [index_ for index_ in range(size) if index_ != index]
         inverse = np.linalg.inv(a[np.ix_(rest, rest)])
@@ -89,7 +89,7 @@ def slopes(tables: NoisyTables, question: Question) -> Slopes:
             noises=tables.noises,
         )
         spread = _spread(tables, question, moments, theta, h, joint) * unit**2
-        pairs.append([replace(ratio, sampling=part * np.diag([spread, 0.0])) for part in (tables.kept.left_out, drawn.factor)])
+        pairs.append([replace(ratio, sampling=part * np.diag([spread, 0.0])) for part in (tables.kept.left_out, survey.factor)])
     return Slopes(file=tuple(of_file for of_file, _ in pairs), population=tuple(of_file for _, of_file in pairs), robust=joint)
 
 
@@ -148,8 +148,8 @@ def _numbers(tables: NoisyTables, cells: Counted) -> np.ndarray:
             continue
         middle, unit = _middle_and_unit(tables, name)
         column = tables.release.by_name[name]
-        numbers = np.array([0.0 if number is None else (number - middle) / unit for number in column.numbers])
-        rows.append(over_cells(cells.columns, name, numbers))
+        scaled = np.array([0.0 if value is None else (value - middle) / unit for value in column.numbers])
+        rows.append(over_cells(cells.columns, name, scaled))
     return np.array(rows)
 
 
@@ -186,10 +186,10 @@ def _spread(tables: NoisyTables, question: Question, moments: _Moments, theta: n
     for part, slot in _placed(question):
         cells = counted(tables, part, part.columns, _named(part), slot)
         products = _numbers(tables, cells)
-        left = (h @ products[:size]) * (products[size] - theta @ products[:size])
-        squares.append(float(tables.sums(cells.names, (left**2 * cells.counts)[None]).values[0]))
+        residuals = (h @ products[:size]) * (products[size] - theta @ products[:size])
+        squares.append(float(tables.sums(cells.names, (residuals**2 * cells.counts)[None]).values[0]))
         parts.append(cells)
-        figures.append((left * cells.counts)[None])
+        figures.append((residuals * cells.counts)[None])
     if not question.slots:
         return max(0.0, squares[0])
     return float(of_roots(tables, parts, figures, np.array(squares).reshape(-1, 1, 1))[0, 0])

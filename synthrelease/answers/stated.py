@@ -88,10 +88,10 @@ def possible_width(statistic: str, tables: NoisyTables, question: Question) -> f
         return 1.0 if statistic == "share" else 2.0
     if statistic in ("risk ratio", "odds ratio", "slope"):
         return math.inf
-    numbers = [number for number in tables.release.by_name[question.parts[0].column].numbers if number is not None]
-    if not numbers or statistic in ("median", "difference of medians"):
+    values = [value for value in tables.release.by_name[question.parts[0].column].numbers if value is not None]
+    if not values or statistic in ("median", "difference of medians"):
         return math.inf
-    return (max(numbers) - min(numbers)) * (2.0 if statistic.startswith("difference") else 1.0)
+    return (max(values) - min(values)) * (2.0 if statistic.startswith("difference") else 1.0)
 
 
 def open_bins(column: PublishedColumn) -> tuple[str, ...]:
@@ -224,7 +224,7 @@ def _covering(knowledge: Knowledge, table: QuestionTable, query: Condition, give
 def _within(release: PublishedRelease, error: MeanError) -> bool:
     """Return whether no number of the averaged column is clipped."""
     return all(
-        number is not None and error.lowest <= number <= error.highest for number in _present_numbers(release, error.column)
+        value is not None and error.lowest <= value <= error.highest for value in _present_numbers(release, error.column)
     )
 
 

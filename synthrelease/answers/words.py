@@ -185,9 +185,9 @@ class Estimate:
         return out.getvalue()
 
 
-def known(number: float) -> float | None:
+def known(value: float) -> float | None:
     """Return a number; None where it is infinite or none."""
-    return float(number) if math.isfinite(number) else None
+    return float(value) if math.isfinite(value) else None
 
 
 def explained(answer: Estimate) -> str:
@@ -264,13 +264,16 @@ def _table(rows: list[list[str]]) -> list[str]:
     ]
 
 
-def _column(cells: tuple[str, ...], most: int | None) -> list[list[str]]:
+def _column(cells: tuple[str, ...], widest: int | None) -> list[list[str]]:
     """Return the cells of a column, each as lines of one length: of its longest value, or of the longest word of
     its heading."""
     heading, *values = cells
     width = max(map(len, (*values, *heading.split())), default=0)
-    width = min(width, most or width)
-    broken = [wrap(heading, width) if heading else [], *(wrap(value, width) if most and value else [value] for value in values)]
+    width = min(width, widest or width)
+    broken = [
+        wrap(heading, width) if heading else [],
+        *(wrap(value, width) if widest and value else [value] for value in values),
+    ]
     return [[line.ljust(width) for line in lines or [""]] for lines in broken]
 
 
@@ -308,7 +311,7 @@ def _line_of_two(answer: Estimate, term: Term) -> list[str]:
     def value(number: float) -> str:
         return f"{number * 10**points:,.{decimals}f}"
 
-    between = partial(_between, value, least=0.0 if is_ratio else None)
+    between = partial(_between, value, lowest=0.0 if is_ratio else None)
     binned = [between(term.binned_low, term.binned_high)] if answer.by_bins else []
     own = [between(term.low, term.high), between(term.population_low, term.population_high)]
     unit = "percentage points" if of_shares else term.unit
@@ -336,7 +339,7 @@ def _header(answer: Estimate) -> list[str]:
 def _line(answer: Estimate, term: Term) -> list[str]:
     value = partial(_value, answer.kind, _decimals(answer))
     ends = (0.0, 1.0) if answer.kind == "share" else (None, None)
-    between = partial(_between, value, least=ends[0], most=ends[1])
+    between = partial(_between, value, lowest=ends[0], highest=ends[1])
     slope = f"slope {_BINNED} on" if answer.binned else "slope of"
     name = f"{slope} {term.name}" if answer.kind == "slope" else term.group or term.name
     rows = [_rows_of(term)] if answer.kind == "share" else []
@@ -366,19 +369,19 @@ def _between(
     low: float | None,
     high: float | None,
     *,
-    least: float | None = None,
-    most: float | None = None,
+    lowest: float | None = None,
+    highest: float | None = None,
 ) -> str:
     """Return an interval, of which an end at what is least or most possible says nothing."""
-    if low is None or low == least:
+    if low is None or low == lowest:
         return NOT_ESTIMABLE if high is None else f"at most {value(high)}"
-    return f"at least {value(low)}" if high is None or high == most else f"{value(low)} to {value(high)}"
+    return f"at least {value(low)}" if high is None or high == highest else f"{value(low)} to {value(high)}"
 
 
 def _rows_of(term: Term) -> str:
     if term.name != "share":  # the level of several years is a share of no year's rows
         return ""
-    between = _between(lambda number: f"{number:,.0f}", term.rows_low, term.rows_high, least=0)
+    between = _between(lambda number: f"{number:,.0f}", term.rows_low, term.rows_high, lowest=0)
     return between if term.rows is None else f"{term.rows:,} ({between})"
 
 
@@ -396,5 +399,5 @@ def _decimals(answer: Estimate) -> int:
     return min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(min(errors))))) if errors else _MOST_DECIMALS // 2
 
 
-def _value(kind: Kind, decimals: int, number: float) -> str:
-    return f"{number:.{decimals}%}" if kind == "share" else f"{number:,.{decimals}f}"
+def _value(kind: Kind, decimals: int, figure: float) -> str:
+    return f"{figure:.{decimals}%}" if kind == "share" else f"{figure:,.{decimals}f}"

@@ -123,7 +123,7 @@ def _estimated(release: PublishedRelease, intended: QuestionTable, as_first: boo
     question = in_words(intended)
     counted = not intended.mean and not intended.given and question != intended.query
     try:
-        answer = answered(release, question, confidence=ESTIMATED_LEVEL, before=as_first)
+        answer = answered(release, question, confidence=ESTIMATED_LEVEL, as_first=as_first)
     except InputError:
         return None
     if len(answer.contrasts or answer.terms) > 1 and not answer.contrasts:
@@ -181,7 +181,7 @@ def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
     level, as_first = (0.95, False) if part is None else (float(part.level), part.not_a_sample is None)
     release = replace(release, not_a_sample=()) if as_first else release
     return listed(
-        release, [text for intended in document.intended_queries if (text := in_words(intended))], level, before=as_first
+        release, [text for intended in document.intended_queries if (text := in_words(intended))], level, as_first=as_first
     )
 
 

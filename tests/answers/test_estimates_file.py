@@ -98,7 +98,7 @@ def test_intervals_hold_the_file_s_share_and_count_in_the_stated_part_of_all_out
         made = release(cells, [YES], rule, n, n_file, epsilon)
         shift = int(cells[0] - cells[1]) - difference
         assert abs(shift) <= 1
-        [term] = with_every_interval(made, "share c == 'yes'", confidence=0.95, before=True).terms
+        [term] = with_every_interval(made, "share c == 'yes'", confidence=0.95, as_first=True).terms
         return term
 
     whole = share = count = 0.0
