@@ -298,7 +298,7 @@ def test_estimates_csv_has_no_interval_of_a_population_either() -> None:
 
 def test_a_question_whose_group_the_rules_leave_empty_is_refused() -> None:
     made = release(TABLE[TABLE[:, 0] > 0], ("ac",), rules=["a < 1"])
-    with pytest.raises(InputError, match="a group that the rules leave empty"):
+    with pytest.raises(InputError, match="found one that the rules leave empty"):
         estimate(made, "share c == 1: a == 1 against a == 0")
 
 
