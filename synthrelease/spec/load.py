@@ -216,20 +216,14 @@ class SpecBuilder:
 
     def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
         """Return the criteria, None for one that cannot be read, and what is wrong with these: told after the schema."""
-        earlier, self.problems.found = self.problems.found, []
-        parsed = [self._criterion(index, table) for index, table in enumerate(self.acceptance.criteria)]
-        of_criteria, self.problems.found = self.problems.found, earlier
-        return parsed, of_criteria
-
-    def _criterion(self, index: int, table: Mapping[str, Any]) -> Criterion | None:
-        model = self.problems.class_for(f"criteria[{index}]", "kind", table, CRITERIA, self.acceptance_file)
-        if model is None:
-            return None
-        item = validated(model, table, self.acceptance_file, f"criteria[{index}]")
-        if isinstance(item, Criterion):
-            return item
-        self.problems.found += item
-        return None
+        problems, parsed = Problems(self.configuration), list[Criterion | None]()
+        for index, table in enumerate(self.acceptance.criteria):
+            model = problems.class_for(f"criteria[{index}]", "kind", table, CRITERIA, self.acceptance_file)
+            item = None if model is None else validated(model, table, self.acceptance_file, f"criteria[{index}]")
+            if isinstance(item, list):
+                problems.found += item
+            parsed.append(item if isinstance(item, Criterion) else None)
+        return parsed, problems.found
 
     def _selection_rule(self) -> SelectionRule:
         """Return how rounds are repeated; with a problem for rounds that make no law."""

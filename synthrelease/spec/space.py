@@ -293,10 +293,10 @@ def _check_generators(
     synthetic: Plausibility,
     problems: Problems,
 ) -> None:
-    """Mistakes that only show against the columns, and whether measurements can be shared or published where they are to be."""
+    """Check generators against the budget and the columns, and that their measurements can be shared or published."""
     selection = release.selection
     shared = selection.measurements == "shared"
-    first_where, first = generators[0]
+    first = generators[0][1]
     if (release.budget.generation_delta > 0) != (first.guarantee == "approximate"):
         expected = "above 0" if first.guarantee == "approximate" else "0"
         expected = f"{expected}, because the guarantee of {first.family!r} is {first.guarantee}"
@@ -310,33 +310,44 @@ def _check_generators(
         if not release.budget.delta:
             expected = f"a number above 0, far below one over the number of rows, for example 1e-9, {why}"
             problems.add("budget.delta", expected, "0")
-    tied = [mask.columns for mask in synthetic.masks]
-    faulty: set[str] = set()  # one table may stand for many generators: its first mistake is enough
+    faulty: set[str] = set()  # one table may stand for many generators: the mistakes of the first are enough
     for path, generator in generators:
-        if path in faulty:
-            continue
-        if problems.add_mistakes(path, generator.mistakes(space.common.layout, tied)):
+        if path not in faulty and problems.add_mistakes(
+            path, _generator_mistakes(generator, generators[0], space, synthetic, selection)
+        ):
             faulty.add(path)
-        elif (shared or selection.publish_measurements) and not isinstance(generator, MeasuringGenerator):
-            apart = listing(name for name, family in GENERATORS.items() if issubclass(family, MeasuringGenerator))
-            expected = f"a family that measures apart from modelling ({apart}), as [selection] wants its measurements"
-            problems.add(f"{path}.family", expected, repr(generator.family))
-            faulty.add(path)
-        elif problems.add_mistakes(path, rare_bin_mistakes(generator, space, space.schema, synthetic, shared=shared)):
-            faulty.add(path)
-        elif selection.publish_measurements and isinstance(generator, MeasuringGenerator) and generator.leaves_out:
-            expected = "no rare bins, as [selection] publishes the measurements and readers take these to be of all rows"
-            problems.add(f"{path}.{generator.leaves_out}", expected, repr(getattr(generator, generator.leaves_out)))
-            faulty.add(path)
-        elif (generator.guarantee == "approximate") != (first.guarantee == "approximate"):
-            expected = (
-                f"families with the privacy definition of {first_where} ({first.guarantee}), because all get the same budget"
-            )
-            problems.add(f"{path}.family", expected, f"{generator.family!r} ({generator.guarantee})")
-            faulty.add(path)
-        elif shared and isinstance(first, MeasuringGenerator) and not first.same_measurements(generator):
-            problems.add(f"{path}.tables", f"the tables of {first_where}, because measurements are shared", "others")
-            faulty.add(path)
+
+
+def _generator_mistakes(
+    generator: Generator,
+    first: tuple[str, Generator],
+    space: ConfigurationSpace,
+    synthetic: Plausibility,
+    selection: SelectionTable,
+) -> Iterator[Mistake]:
+    """Yield what is wrong with a generator: by itself, with what [selection] wants of it, or beside the first one.
+
+    Of several kinds of mistakes the first one is told, as the others may follow from it.
+    """
+    where_first, other = first
+    shared, published = selection.measurements == "shared", selection.publish_measurements
+    tied = [mask.columns for mask in synthetic.masks]
+    if mistakes := [*generator.mistakes(space.common.layout, tied)]:
+        yield from mistakes
+    elif (shared or published) and not isinstance(generator, MeasuringGenerator):
+        apart = listing(name for name, family in GENERATORS.items() if issubclass(family, MeasuringGenerator))
+        expected = f"a family that measures apart from modelling ({apart}), as [selection] wants its measurements"
+        yield Mistake("family", expected, repr(generator.family))
+    elif mistakes := [*rare_bin_mistakes(generator, space, space.schema, synthetic, shared=shared)]:
+        yield from mistakes
+    elif published and isinstance(generator, MeasuringGenerator) and generator.leaves_out:
+        expected = "no rare bins, as [selection] publishes the measurements and readers take these to be of all rows"
+        yield Mistake(generator.leaves_out, expected, repr(getattr(generator, generator.leaves_out)))
+    elif (generator.guarantee == "approximate") != (other.guarantee == "approximate"):
+        expected = f"families with the privacy definition of {where_first} ({other.guarantee}), because all get the same budget"
+        yield Mistake("family", expected, f"{generator.family!r} ({generator.guarantee})")
+    elif shared and isinstance(other, MeasuringGenerator) and not other.same_measurements(generator):
+        yield Mistake("tables", f"the tables of {where_first}, because measurements are shared", "others")
 
 
 def _binnings(release: ReleaseFile, schema: Schema, problems: Problems) -> dict[str, tuple[str, ...]]:
