@@ -251,18 +251,19 @@ def _read(config: Path) -> ReleaseSpec:
     return read_specification(content, plugins=True)
 
 
-TOLD = (
-    "How many of them the rules keep is not shown: it would be an exact figure about private data. That the file fits is one, "
-    "too: do not change bounds, bins or categories because of what this command says."
+EXACT = (
+    "These are exact facts about private data: keep them in the enclave, and do not change bounds, bins or categories because "
+    "of them. The number of rows that the rules keep is not shown."
 )
 UNREAD = (
-    "A release counts such texts as missing values, without a word. If they are typing errors, nothing has to be done. If all "
-    "values of a column are written so, decimal, delimiter or the format of its dates are others: correct them."
+    "A release counts such texts as missing values and does not report them. Typing errors need no change. If all values of a "
+    "column look like this, correct its decimal sign, its delimiter or its date format."
 )
 
 MANY = (
-    "A release leaves such rows out, or counts a number as the nearest bound, as the column says; it is then about the others. "
-    "If the file writes codes, categories or units otherwise than the public one, correct how they are read."
+    "A release excludes such rows, or counts a number as the nearest bound, as the column says. It then describes the "
+    "remaining rows. If the file writes codes, categories or units differently from the public file, correct how they are "
+    "read."
 )
 
 
@@ -477,7 +478,7 @@ def check(
             counted = f"{rows.n_file} keys of roots or members (different values of {linked.key!r})"
         fits = rows.fits
         but = " but for the texts below" if fits and (rows.unread or rows.many) else ""
-        screen.print(f"{source}: {'fits' if fits else 'does not fit'} the specification{but}; {counted} in the file. {TOLD}")
+        screen.print(f"{source}: {'fits' if fits else 'does not fit'} the specification{but}; {counted} in the file. {EXACT}")
         for texts, advice in ((rows.unread, UNREAD), (rows.many, MANY)):
             for text in texts:
                 screen.print(text, style="yellow")

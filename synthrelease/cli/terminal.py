@@ -44,7 +44,9 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str]:
         return
     chances = ", ".join(f"{percent(chance)} (1 in {rounds})" for rounds, chance in nothing_where(law).items())
     yield (
-        "Probability that the search finds no acceptable table and the budget is spent, by the share of rounds that are "
+        "The search has one round. If it is rejected, no table is found and the budget is spent."
+        if law.mean == 1
+        else "Probability that the search finds no acceptable table and the budget is spent, by the share of rounds that are "
         f"accepted: {chances}."
     )
     if shortlist is None:
@@ -320,6 +322,8 @@ def rounds_in_words(law: StoppingLaw | None) -> str:
     """Say how rounds are repeated, in a steward's words."""
     if law is None:
         return "Rounds: until one is accepted, without a limit. The guarantee does not cover a run that is stopped by hand."
+    if law.mean == 1:
+        return "Rounds: one. Keep secret how long it took."
     return f"Rounds: {law.words}. Keep their number secret, and how long they took."
 
 

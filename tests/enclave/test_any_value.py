@@ -201,7 +201,7 @@ def test_check_says_what_becomes_of_such_texts(tmp_path, monkeypatch, capsys):
     assert code == 0
     assert "401 rows in the file" in printed
     assert "column 'year': expected whole numbers such as 12, found something else." in printed
-    assert "A release counts such texts as missing values, without a word." in printed
+    assert "A release counts such texts as missing values and does not report them." in printed
 
 
 @pytest.mark.parametrize("other", ["kopf", ""], ids=["other codes", "missing values"])
