@@ -452,7 +452,7 @@ def _rows(generator: Generator, highs: Mapping[str, int], charge: Charge, table:
     return model.sample(MADE, entropy.generator()).dense()
 
 
-# --- Tables
+# Families that measure tables.
 
 _THREE = {"a": 2, "b": 2, "c": 2}
 _FIRST, _MIDDLE = 0, 13
@@ -503,7 +503,7 @@ def adaptive_case(
     return case_of_fit(generator, _THREE, left, right, factor, name=name, charge=charge)
 
 
-# --- Counting queries
+# Families that answer counting queries.
 
 
 def _counting_queries(factor: Fraction) -> Iterator[LossCase]:
@@ -524,7 +524,7 @@ def _counting_queries(factor: Fraction) -> Iterator[LossCase]:
     yield case_of_fit(pep, columns, (0, 0b1111_0000), (0, 0b0000_1111), factor, name=REPLACING)
 
 
-# --- Networks
+# Families that train networks.
 
 _COLUMNS = {f"c{i}": 1 for i in range(8)}
 _SMALL: dict[str, Any] = {"steps": 4, "batch": 20, "critic_width": 1, "generator_width": 4, "latent": 2, "weight_limit": 10}
@@ -561,7 +561,7 @@ def _steep(family: ModuleType, fit: Mechanism, table: Table, entropy: SystemEntr
         return fit(table, entropy)
 
 
-# --- Libraries
+# Families of another library, seen from outside.
 
 _TREE = 0, 0, 4, 6, 6, 6, 11, 11, 13, 21, 21, 21, 21, 22, 23, 24, 24, 24, 26, 27, 29, 29, 30, 30
 _OTHER_TREE = 0, 2, 3, 4, 5, 7, 9, 9, 11, 11, 13, 13, 13, 14, 16, 17, 17, 19, 19, 21, 23, 25, 27, 29

@@ -183,7 +183,7 @@ def _projection_document(names: list[str], effect: ProjectionEffect) -> dict[str
     }
 
 
-# The three files.
+# The three files of a rehearsal are written together, each replacing an earlier one as a whole.
 
 
 def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
@@ -315,7 +315,7 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
     }
 
 
-# The page.
+# The page asks for values, which `Report` has, and formats them.
 
 _PICTURED = 30
 
