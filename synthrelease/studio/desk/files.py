@@ -586,7 +586,8 @@ def _of_column(start: Shown, action: str, which: str, form: Form) -> Changes:
         if (float(low), float(high)) != column.bounds:
             numbers = _table_at(start, table).get("numbers", {})
             edits = [Edit(path=(*table, "bounds"), toml=f"[{low}, {high}]")]
-            edits += _of_moved(table, with_bounds(column, (float(low), float(high)), numbers), numbers)
+            moved = with_bounds(column, (float(low), float(high)), numbers, start.public, start.spec.input)
+            edits += _of_moved(table, moved, numbers)
         if by != column.bounds_by:
             edits.append(Edit(path=(*table, "bounds_by"), toml=toml(by) if by else None))
         return {"configuration": edits}

@@ -25,7 +25,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from synthrelease.errors import InputError, SynthreleaseError
+from synthrelease.errors import InputError, SpecError, SynthreleaseError
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.ledger import Ledger
 from synthrelease.privacy.noise import SYSTEM
@@ -164,7 +164,15 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
         raise InputError("The draft needs lists of codes in files of their own. Draft anew with `synthrelease init`.")
     edits = list(_own_words(tables, toml_tables(configuration, files.path)))
     texts = files.texts()
-    files.replace(texts, replace(texts, configuration=changed(files.path, configuration, edits), acceptance=acceptance))
+    problems = ""
+    try:
+        files.replace(texts, replace(texts, configuration=changed(files.path, configuration, edits), acceptance=acceptance))
+    except SpecError as error:
+        problems = " ".join(f"Expected {each.expected}; found {each.found}." for each in error.problems if each.path)
+    if problems:
+        raise InputError(
+            f"The new draft has other columns or bins. A text of yours does not fit it: {problems} Take it out first."
+        )
     leave(files.spec(files.texts()), "draft", made.n_rows, made.strengths)
 
 

@@ -91,7 +91,7 @@ class Refusal:
 
 
 def refusal(error: Exception, screen: str, control: str, spec: ReleaseSpec) -> Refusal:
-    """Return what a page says of an error that a control met: whether the entry is wrong, or what it does not fit to is."""
+    """Return what a page says of an error that a control met: the entry is wrong, or something else that it does not fit."""
     lead = "The entry cannot be saved."
     if isinstance(error, SpecError):
         about = [control.split(":")[1]] if ":" in control else []

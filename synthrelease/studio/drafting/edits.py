@@ -634,9 +634,20 @@ def with_limits(
     )
 
 
-def with_bounds(column: Column, bounds: tuple[float, float], numbers: Mapping[str, float]) -> MovedLimits:
-    """Give a column other bounds: bins that ended at the old ones, or do not reach the new ones, end there."""
+def with_bounds(
+    column: Column,
+    bounds: tuple[float, float],
+    numbers: Mapping[str, float],
+    public: PublicFile | None,
+    policy: InputTable,
+) -> MovedLimits:
+    """Give a column other bounds: bins that ended at the old ones, or do not reach the new ones, end there.
+
+    Such a bin gets the mean of the public rows in it, of which those beyond the bounds count as the bound. Without a public
+    file it keeps its number, where it can hold it.
+    """
     whole, alternatives, labels = column.kind == "integer", dict[str, list[str]](), dict[str, str]()
+    fresh = dict[str, IntervalBin]()
     for name, binning in column.alternatives.items():
         before = _ends(binning, whole)
         low, high = (
@@ -647,9 +658,13 @@ def with_bounds(column: Column, bounds: tuple[float, float], numbers: Mapping[st
         if after != before and len(binning.lower) > 1:
             alternatives[name] = bin_texts(binning.lower[1:], whole=whole, ends=after)
             parsed = parse_bins(alternatives[name], whole_numbers=whole)
-            labels |= dict(zip(binning.labels, (one.label for one in parsed), strict=False))
-    moved = {labels.get(label, label): number for label, number in numbers.items()}
-    return MovedLimits(alternatives=alternatives, numbers=moved, groups=None)
+            labels |= dict(zip(binning.labels, (interval.label for interval in parsed), strict=False))
+            fresh |= {interval.label: interval for interval in parsed if interval.label not in binning.labels}
+    moved = {labels.get(label, label): min(max(number, bounds[0]), bounds[1]) for label, number in numbers.items()}
+    means = _numbers(replace(column, bounds=bounds), list(fresh.values()), public, policy)
+    counted = public is not None and column.source in public.columns and column.dates is None
+    known = {label: number for label, number in moved.items() if not (counted and label in fresh)}
+    return MovedLimits(alternatives=alternatives, numbers=known | means, groups=None)
 
 
 def _ends(binning: Binning, whole: bool) -> Ends:

@@ -144,6 +144,17 @@ def test_bins_that_were_edited_by_hand_get_their_numbers(coins: Coins, tmp_path:
     assert coins.post("columns", "numbers:face").status_code == 422
 
 
+def test_narrower_bounds_give_the_last_bin_the_mean_of_the_public_rows_in_it(coins: Coins) -> None:
+    """Public years are 1 to 8, each as often: beyond 7 they count as 7, so that the bin of 6 and more has the mean 20/3."""
+    assert coins.post("columns", "limits:year:pairs", limits="3, 6").status_code == 303
+    assert coins.post("columns", "bounds:year", high="9").status_code == 303
+    year = load_spec(coins.config).schema["year"].alternatives["pairs"]
+    assert dict(zip(year.labels, year.numbers, strict=True))["6-9"] == 7
+    assert coins.post("columns", "bounds:year", high="7").status_code == 303
+    year = load_spec(coins.config).schema["year"].alternatives["pairs"]
+    assert dict(zip(year.labels, year.numbers, strict=True))["6-7"] == pytest.approx(20 / 3, abs=0.01)
+
+
 def test_a_limit_of_a_group_moves_in_the_acceptance_file_too(coins: Coins) -> None:
     acceptance = coins.config.with_name("acceptance.toml")
     acceptance.write_text(

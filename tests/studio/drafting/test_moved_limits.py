@@ -88,11 +88,11 @@ def test_closed_ends_stay_closed(spec) -> None:
 
 def test_bins_that_end_at_the_bounds_follow_them(spec) -> None:
     """Else whoever widens the bounds of a draft has a file that cannot be loaded. Open bins, and ends beyond, stay."""
-    assert with_bounds(spec.schema["age"], (0, 120), {"<20": 11}).alternatives == {}
-    wider = with_bounds(spec.schema["wage"], (0, 12), {"4 to 9.5": 5.5, "2 to 4": 3.1})
+    assert with_bounds(spec.schema["age"], (0, 120), {"<20": 11}, None, spec.input).alternatives == {}
+    wider = with_bounds(spec.schema["wage"], (0, 12), {"4 to 9.5": 5.5, "2 to 4": 3.1}, None, spec.input)
     assert wider.alternatives == {"all": ["0 to 2", "2 to 4", "4 to 12"]}
     assert wider.numbers == {"4 to 12": 5.5, "2 to 4": 3.1}
-    assert with_bounds(spec.schema["wage"], (1, 9.2), {}).alternatives == {}
+    assert with_bounds(spec.schema["wage"], (1, 9.2), {}, None, spec.input).alternatives == {}
 
 
 @pytest.mark.parametrize("limits", [[], [0, 5], [20.5], [100]])
