@@ -383,7 +383,7 @@ class PublicTable:
     counts : the rows. `PrivateCounts` are refused: there is no way from them to here.
     transformation : the binning of every column, which has the numbers of the bins.
     public_because : who says that the data are public, or why they are ("simulated, see public_data/README.md"). Whoever
-        builds the table answers for it; the text stands in every report.
+        builds the table answers for it.
 
     Raises
     ------
