@@ -166,6 +166,21 @@ def three_digits(exact: str) -> str:
     return f"{float(Fraction(exact)):.3g}"
 
 
+def right_at_most(wrong: Fraction | float) -> str:
+    """Return with which probability a guess is right that is wrong at least so often, rounded up; 100% of certainty alone.
+
+    Examples
+    --------
+    >>> [right_at_most(wrong) for wrong in (Fraction(1, 2), 0.1199, 0.0003)]
+    ['50%', '89%', '99.97%']
+    """
+    if wrong <= 0:
+        return "100%"
+    digits = max(2, 1 - math.floor(math.log10(wrong))) if wrong > Fraction(1, 10**12) else 12
+    unit = Fraction(1, 10**digits)
+    return f"{float(100 * (1 - (Fraction(wrong) // unit) * unit)):.{digits - 2}f}%"
+
+
 def share(value: float, digits: int = 2) -> str:
     """A share of the rows as a percentage."""
     return f"{100 * value:.{digits}f}%"

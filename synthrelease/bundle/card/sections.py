@@ -11,7 +11,16 @@ from statistics import median
 from typing import Any
 
 from synthrelease.answers.stated import StatedAnswer, question, verdict
-from synthrelease.bundle.card.numbers import exact_epsilon, paragraphs_of, program, rounded_down, rounded_up, said, share
+from synthrelease.bundle.card.numbers import (
+    exact_epsilon,
+    paragraphs_of,
+    program,
+    right_at_most,
+    rounded_down,
+    rounded_up,
+    said,
+    share,
+)
 from synthrelease.bundle.limits import LEVEL, error_band, kept_rows, of_every_cell, public_facts, rows_were_drawn
 from synthrelease.criteria import explain
 from synthrelease.criteria.facts import figure, shown, words
@@ -532,9 +541,7 @@ def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
     if guarantee.epsilon_exact is None or guarantee.delta_exact is None:
         return "100%"
     wrong = least_wrong(Fraction(guarantee.epsilon_exact), Fraction(guarantee.delta_exact))
-    digits = max(2, 1 - math.floor(math.log10(float(wrong)))) if wrong > Fraction(1, 10**12) else 12
-    unit = Fraction(1, 10**digits)
-    return f"{float(100 * (1 - (wrong // unit) * unit)):.{digits - 2}f}%"
+    return right_at_most(wrong)
 
 
 def right_guess_text(document: ReleaseDocument) -> str:
