@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.write import written
-from synthrelease.errors import Unexpected
 from synthrelease.published.document import read_strictly
 from synthrelease.published.verify.alone import verify_alone
 from synthrelease.published.verify.checks import read_files
@@ -76,6 +76,7 @@ def test_a_card_without_the_program_is_written_as_before() -> None:
 @pytest.mark.parametrize("address", ["http://example.org/a.tar.gz", "ftp://example.org/a", "https://", "example.org"])
 def test_the_address_of_the_program_starts_with_https(address: str) -> None:
     """Readers install what stands there; the message says what the rule is."""
-    with pytest.raises(Unexpected, match="an address that starts with https://"):
-        ProgramTable._on_the_web(address)
-    assert ProgramTable._on_the_web("https://example.org/a.tar.gz") == "https://example.org/a.tar.gz"
+    digest = "0" * 64
+    with pytest.raises(ValidationError, match="an address that starts with https://"):
+        ProgramTable(address=address, sha256=digest)
+    assert ProgramTable(address="https://example.org/a.tar.gz", sha256=digest).address == "https://example.org/a.tar.gz"

@@ -110,8 +110,8 @@ def test_a_cluster_that_is_not_there_is_a_clear_error(monkeypatch: pytest.Monkey
     [
         ({"backend": "spark"}, "--backend: expected loky or dask, found 'spark'"),
         ({"backend": "ray"}, "found 'ray'. A Ray cluster is not used: start a Dask scheduler and workers on its machines"),
-        ({"backend": "dask"}, "--backend dask and --address: expected both or none"),
-        ({"address": "tcp://127.0.0.1:1"}, "--backend dask and --address: expected both or none"),
+        ({"backend": "dask"}, "--backend dask: expected the address of a scheduler, found none"),
+        ({"backend": "loky", "address": "tcp://127.0.0.1:1"}, "--backend loky stays on this machine"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options: dict[str, str], message: str) -> None:
