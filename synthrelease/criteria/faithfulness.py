@@ -6,12 +6,12 @@ Paper 4.5.5; theory 3.6, faithfulness.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import unknown_columns
@@ -21,7 +21,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.linked import Linked
 from synthrelease.data.schema import Binning, PublishedColumn, Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
-from synthrelease.errors import listing
+from synthrelease.errors import Unexpected, listing
 from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:
@@ -90,13 +90,11 @@ class Faithfulness(Criterion):
             figure=partial(unmatched_share, columns=compared, synthetic=synthetic, steps=steps, rows=n, linked=linked),
         )
 
-    @model_validator(mode="after")
-    def _disjoint(self) -> Faithfulness:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         named = self.exact + self.within_one_bin + self.ignored
         twice = [name for name in named if named.count(name) > 1]
         if twice:
-            raise ValueError(f"each column may be named once; {twice[0]!r} is named twice")
-        return self
+            yield f"each column may be named once; {twice[0]!r} is named twice"
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         wrong = [*unknown_columns(setting.schema, "exact", self.exact)]

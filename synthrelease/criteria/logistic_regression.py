@@ -5,12 +5,12 @@ Theory 3.13, one-step logistic regression.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import condition, representation_mistakes, unknown_columns
@@ -32,7 +32,7 @@ from synthrelease.criteria.records import (
 )
 from synthrelease.data.schema import Binning, Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
-from synthrelease.errors import listing
+from synthrelease.errors import Unexpected, listing
 from synthrelease.settings.base import Mistake
 
 _SINGULAR = 1e-6
@@ -110,12 +110,10 @@ class LogisticRegression(Criterion):
     def own_values_of(self) -> tuple[str, ...]:
         return self.features if self.values == "own" else ()
 
-    @model_validator(mode="after")
-    def _columns_once(self) -> LogisticRegression:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if len(set(self.columns)) != len(self.columns):
-            raise ValueError("the target and the features must be different columns")
+            yield "the target and the features must be different columns"
         check_ranges(self.ranges, self.features)
-        return self
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import MarginalCriterion, MarginalCriterionExplained, furthest, unknown_columns, unnumbered
@@ -32,6 +32,7 @@ from synthrelease.data.counts import Counts, has_full_array
 from synthrelease.data.layout import Layout
 from synthrelease.data.schema import Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
+from synthrelease.errors import Unexpected
 from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:
@@ -177,11 +178,9 @@ class RelativeMarginalError(Criterion):
         """The scale of the Laplace noise of the figure: the sensitivity falls with the size of the smallest bin."""
         return ratio_sensitivity(np.array([smallest]), self.clip) / float(self.epsilon)
 
-    @model_validator(mode="after")
-    def _threshold_below_clip(self) -> RelativeMarginalError:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if not self.threshold < self.clip:
-            raise ValueError(f"threshold must be below clip ({self.clip:g}): a clipped ratio must be able to fail")
-        return self
+            yield f"threshold must be below clip ({self.clip:g}): a clipped ratio must be able to fail"
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Return every bin of every column."""

@@ -7,12 +7,11 @@ over roots).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from pydantic import model_validator
 
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import condition, condition_mistakes, grouping_mistakes, unknown_columns, unnumbered
@@ -23,6 +22,7 @@ from synthrelease.criteria.groups import check_range, middle
 from synthrelease.criteria.members import plain_and_place
 from synthrelease.data.schema import Schema, Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
+from synthrelease.errors import Unexpected
 from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:
@@ -105,16 +105,14 @@ class MeanOfRoots(Criterion):
     def own_values_of(self) -> tuple[str, ...]:
         return (self.column,) if self.values == "own" and self.number != "agreement" and not self.bins else ()
 
-    @model_validator(mode="after")
-    def _usable(self) -> MeanOfRoots:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if self.number == "agreement" and (self.bins or self.range):
-            raise ValueError("agreement has neither bins nor a range: it is a share of every two members")
+            yield "agreement has neither bins nor a range: it is a share of every two members"
         if self.range is None and self.number != "agreement" and not (self.bins and self.number == "mean"):
-            raise ValueError("range must say to what a root's number is clipped")
+            yield "range must say to what a root's number is clipped"
         check_range(self.limits)
         if not self.by and not self.overall:
-            raise ValueError("there must be a group-by column, or overall = true")
-        return self
+            yield "there must be a group-by column, or overall = true"
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         schema = setting.schema

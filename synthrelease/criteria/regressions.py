@@ -5,7 +5,7 @@ Paper 4.5.4; theory 3.9, regression coefficients.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -13,7 +13,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypeVar
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from synthrelease.criteria.base import Criterion, Fitted, MeasuredAnswers, Regression, Setting
 from synthrelease.criteria.columns import representation_mistakes, unknown_columns
@@ -45,7 +45,7 @@ from synthrelease.criteria.records import (
 )
 from synthrelease.data.schema import Binning, Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
-from synthrelease.errors import closest, listing, rejecting
+from synthrelease.errors import Unexpected, closest, listing, rejecting
 from synthrelease.privacy.charges import Charge, mechanism
 from synthrelease.privacy.grids import grid_bits
 from synthrelease.settings.base import Mistake, SpecTable
@@ -147,12 +147,10 @@ class RegressionCoefficients(Criterion):
         bound = float(np.quantile(moves, 0.95, method="higher"))
         return replace(score, noise_sd=float(np.std(distances[1:])), noise_bound=bound)
 
-    @model_validator(mode="after")
-    def _columns_once(self) -> RegressionCoefficients:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if len(set(self.columns)) != len(self.columns):
-            raise ValueError("the target and the features must be different columns")
+            yield "the target and the features must be different columns"
         check_ranges(self.ranges, self.columns)
-        return self
 
     @property
     def own_values_of(self) -> tuple[str, ...]:
@@ -414,13 +412,12 @@ class RegressionOneStep(RegressionCoefficients):
         )
         return Query(sensitivity=sensitivity, figure=figure, slack=slack, void=step.void)
 
-    @model_validator(mode="after")
-    def _increasing(self) -> RegressionOneStep:
+    def contradictions(self) -> Iterator[str | Unexpected]:
+        yield from super().contradictions()
         if not self.range[0] < self.range[1]:
-            raise ValueError("range must be [lowest, highest] with lowest < highest")
+            yield "range must be [lowest, highest] with lowest < highest"
         if self.line is not None and self.fit_epsilon is not None:
-            raise ValueError('fit_epsilon pays for a private line, and line = "measurements" takes another: name one of them')
-        return self
+            yield 'fit_epsilon pays for a private line, and line = "measurements" takes another: name one of them'
 
     @property
     def charge(self) -> Charge:
@@ -607,11 +604,9 @@ class RegressionPrediction(Criterion):
             widest = max(float(most.max() - least.min()), widest * 2.0**-20, n * furthest * room)
         return Query(sensitivity=widest / max(1, rows), figure=figure, void=not rows)
 
-    @model_validator(mode="after")
-    def _increasing(self) -> RegressionPrediction:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if not self.range[0] < self.range[1]:
-            raise ValueError("range must be [lowest, highest] with lowest < highest")
-        return self
+            yield "range must be [lowest, highest] with lowest < highest"
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         lines = {name: criterion for name, criterion in earlier.items() if isinstance(criterion, RegressionCoefficients)}

@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from synthrelease.data.counts import DENSE_LIMIT, Counts
 from synthrelease.data.layout import Layout
@@ -156,11 +156,9 @@ class MarginalsGenerator(MeasuringGenerator):
             raise Unexpected("tables with weights above 0", repr(text))
         return text
 
-    @model_validator(mode="after")
-    def _zeros_need_a_prior(self) -> MarginalsGenerator:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if self.prior is None and not all(term.weight for term in self.terms):
-            raise ValueError("tables of weight 0 take what ties their columns together from a prior, and none is named")
-        return self
+            yield "tables of weight 0 take what ties their columns together from a prior, and none is named"
 
     @cached_property
     def terms(self) -> tuple[FormulaTerm, ...]:

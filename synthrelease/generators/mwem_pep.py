@@ -6,13 +6,13 @@ way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from synthrelease.data.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
@@ -56,11 +56,9 @@ class CountingQueries(Generator):
     inner_updates: int = Field(default=25, ge=1, le=1000)
     marginal: int = Field(default=3, ge=1, le=6)
 
-    @model_validator(mode="after")
-    def _enough_queries(self) -> CountingQueries:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         if self.queries < self.iterations:
-            raise Unexpected(f"at least as many queries as iterations ({self.iterations})", str(self.queries))
-        return self
+            yield Unexpected(f"at least as many queries as iterations ({self.iterations})", str(self.queries))
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         if layout.n_cells > CELL_LIMIT:

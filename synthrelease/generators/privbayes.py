@@ -18,10 +18,11 @@ from hashlib import blake2b
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.layout import Layout
+from synthrelease.errors import Unexpected
 from synthrelease.generators.base import Background, Generator, Guaranteed
 from synthrelease.generators.bayesian_network import BayesianNetwork, build_network
 from synthrelease.privacy.charges import GENERATION, Charge, exact
@@ -159,12 +160,10 @@ class PrivBayes(Generator):
     selector: Literal["permute_and_flip", "exponential"] = "permute_and_flip"
     guarantee: ClassVar[Guaranteed] = "pure"
 
-    @model_validator(mode="after")
-    def _one_of(self) -> PrivBayes:
+    def contradictions(self) -> Iterator[str | Unexpected]:
         needed, unused = ("theta", "degree") if self.flavour == "theta" else ("degree", "theta")
         if getattr(self, needed) is None or getattr(self, unused) is not None:
-            raise ValueError(f"flavour {self.flavour!r} needs {needed!r} and must not have {unused!r}")
-        return self
+            yield f"flavour {self.flavour!r} needs {needed!r} and must not have {unused!r}"
 
     def charge(self, epsilon: Fraction) -> Charge:
         return pure_charge(
