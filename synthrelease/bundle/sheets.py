@@ -15,10 +15,9 @@ from typing import Any
 
 from synthrelease.answers.listed import MOST_CELLS, NAMES, NUMBERS, pairs
 from synthrelease.answers.stated import question
-from synthrelease.bundle.card import numbers
+from synthrelease.bundle.card import counts_of, numbers, uses_in_words
 from synthrelease.bundle.card.numbers import environment, labelled_title, program, said
-from synthrelease.bundle.card.page import uses_in_words
-from synthrelease.bundle.card.sections import Useful, carried_pairs, counts_of, data_protection, person_text, right_guess
+from synthrelease.bundle.card.sections import Useful, carried_pairs, data_protection, person_text, right_guess
 from synthrelease.bundle.estimates import CSV
 from synthrelease.bundle.formats import STATA_WORDS
 from synthrelease.bundle.options import statements

@@ -141,8 +141,8 @@ def cost_sentences(document: ReleaseDocument) -> Iterator[str]:
 def _quality(document: ReleaseDocument) -> Iterator[str | Text | Table]:
     from rich.text import Text
 
+    from synthrelease.bundle.card import uses_in_words
     from synthrelease.bundle.card.numbers import probability, rounded_up
-    from synthrelease.bundle.card.page import uses_in_words
     from synthrelease.bundle.card.sections import carried_pairs, rows_left_out
     from synthrelease.bundle.limits import LEVEL, band_columns, error_band
 

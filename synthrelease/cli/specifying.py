@@ -37,7 +37,7 @@ MOST_TRIPLES = 10
 
 def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     """Yield what the rows will be good for, what not, and the pairs of columns, for a file of so many rows."""
-    from synthrelease.bundle.card.page import sentences, uses_in_words
+    from synthrelease.bundle.card import sentences, uses_in_words
     from synthrelease.generators.associations import LEAST_STRENGTH, CarriedPairs
     from synthrelease.releasing.attempt_costs import usual_rows
     from synthrelease.spec.associations import planned_associations

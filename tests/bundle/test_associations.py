@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle.card.page import page_bytes, sentences
+from synthrelease.bundle.card import sentences
+from synthrelease.bundle.card.page import page_bytes
 from synthrelease.bundle.card.sections import rows
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.verify_documents import documents

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from synthrelease.bundle.card import page as context
+from synthrelease.bundle.card import sentences
 from synthrelease.bundle.card.numbers import rounded_up
-from synthrelease.bundle.card.page import markdown_bytes, page_bytes, sentences
+from synthrelease.bundle.card.page import markdown_bytes, page_bytes
 from synthrelease.bundle.card.sections import bin_text, measured_alone, parameter_texts, projection_text, value_text
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.pictures import BLUE, GREEN, INK, MUTED, PAPER, RED, SOFT

@@ -1,1 +1,53 @@
-"""The data card: README.html, README.md and the pages in other languages, from release.json and the released table."""
+"""The data card: README.html, README.md and the pages in other languages, from release.json and the released table.
+
+Here are the words of the public part, which `plan` prints as well: no template is loaded for them.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from synthrelease.criteria.facts import figure
+from synthrelease.generators.associations import CarriedPairs
+
+
+@lru_cache(maxsize=8)
+def sentences(language: str) -> Mapping[str, str]:
+    """The framework's sentences in a language."""
+    path = Path(__file__).parent / "words" / f"{language}.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def uses_in_words(pairs: CarriedPairs | None) -> list[str]:
+    """Return what rows are good for, and what not, in English: for screens and sheets, as it stands on the card."""
+    return [] if pairs is None else [sentences("en")[key].format(**counts_of(pairs)) for key in uses_of(pairs)]
+
+
+def uses_of(pairs: CarriedPairs) -> list[str]:
+    """Return the keys of the sentences that say what rows are good for, and what not: the same on every screen and page."""
+    if pairs.unknown == pairs.pairs:
+        return ["carried_unknown"]
+    if pairs.carried == pairs.pairs:
+        return ["carried_all"]
+    further = {"carried_unknown_some": pairs.unknown, "carried_noise": pairs.noisy, "carried_partial": pairs.partial}
+    return ["carried_some" if pairs.carried else "carried_zero", "carried_limits", *(key for key, n in further.items() if n)]
+
+
+def counts_of(pairs: CarriedPairs | None) -> dict[str, str]:
+    """The figures in the sentences of the card."""
+    if pairs is None:
+        return dict.fromkeys(
+            ("pairs", "carried", "unknown_pairs", "noisy_pairs", "partial_pairs", "triples", "carried_triples"), ""
+        )
+    return {
+        "pairs": figure(pairs.pairs),
+        "carried": figure(pairs.carried),
+        "unknown_pairs": figure(pairs.unknown),
+        "noisy_pairs": figure(pairs.noisy),
+        "partial_pairs": figure(pairs.partial),
+        "triples": figure(pairs.triples),
+        "carried_triples": figure(len(pairs.carried_triples)),
+    }

@@ -17,7 +17,7 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from synthrelease.bundle import pictures
-from synthrelease.bundle.card import numbers
+from synthrelease.bundle.card import counts_of, numbers, sentences
 from synthrelease.bundle.card import sections as facts
 from synthrelease.bundle.card.numbers import (
     environment,
@@ -32,7 +32,6 @@ from synthrelease.bundle.card.sections import (
     Useful,
     association_lines,
     band_text,
-    counts_of,
     drawn_text,
     duplicate_sentences,
     file_ends,
@@ -40,7 +39,6 @@ from synthrelease.bundle.card.sections import (
     rare_groups,
     right_guess,
     rows_left_out,
-    uses_of,
 )
 from synthrelease.bundle.dataset import Dataset, file_lines, with_something
 from synthrelease.bundle.limits import LEVEL, band_columns, error_band
@@ -116,18 +114,6 @@ def _variable(dataset: Dataset, column: ColumnPart) -> dict[str, Any]:
 
 
 # The words of the public part in one language: the framework's sentences and the publisher's texts.
-
-
-@lru_cache(maxsize=8)
-def sentences(language: str) -> Mapping[str, str]:
-    """The framework's sentences in a language."""
-    path = Path(__file__).parent / "words" / f"{language}.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-def uses_in_words(pairs: CarriedPairs | None) -> list[str]:
-    """Return what rows are good for, and what not, in English: for screens and sheets, as it stands on the card."""
-    return [] if pairs is None else [sentences("en")[key].format(**counts_of(pairs)) for key in uses_of(pairs)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any
 
 from synthrelease.answers.stated import StatedAnswer, question, verdict
+from synthrelease.bundle.card import uses_of
 from synthrelease.bundle.card.numbers import (
     exact_epsilon,
     paragraphs_of,
@@ -74,16 +75,6 @@ class AssociationLines:
         return uses_of(self.pairs)
 
 
-def uses_of(pairs: CarriedPairs) -> list[str]:
-    """Return the keys of the sentences that say what rows are good for, and what not: the same on every screen and page."""
-    if pairs.unknown == pairs.pairs:
-        return ["carried_unknown"]
-    if pairs.carried == pairs.pairs:
-        return ["carried_all"]
-    further = {"carried_unknown_some": pairs.unknown, "carried_noise": pairs.noisy, "carried_partial": pairs.partial}
-    return ["carried_some" if pairs.carried else "carried_zero", "carried_limits", *(key for key, n in further.items() if n)]
-
-
 def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
     """Return how many pairs the rows carry; None for one column, or where somebody changed the settings of the generator."""
     return pairs_of(of_document(document))
@@ -92,23 +83,6 @@ def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
 def pairs_of(associations: Associations | None) -> CarriedPairs | None:
     """Return how many pairs the rows carry, of associations that are known; None for one column."""
     return None if associations is None or len(associations.names) < 2 else CarriedPairs.of([associations])
-
-
-def counts_of(pairs: CarriedPairs | None) -> dict[str, str]:
-    """The figures in the sentences of the card."""
-    if pairs is None:
-        return dict.fromkeys(
-            ("pairs", "carried", "unknown_pairs", "noisy_pairs", "partial_pairs", "triples", "carried_triples"), ""
-        )
-    return {
-        "pairs": figure(pairs.pairs),
-        "carried": figure(pairs.carried),
-        "unknown_pairs": figure(pairs.unknown),
-        "noisy_pairs": figure(pairs.noisy),
-        "partial_pairs": figure(pairs.partial),
-        "triples": figure(pairs.triples),
-        "carried_triples": figure(len(pairs.carried_triples)),
-    }
 
 
 def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
