@@ -14,7 +14,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
-from typing import Any
 
 import numpy as np
 
@@ -615,12 +614,12 @@ def _share(tables: NoisyTables, question: Question, shares: list[Average], label
     if not question.weight:
         rows, low, high = counted_rows(tables, share, level)
         return replace(term, rows=rows, rows_low=low, rows_high=high)
-    counts: dict[str, Any] = _weighted_count(tables, question, share, level)
-    return replace(term.within(share.ends(level), BINNED_INTERVAL) if share.own else term, **counts)
+    term = term.within(share.ends(level), BINNED_INTERVAL) if share.own else term
+    return _with_weighted_count(tables, question, share, term, level)
 
 
-def _weighted_count(tables: NoisyTables, question: Question, share: Average, level: float) -> dict[str, int | None]:
-    """Return how many persons the rows in the numerator stand for, as the fields of a term: theory 13.18, weighted answers.
+def _with_weighted_count(tables: NoisyTables, question: Question, share: Average, term: Term, level: float) -> Term:
+    """Return a term with how many persons the rows in the numerator stand for: theory 13.18, weighted answers.
 
     As `counted_rows`, with sums of weights in place of rows; a population has an interval where no clusters are declared, whose
     sizes would be a further error of a count.
@@ -641,18 +640,12 @@ def _weighted_count(tables: NoisyTables, question: Question, share: Average, lev
             half = half_width(ratio.noises, noise_weights, not_counted * times**2 * of_drawn, level, 0.0)
             lows.append(total - half)
             highs.append((total + half) * times_at_most)
-        return max(0, math.floor(min(lows))), math.ceil(max(0.0, *highs))
+        return 0 if kept_rows.few else max(0, math.floor(min(lows))), math.ceil(max(0.0, *highs))
 
-    low, high = ends(kept_rows.left_out)
-    of_population = (None, None) if clustered else ends(max(survey.not_drawn, kept_rows.left_out))
+    (low, high), of_population = ends(kept_rows.left_out), ends(max(survey.not_drawn, kept_rows.left_out))
     rows = None if kept_rows.way == "stated" else round(max(0.0, times * share.file.numerator))
-    return {
-        "rows": rows,
-        "rows_low": low,
-        "rows_high": high,
-        "population_rows_low": of_population[0],
-        "population_rows_high": of_population[1],
-    }
+    term = replace(term, rows=rows, rows_low=low, rows_high=high)
+    return term if clustered else replace(term, population_rows_low=of_population[0], population_rows_high=of_population[1])
 
 
 def rows_of(tables: NoisyTables, share: Average, level: float) -> Term:

@@ -23,6 +23,7 @@ from synthrelease.answers.questions import Columns, Condition, Question, over_ce
 from synthrelease.answers.stated import asked_of, judged, possible_width, told
 from synthrelease.answers.tables import NoisyTables
 from synthrelease.answers.words import BINNED_INTERVAL, INTERVAL, Term
+from synthrelease.data.questions import Kind
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
@@ -221,12 +222,12 @@ def _weighted(
         met = _InBin(text="", rule=None, column=column, place=bin_)
         questions.append((value, _question("share", met=met, weight=weight)))
     for value, question in questions:
-        for label, averages in groups(tables, question):
-            term = term_in(tables, question, label, averages, level)
+        for _, averages in groups(tables, question):
+            term = term_in(tables, question, "", averages, level)
             yield from _lines(question.kind, column.name, term, tables, question, as_first, value=value, source=source)
             if value:
-                told_term = judged("share", term, tables, question)
-                yield _count(told_term, tables, column=column.name, value=value, source=source, weighted=True)
+                term = judged("share", term, tables, question)
+                yield _count(term, tables, column=column.name, value=value, source=source, weighted=True)
 
 
 def _as_weighted(line: EstimateLine) -> EstimateLine:
@@ -238,9 +239,9 @@ def _of_members(tables: NoisyTables, name: str, level: float, as_first: bool) ->
     linked = tables.release.linked
     columns = [tables.release.by_name[slot[linked.names.index(name)]] for slot in linked.slots] if linked else []
     first = columns[0]
-    kinds = (("median", first.ordered), ("mean", None not in first.numbers[: first.present]))
+    kinds: dict[Kind, bool] = {"median": first.ordered, "mean": None not in first.numbers[: first.present]}
     questions = list[tuple[str, Question]]()
-    for kind in (kind for kind, has_it in kinds if has_it):
+    for kind in (kind for kind, has_it in kinds.items() if has_it):
         of_slots = tuple(_question(kind, column=column.name) for column in columns)
         questions.append(("", replace(_question(kind, column=name), slots=of_slots)))
     for bin_, value in enumerate(first.labels):
@@ -293,17 +294,9 @@ def _cells(
             yield _count(term, tables, count_error(tables, share), **fields_of_cell)
 
 
-def _question(kind: str, *, column: str = "", met: Condition | None = None, by: str = "", weight: str = "") -> Question:
+def _question(kind: Kind, *, column: str = "", met: Condition | None = None, by: str = "", weight: str = "") -> Question:
     every = Condition(text="", rule=None)
-    return Question(
-        kind=kind,  # type: ignore[arg-type]
-        text="",
-        column=column,
-        met=met or every,
-        where=every,
-        by=by,
-        weight=weight,
-    )
+    return Question(kind=kind, text="", column=column, met=met or every, where=every, by=by, weight=weight)
 
 
 def _lines(

@@ -758,8 +758,13 @@ def load_facts(path: Path) -> CheckedFacts:
             problems.append(TableMistake.of("bounds", error, found=shown(table.bounds)).problem(name, f"columns.{column}"))
     skips = dict[str, Rule]()
     for column, table in model.columns.items():
+        domains = {
+            condition: Domain(kind=values.kind, bounds=values.bounds, categories=values.categories or ())
+            for condition, values in model.columns.items()
+            if values.kind != "date" and condition != column
+        }
         try:
-            skips |= _skip(column, table, model.columns) if table.skipped else {}
+            skips |= {column: parse_rule(table.skipped, domains)} if table.skipped else {}
         except RuleError as error:
             problems.append(TableMistake.of("skipped", error).problem(name, f"columns.{column}"))
     if problems:
@@ -785,16 +790,6 @@ def load_facts(path: Path) -> CheckedFacts:
         shares={column: of_column for column, of_column in tables.items() if of_column[0].bands},
         means={column: of_column[0] for column, of_column in tables.items() if not of_column[0].bands},
     )
-
-
-def _skip(name: str, table: FactColumn, columns: Mapping[str, FactColumn]) -> dict[str, Rule]:
-    """Return the condition under which a column is not asked, by its name. Raises RuleError for one that cannot be read."""
-    domains = {
-        other: Domain(kind=column.kind, bounds=column.bounds, categories=column.categories or ())
-        for other, column in columns.items()
-        if column.kind != "date" and other != name
-    }
-    return {name: parse_rule(table.skipped, domains)}
 
 
 def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:
@@ -1148,20 +1143,19 @@ def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.ra
             units[name] = edges[cells[name]] + np.floor(within * widths).astype(np.int64)
     columns: Mapping[str, FactColumn] = facts.columns
     whole = {name: _values(columns[name], facts.units[name], units[name]) for name in columns}
+    gapped = dict(whole)
 
     def compared(part: Any) -> Said:
         met = np.asarray(HOLDS[part.operator](whole[part.column], part.value), dtype=bool)
         return met, ~met
 
-    asked = {name: ~said(facts.skips[name], compared)[0] if name in facts.skips else np.ones(n, dtype=bool) for name in whole}
-    answered = {
-        name: of_asked & (generator.random(n) >= columns[name].gaps) if columns[name].gaps else of_asked
-        for name, of_asked in asked.items()
-    }
-    return {
-        name: values if answered[name].all() else np.where(answered[name], values.astype(object), np.array(None, dtype=object))
-        for name, values in whole.items()
-    }
+    for name, column in columns.items():
+        answered = generator.random(n) >= column.gaps if column.gaps else np.ones(n, dtype=bool)
+        if name in facts.skips:
+            answered &= ~said(facts.skips[name], compared)[0]
+        if not answered.all():
+            gapped[name] = np.where(answered, whole[name].astype(object), np.array(None, dtype=object))
+    return gapped
 
 
 def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.ndarray:
