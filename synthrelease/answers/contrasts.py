@@ -30,11 +30,8 @@ def of_shares(first: Average, second: Average, level: float) -> list[Term]:
     terms = []
     for name, scale in scales.items():
         term = _term(name, "", first, second, level, scale)
-        if first.own or second.own:  # the least and the largest contrast by weights between the limits of their classes
-            lowest, largest = (
-                (first.own[side] if first.own else first, second.own[1 - side] if second.own else second) for side in (0, 1)
-            )
-            low, high = (_term(name, "", *pair, level, scale) for pair in (lowest, largest))
+        if first.own and second.own:  # the least and the largest contrast by weights between the limits of their classes
+            low, high = (_term(name, "", first.own[side], second.own[1 - side], level, scale) for side in (0, 1))
             ends = (low.low, high.high, low.population_low, high.population_high)
             fields: dict[str, Any] = dict(zip(INTERVAL, ends, strict=True))
             term = replace(term.of_bin_numbers(), **fields)

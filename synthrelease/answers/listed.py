@@ -10,6 +10,7 @@ import csv
 import io
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import combinations
 from typing import Any
@@ -221,13 +222,20 @@ def _weighted(
     for bin_, value in enumerate(column.labels):
         met = _InBin(text="", rule=None, column=column, place=bin_)
         questions.append((value, _question("share", met=met, weight=weight)))
+    yield from _answers(tables, column.name, questions, level, as_first, source)
+
+
+def _answers(
+    tables: NoisyTables, name: str, questions: Sequence[tuple[str, Question]], level: float, as_first: bool, source: str
+) -> Iterator[EstimateLine]:
+    """Yield the lines of some questions about a column, each with the value of a share, and weighted counts beside these."""
     for value, question in questions:
         for _, averages in groups(tables, question):
             term = term_in(tables, question, "", averages, level)
-            yield from _lines(question.kind, column.name, term, tables, question, as_first, value=value, source=source)
-            if value:
+            yield from _lines(question.kind, name, term, tables, question, as_first, value=value, source=source)
+            if value and question.weight:
                 term = judged("share", term, tables, question)
-                yield _count(term, tables, column=column.name, value=value, source=source, weighted=True)
+                yield _count(term, tables, column=name, value=value, source=source, weighted=True)
 
 
 def _as_weighted(line: EstimateLine) -> EstimateLine:
@@ -245,18 +253,12 @@ def _of_members(tables: NoisyTables, name: str, level: float, as_first: bool) ->
         of_slots = tuple(_question(kind, column=column.name) for column in columns)
         questions.append(("", replace(_question(kind, column=name), slots=of_slots)))
     for bin_, value in enumerate(first.labels):
+        if linked and name in linked.whole and bin_ == first.missing:
+            continue  # the bin of slots without a member
         of_slots = tuple(_question("share", met=_InBin(text="", rule=None, column=column, place=bin_)) for column in columns)
         questions.append((value, replace(of_slots[0], slots=of_slots)))
-    for value, question in questions:
-        if linked and value and name in linked.whole and first.labels.index(value) == first.missing:
-            continue  # the bin of slots without a member
-        try:
-            by_group = list(groups(tables, question))
-        except InputError:
-            return
-        for label, averages in by_group:
-            term = term_in(tables, question, label, averages, level)
-            yield from _lines(question.kind, name, term, tables, question, as_first, value=value, source="sum over members")
+    with suppress(InputError):  # no table tells which members are there
+        yield from _answers(tables, name, questions, level, as_first, "sum over members")
 
 
 def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float, as_first: bool) -> Iterator[EstimateLine]:

@@ -301,13 +301,9 @@ def _print_weighted(spec: ReleaseSpec) -> None:
         return
     from synthrelease.studio.rehearsal.expected_noise import measured_tables
 
-    tables = [table.columns for table in measured_tables(spec) if weight in table.columns]
-    held = [name for name in spec.schema.names if name != weight and any(name in columns for columns in tables)]
-    lacking = [name for name in spec.schema.names if name not in (*held, weight)]
-    screen.print(
-        f"Weighted answers: {listing(held, 200) or 'none'}, measured with {weight}."
-        + (f" Others need a table with it, such as {lacking[0]}:{weight}." if lacking else "")
-    )
+    together = {name for table in measured_tables(spec) if weight in table.columns for name in table.columns} - {weight}
+    columns = listing((name for name in spec.schema.names if name in together), 200) or "none"
+    screen.print(f"Weighted answers: {columns}, measured with {weight}. Another column needs a table COLUMN:{weight}.")
 
 
 def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:

@@ -542,15 +542,12 @@ class DesignPart(Part):
     @classmethod
     def of(cls, table: DesignTable) -> DesignPart:
         """Return what is said of it."""
-        effect = {name: number(value) for name, value in table.effect.items()} if isinstance(table.effect, dict) else None
-        return cls.like(table, effect=number(table.effect) if isinstance(table.effect, float) else effect)
+        return cls.like(table)
 
     def effect_on(self, columns: Iterable[str]) -> float | None:
         """Return the largest stated design effect of some columns; None where one of them has none."""
-        if not isinstance(self.effect, dict):
-            return None if self.effect is None else float(self.effect)
-        effects = [self.effect.get(name) for name in columns]
-        return None if None in effects else max((float(effect) for effect in effects if effect is not None), default=1.0)
+        effects = [self.effect.get(name) for name in columns] if isinstance(self.effect, dict) else [self.effect]
+        return None if None in effects else max((float(effect or 1) for effect in effects), default=1.0)
 
 
 class ImputationPart(Part):

@@ -354,12 +354,10 @@ def configuration_text(
 
 def design_settings(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]) -> dict[str, object]:
     """Return [design], with the columns that look like the weight, the strata and the clusters of a sample."""
-    weights, (clusters, strata) = (
-        [column.name for column in columns if column.weight],
-        ([column.source for column in left_out if column.design == part] for part in ("clusters", "strata")),
-    )
-    settings = {"weight": weights[:1], "clusters": clusters[:1]}
-    return {name: found[0] for name, found in settings.items() if found} | ({"strata": strata} if strata else {})
+    named = {"weight": [column.name for column in columns if column.weight][:1]}
+    for part in ("strata", "clusters"):
+        named[part] = [column.source for column in left_out if column.design == part]
+    return {name: columns_ if name == "strata" else columns_[0] for name, columns_ in named.items() if columns_}
 
 
 def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut]) -> str:
