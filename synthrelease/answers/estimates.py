@@ -204,9 +204,7 @@ def _design(release: PublishedRelease, question: Question, survey: Sampling) -> 
     if question.weight and survey.effect == 1:
         sentences.append("The rows are taken as drawn one by one with their weights; nothing is taken off for strata.")
     if release.design is not None and survey.effect > 1:
-        sentences.append(
-            f"The design effect of {survey.effect:g}, as {release.design.source} states, makes the variance of sampling larger."
-        )
+        sentences.append(f"The variance of sampling has the design effect {survey.effect:g} ({release.design.source}).")
     if survey.not_drawn < 1:
         sentences.append(f"It is finite, of {release.population:,} records ([population]).")
     return " ".join(sentences)

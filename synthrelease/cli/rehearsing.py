@@ -145,8 +145,7 @@ def _print_survey_errors(spec: Any, request: RehearsalRequest) -> None:
     questions = survey_errors(spec, request.data, request.seed)
     screen.print(
         f"One standard deviation of each error, over {REPLICATES} samples of the public file, drawn as [design] says. Answers "
-        "are those among rows that have one; they go missing by stratum and weight class as in the file. Noise: that of the "
-        "measured tables."
+        "are among rows that have one; they go missing by stratum and weight class as in the file."
     )
     table = Table("question", "answer", "sampling", "missing answers", "noise")
     for question in questions:

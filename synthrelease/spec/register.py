@@ -115,10 +115,7 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
 def design_in_words(table: DesignTable) -> str:
     """Return what answers say of a population, as far as the design tells."""
     if table.clusters is not None and table.effect is None:
-        return (
-            f"Design: rows of one cluster ({table.clusters}) are alike, and no design effect is stated. No answer has an "
-            "interval for a population."
-        )
+        return f"Design: clusters ({table.clusters}) without a design effect. No answer has an interval for a population."
     rest = "the stated design effect" if table.effect is not None else "rows that are drawn one by one"
     return f"Design: intervals for a population rest on {rest}."
 
