@@ -455,9 +455,7 @@ def sections(rehearsal: Rehearsal) -> dict[str, list[str]]:
         "Budget and rounds:": [*say.proposal, *offered(rehearsal.spec)],
         "Where the errors are:": [say.binding],
         "Thresholds to reconsider before anything is spent:": say.warnings,
-        "Pairs of columns without a criterion or a measured table (LOST: candidates preserve less than half):": telling_pairs(
-            rehearsal
-        ),
+        "Pairs whose loss no criterion would show (LOST: candidates preserve less than half):": telling_pairs(rehearsal),
         "Associations of columns:": say.verdict,
         "Intended questions, answered from released rows alone:": say.conclusions,
         "Minimum count:": [projection_advice(rehearsal)],

@@ -48,7 +48,7 @@ IMPOSSIBLE = {
 }
 BINDS, CAN_BE, MINIMUM = "Which criterion binds", "The range of each figure", "The effect of a minimum count"
 BUDGET = "Budget and rounds"
-NOISE, PAIRS = "Noise against thresholds", "Pairs of columns without a criterion"
+NOISE, PAIRS = "Noise against thresholds", "Pairs whose loss no criterion would show"
 GOAL = {"keep": 2, "width": 0.6}
 NOISE_LEVEL = 0.05
 
