@@ -239,7 +239,7 @@ BAD = [
     ("mean b by A", r"one column after 'by' \('a', .*found 'A'"),
     ("mean b where a == 1 where a == 2", "'where' once"),
     ("mean b by", "something after 'by'"),
-    ("share a == 1 where b > 5", "a group that the rules leave empty"),
+    ("share a == 1 where b > 5", "a group that can have rows, found one that the rules leave empty"),
 ]
 
 
