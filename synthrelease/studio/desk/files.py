@@ -670,7 +670,11 @@ def _of_questions(start: Shown, action: str, which: str, form: Form) -> Changes:
             raise ValueError(f"Expected a day such as 2026-11-24, found {on[:40]!r}.") from None
         agreed = f"{{ by = {toml(by)}, on = {day} }}"
         if not which:
-            paths = [("criteria", place, "agreed") for place, each in enumerate(start.spec.criteria) if not each.agreed]
+            paths = [
+                ("criteria", position, "agreed")
+                for position, criterion in enumerate(start.spec.criteria)
+                if not criterion.agreed
+            ]
             return {"acceptance": [Edit(path=path, toml=agreed) for path in paths]}
     path: Path_ = ("criteria", _place_of(start.spec, which))
     if action == "drop":

@@ -168,7 +168,9 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
     try:
         files.replace(texts, replace(texts, configuration=changed(files.path, configuration, edits), acceptance=acceptance))
     except SpecError as error:
-        problems = " ".join(f"Expected {each.expected}; found {each.found}." for each in error.problems if each.path)
+        problems = " ".join(
+            f"Expected {problem.expected}; found {problem.found}." for problem in error.problems if problem.path
+        )
     if problems:
         raise InputError(
             f"The new draft has other columns or bins. A text of yours does not fit it: {problems} Take it out first."
@@ -523,8 +525,8 @@ class Desk:
 
     def change(self, name: str, form: dict[str, str]) -> Response:
         """Keep what was typed, then save it or do what the button says; or say why not, beside the field."""
-        place, seen = form.pop("place", ""), form.pop("seen", "")
-        control, _, value = place.rpartition("=") if "=" in place else (place, "", "")
+        button, seen = form.pop("place", ""), form.pop("seen", "")
+        control, _, value = button.rpartition("=") if "=" in button else (button, "", "")
         try:
             self._keep(name, seen, form)
             if control == "typed":
@@ -564,8 +566,12 @@ class Desk:
             self.files.undo(seen)
         elif control == "save":
             controls = dict.fromkeys(_control_of(field_name) for field_name in saved if field_name in typed)
-            done = {each for each in controls if each not in BY_BUTTON}
-            steps = {each: self._step(name, each, self._values(name, each, saved)) for each in controls if each in done}
+            done = controls.keys() - set(BY_BUTTON)
+            steps = {
+                typed_at: self._step(name, typed_at, self._values(name, typed_at, saved))
+                for typed_at in controls
+                if typed_at in done
+            }
             self.files.edit(seen, steps)
         elif (action := self._action(name, control, seen, self._values(name, control, saved) | {"value": value})) is not None:
             answer = action()
@@ -587,7 +593,9 @@ class Desk:
             spec = self.files.spec(self.files.texts())
         except (SynthreleaseError, OSError):  # the page says so
             return self.page(name, {}, 422)
-        return self.page(name, {}, 422, refusals={each: refusal(error, name, each, spec) for each, error in causes.items()})
+        return self.page(
+            name, {}, 422, refusals={control: refusal(error, name, control, spec) for control, error in causes.items()}
+        )
 
     def _action(self, name: str, control: str, seen: str, values: dict[str, str]) -> Callable[[], Response | None] | None:
         """Return what a button does that is no line; None for one that is."""

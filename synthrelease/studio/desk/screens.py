@@ -1,4 +1,4 @@
-"""The plan as bars beside what the ledger has left, noise in rows, and how likely it buys nothing."""
+"""What each screen shows, from the two files and what was opened beside them; why a control was refused; what is not finished."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ FREQUENT = 3
 
 
 def columns_screen(spec: ReleaseSpec, file: ConfigurationFile, strips: Strips, guesses: Guesses, text: str) -> dict[str, Any]:
-    """One line for each column whose name or description holds the text; the columns of members once."""
+    """Return one line for each column whose name or description holds the text; the columns of members once."""
     low, lines = text.lower(), {}
     for column in spec.schema.columns:
         table = table_of(spec, column.name)
