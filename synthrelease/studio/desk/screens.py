@@ -1,4 +1,4 @@
-"""What each screen shows, from the two files and what was opened beside them; why a control was refused; what is not finished."""
+"""What each screen shows, from both files and what was opened beside them; why a control was refused; what is unfinished."""
 
 from __future__ import annotations
 
