@@ -109,8 +109,9 @@ def _installed(package: str) -> Distribution:
         installed = distribution(package)
     except PackageNotFoundError:
         raise Unexpected("an installed package", f"none of the name {package}") from None
-    origin = json.loads(installed.read_text("direct_url.json") or "{}")
-    if not installed.files or origin.get("dir_info", {}).get("editable"):
+    origins = [file for file in installed.files or () if file.name == "direct_url.json"]
+    edited = any(json.loads(file.read_text(encoding="utf-8")).get("dir_info", {}).get("editable") for file in origins)
+    if not installed.files or edited:
         raise Unexpected("an installed copy, whose files are listed and stay as they are", "one that is edited in place")
     return installed
 

@@ -282,7 +282,7 @@ def test_a_zero_concentrated_release_states_its_curves_and_verify_adds_them_up(
     assert ("mbi" in json.loads((folder / "release.json").read_text(encoding="utf-8"))["versions"]) == ("mst" in family)
     public = (folder / "README.md").read_text(encoding="utf-8").split("## For data users")[0]
     assert "(delta), at most: 0.000001" in public
-    assert "That holds except with a small probability, delta" in public
+    assert "This holds except with a small probability, delta" in public
     for name in ("deployment.yaml", "README.html"):
         words = " ".join((folder / name).read_text(encoding="utf-8").split())
         assert "protected at k times the epsilon, with k e^((k - 1) epsilon) times the delta." in words
