@@ -177,10 +177,11 @@ class Kept:
         lost = f"{n_lost or 'none'} of {so_many(self.strong, 'associated pair')}"
         if n_rare := len(self.lost) - n_lost:
             lost += f" and {so_many(n_rare, 'pair')} of rare values that come together"
+        single = f"Strong pairs count most in that share. Pair by pair, they lost {lost}." if self.lost else "No pair was lost."
         return (
             f"In a trial, fits to half of the public file kept {shown_share(self.share)} of the "
             f"{'strongest ' if self.strongest_alone else ''}associations in {rows}{bins}, give or take {self.error:.0%} "
-            f"(another sample: 100%, independent columns: 0%), and lost {lost}."
+            f"(another sample: 100%, independent columns: 0%). {single}"
         )
 
 
