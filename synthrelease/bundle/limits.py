@@ -216,7 +216,7 @@ def error_band(document: ReleaseDocument, largest: int | None = None) -> float |
 
 
 def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
-    """The first criterion that bounds the error of every share of single columns, at least.
+    """Return the first criterion that bounds the error of every bin of single columns, perhaps of wider tables too.
 
     None where the figures are about a piece of the original rows.
     """

@@ -122,7 +122,7 @@ _WIDTH = 340.0
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """The pictures of the technical part: SVG by what they show."""
+    """The pictures of the technical part of the card, as SVG, and how many pairs of columns were left out."""
 
     one_way: Mapping[str, Markup]
     two_way: Mapping[str, Markup]

@@ -246,7 +246,7 @@ def _same(right: IntendedEstimatePart | None, listed: IntendedEstimatePart | Non
 
 
 def statistical(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Check:
-    """Check that they hold the rows of the table, the labels of its bins, and nothing else."""
+    """Check that the files for statistical packages hold the rows of the table, the labels of its bins, and nothing else."""
     problems = tuple(_statistical_problems(document, table, files))
     return Check(name=STATISTICAL, found="the rows and labels of the table", problems=problems)
 

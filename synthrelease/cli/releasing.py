@@ -472,7 +472,7 @@ def print_table_2(folder: Path) -> None:
 
 
 def _until_released(command: Callable[[], None]) -> None:
-    """Run a release again where its search finds no table, as may happen by chance."""
+    """Run the release of a demonstration again, up to `RUNS` times, until its search finds a table."""
     for runs_left in reversed(range(RUNS)):
         try:
             return command()

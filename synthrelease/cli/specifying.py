@@ -36,7 +36,7 @@ MOST_TRIPLES = 10
 
 
 def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
-    """Yield what the rows will be good for, what not, and the pairs of columns, for a file of so many rows."""
+    """Yield the lines of `plan` on what the rows will be good for, and which pairs of columns they carry."""
     from synthrelease.bundle.card import sentences, uses_in_words
     from synthrelease.generators.associations import LEAST_STRENGTH, CarriedPairs
     from synthrelease.releasing.attempt_costs import usual_rows

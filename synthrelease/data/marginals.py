@@ -422,7 +422,7 @@ def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iter
 
 
 def _words(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> list[list[np.ndarray]]:
-    """For every group, the codes over its columns of the cells of every part; none of a full array or of a large group."""
+    """Return for each group of columns the cells of every part as codes; nothing for a full array, or where a group is large."""
     if whole.whole is not None or max(cells) > DENSE_LIMIT:
         return []
     return [

@@ -52,7 +52,7 @@ ROWS_AT_ONCE = 10_000
 
 
 def texts_of_database(name: str, column: Any) -> Texts:
-    """Return a column of Arrow. A moment with a time zone is that of UTC, whatever zone this machine is in."""
+    """Return the texts of an Arrow column of a database. A moment with a time zone is written in UTC, wherever this machine is."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -67,7 +67,7 @@ def texts_of_database(name: str, column: Any) -> Texts:
 
 
 def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """Yield the batches of rows of Python's values, which come in batches."""
+    """Turn rows of Python values, as a database hands them over, into batches of texts by column, of about `most_rows` rows."""
     row, n_rows, columns = 1, 0, [_Column(name) for name in needed]
     for batch in batches:
         for column, values in zip(columns, zip(*batch, strict=True), strict=True):

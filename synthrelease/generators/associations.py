@@ -557,7 +557,8 @@ class TiedColumns:
 
 
 def _of_members(names: Sequence[str], of_slots: Sequence[Association]) -> Association:
-    """Return one answer of those for every slot that a member can have."""
+    """Return one association for all slots of members: the noisiest where all are carried alike, else what is not known, or
+    else 'in part'."""
     answers = {association.carried for association in of_slots}
     first = of_slots[0]
     if len(answers) == 1:

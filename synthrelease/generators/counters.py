@@ -56,7 +56,7 @@ class CountSoFar:
 
 @dataclass(frozen=True, kw_only=True)
 class Counters:
-    """The counts of some rules, as columns behind those of the rows.
+    """Further columns that hold running counts, so that rules that count become small masks.
 
     Attributes
     ----------

@@ -148,8 +148,8 @@ class NegativeBinomial:
         return np.expm1(-shape * np.log(left)) / math.expm1(-shape * math.log(stop))  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """Return the price at A = 1 / (1 + E), where both ratios are largest (theory 2b.6, price of truncated negative binomial
-        laws).
+        """Return what the loop costs with pure rounds of this epsilon: the price at an acceptance of 1 / (1 + e^epsilon), where
+        both ratios are largest (theory 2b.6, price of truncated negative binomial laws).
         """
         most = (2 + self.shape) * epsilon
         if epsilon > _PRECISE:

@@ -446,7 +446,7 @@ def _text(path: Path) -> str:
 
 
 def document_of(path: Path) -> ReleaseDocument:
-    """Return what a file release.json says; its cost can be a cost. Raises InputError."""
+    """Read release.json. Raises InputError where it cannot be read, or its guarantee or charges are no possible cost."""
     try:
         document = read_leniently(_text(path))
         document.guarantee.guarantee()

@@ -536,12 +536,12 @@ class DesignPart(Part):
     source: str
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return how the file was drawn stands in the specification."""
+        """Return the fact that is published exactly: how the file was drawn, which the specification states."""
         return (("specification", "design"),)
 
     @classmethod
     def of(cls, table: DesignTable) -> DesignPart:
-        """Return what is said of it."""
+        """Return the part of release.json for a table [design]."""
         return cls.like(table)
 
     def effect_on(self, columns: Iterable[str]) -> float | None:

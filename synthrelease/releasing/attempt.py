@@ -209,7 +209,7 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """A judged candidate: by its noisy scores, or by a joint test, and then its figures are released after acceptance."""
+    """A candidate with its verdict: from its noisy scores, or from a joint test, whose figures come after acceptance."""
 
     candidate: Candidate
     scores: tuple[Score, ...] = ()

@@ -439,7 +439,7 @@ def control_character() -> Unreadable:
 
 
 def ragged(expected: int, fields: int) -> Unreadable:
-    """Return a row with another number of fields than the header."""
+    """Return the mistake of a row that has another number of fields than the header."""
     advice = (
         "The file may be cut off there, or a line break inside a field needs quotes around the field."
         if fields < expected
@@ -450,7 +450,7 @@ def ragged(expected: int, fields: int) -> Unreadable:
 
 
 def wrong_quotes(long: bool, longest: int, row: int) -> str:
-    """Return whether they are unlike pairs, or perhaps a field is `long`."""
+    """Return the message about quotes that are not in pairs, or that may enclose a field that is too `long`."""
     if long:
         expected = f"expected quotes in pairs and at most {longest} characters in a field"
         return f"{expected}, found a quote that is not closed or a longer field in {_place(row)}."
@@ -468,7 +468,7 @@ def utf_16(encoding: str) -> str:
 
 
 def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | None) -> str:
-    """Return some of the needed columns are not in a header, and perhaps the first of them under another name."""
+    """Return the message about needed columns that a header lacks; `guess` is the first of them under another name."""
     if guess:
         column = f"for the column {missing[0]!r} in the configuration"
         advice = f"If {guess!r} in the header is this column, set source = {guess!r} {column}."

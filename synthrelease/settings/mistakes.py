@@ -108,7 +108,7 @@ class Problems:
         self.add(path, error.expected, error.found or "something else", error.suggestion, file)
 
     def add_mistakes(self, where: str, mistakes: Iterable[Mistake], file: str | None = None) -> bool:
-        """Return mistakes in the table at `where`; whether there were any."""
+        """Add the mistakes in the table at `where`, and return whether there were any."""
         earlier = len(self.found)
         for mistake in mistakes:
             self.add(f"{where}.{mistake.field}", mistake.expected, mistake.found, mistake.suggestion, file)

@@ -52,7 +52,7 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
 
 
 def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRule:
-    """Return whether rows can be left out at all, and what then is public about how many."""
+    """Return what is public about the number of rows, which depends on whether rows can be left out at all."""
     dropped = any("drop" in (column.missing, column.outside) for column in schema.columns if column.counts is None)
     setting = release.input.rows
     if isinstance(setting, int):

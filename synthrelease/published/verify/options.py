@@ -440,7 +440,7 @@ def _geography_problems(part: GeographyPart, bundle: KnownFiles) -> Iterator[str
 
 
 def of_marks(part: MarksPart, document: ReleaseDocument, bundle: KnownFiles) -> Check:
-    """Count the marks of every row, and compare."""
+    """Check that each column of a group agrees with the number of marks in its row."""
     problems = tuple(_marks_problems(document, part, bundle))
     if problems:
         return Check(name="marks", problems=problems)

@@ -106,7 +106,7 @@ class DataAugmented:
         return Counts.of(self.table.layout, self.rows(masked, generator))
 
     def rows(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> list[np.ndarray]:
-        """The copy's (n_rows,) bins of each column, row by row as in `table.expand()`."""
+        """Draw the masked columns anew; return (n_rows,) bins of every column, in the order of `table.expand()`."""
         columns = [rows.astype(np.int64) if column in self.predictors else rows for column, rows in enumerate(self._rows)]
         steps = [self._first, *[self._again] * (self.sweeps if self._again else 0)]
         shares = {

@@ -127,7 +127,7 @@ class BothTexts:
 
 
 class DeskFiles:
-    """Both files by the path that was opened."""
+    """The two files that the desk edits: all changes of a request or none, each of which can be undone."""
 
     def __init__(self, path: Path):
         self.path = path

@@ -971,7 +971,12 @@ def _rows(strays: Mapping[str, int]) -> str:
 def drafted_columns(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None, as_key: str = ""
 ) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
-    """Draft every column of the file but its key, which is left out because `as_key`; also return which columns hold dates."""
+    """Draft the columns of a public file; return the drafts, what was left out and why, and the columns that hold dates.
+
+    Parameters
+    ----------
+    key : the column that is left out because of `as_key`, a reason in words.
+    """
     # what each column says, without what stands for no answer
     answers, mistyped = _read_answers(file, book, key)
 

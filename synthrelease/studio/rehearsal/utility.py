@@ -624,7 +624,7 @@ def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence
 
 @dataclass(frozen=True, kw_only=True)
 class PairUtility:
-    """The utility of the joint distribution of two columns: means over the copies of `propensity.pair_scores`."""
+    """The utility of the joint distribution of two columns: means over the copies of `pair_scores`."""
 
     columns: tuple[str, str]
     pmse: float

@@ -293,7 +293,7 @@ def _kind(rehearsal: Rehearsal, name: str) -> str:
 
 
 def telling_pairs(rehearsal: Rehearsal, limit: int = 6) -> list[str]:
-    """A few of the pairs that nothing looks at: those that candidates lost, and the strongest."""
+    """Return lines on up to `limit` pairs that no criterion looks at, lost ones first."""
     pairs = rehearsal.look.pairs if rehearsal.look else ()
     chosen = sorted(pairs, key=lambda pair: not pair.lost)[:limit]
     rest = [f"{len(pairs) - limit} more are in the report."] if len(pairs) > limit else []
