@@ -422,7 +422,7 @@ def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iter
 
 
 def _words(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> list[list[np.ndarray]]:
-    """Return for each group of columns the cells of every part as codes; nothing for a full array, or where a group is large."""
+    """Return for each group of columns the cells of every part as codes; none for a full array or a large group."""
     if whole.whole is not None or max(cells) > DENSE_LIMIT:
         return []
     return [

@@ -52,7 +52,7 @@ ROWS_AT_ONCE = 10_000
 
 
 def texts_of_database(name: str, column: Any) -> Texts:
-    """Return the texts of an Arrow column of a database. A moment with a time zone is written in UTC, wherever this machine is."""
+    """Return the texts of an Arrow column of a database. A moment with a time zone is written in UTC."""
     import pyarrow as pa
     from pyarrow import types
 
