@@ -335,7 +335,8 @@ class Average:
     own: tuple[Average, ...] = ()
 
     def own_ends(self, level: float) -> Ends:
-        """Of both intervals by the file's own weights: the average is not beyond all of `own` (theory 13.18)."""
+        """Check both intervals by the file's own weights: the average is not beyond all of `own` (theory 13.18, weighted
+        answers)."""
         ends = [average.ends(level) for average in self.own or (self,)]
         lows, highs, population_lows, population_highs = zip(*ends, strict=True)
         return min(lows), max(highs), min(population_lows), max(population_highs)

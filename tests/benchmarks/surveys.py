@@ -132,7 +132,8 @@ def coverage(correlation: float, runs: int, seed: int) -> list[str]:
 
 
 def private(correlation: float, questions: int, runs: int, seed: int) -> str:
-    """A row about the private design effect, of a record as unit; questions share one noise (theory 9.18).
+    """A row about the private design effect, of a record as unit; questions share one noise (theory 9.18, one noise
+    for many numbers).
 
     Sum of squares of the clusters' residuals, each cut off at C: a replaced record moves two clusters' sums by at most 1 each,
     or one by 2, in units of the largest weight; so each of J sums of squares moves by at most 4 C, and all share noise for J.

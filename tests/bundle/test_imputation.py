@@ -126,7 +126,7 @@ def observed(row: dict[str, str]) -> bool:
 
 def test_what_release_json_says_of_an_option_is_compared_with_the_specification_by_verify() -> None:
     """The tests of each option compare its own sentence; this one shows that `verify` asks for them."""
-    stated = "imputation.donors: expected 2, found 7"
+    stated = "imputation.donors: expected 10, found 7"
     assert stated in check(forged(bundle()["imputed.csv"], lambda part: part.update(donors=7)), "plan").problems
 
 

@@ -110,8 +110,8 @@ def test_the_shipped_plans_add_up_from_the_numbers_in_their_files(name: str) -> 
 
 
 def test_the_new_ways_ask_the_same_of_a_dataset_as_the_reference_release() -> None:
-    """Same criteria, same thresholds; only the way of the regression figure differs."""
-    reference = file_of("acceptance/births.toml")["criteria"]
+    """Same criteria, same thresholds; only the way of the regression figure differs. The reference alone has a median, too."""
+    reference = [table for table in file_of("acceptance/births.toml")["criteria"] if table["kind"] != "conditional_median"]
     for name in ("births-low-epsilon", "births-public-prior"):
         for old, new in zip(reference, file_of(f"acceptance/{name}.toml")["criteria"], strict=True):
             assert (old["name"], old.get("threshold")) == (new["name"], new.get("threshold"))

@@ -176,9 +176,9 @@ def test_a_release_verifies_and_says_its_levels(folder: Path, document: ReleaseD
     )
     report = verify_bundle(folder)
     assert report.passed, report
-    assert "the rows of each are those of the areas in it" in next(c.found for c in report.checks if c.name == "geography")
+    assert "each has as many rows as the areas in it" in next(c.found for c in report.checks if c.name == "geography")
     page = (folder / "README.md").read_text(encoding="utf-8")
-    assert "counts of areas add up to those of the area they lie in" in page
+    assert "counts of areas add up to the count of the larger area" in " ".join(page.split())
     assert "region (4, with 150 rows on average), district (5, with 120 rows on average)" in page
     assert len(document.rules) > 8
     assert "never" not in page.partition("Plausibility rules")[2].partition("Every row that occurs")[0]  # the section tells

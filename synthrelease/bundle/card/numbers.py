@@ -171,8 +171,8 @@ def right_at_most(wrong: Fraction | float) -> str:
 
     Examples
     --------
-    >>> [right_at_most(wrong) for wrong in (Fraction(1, 2), 0.1199, 0.0003)]
-    ['50%', '89%', '99.97%']
+    >>> [right_at_most(wrong) for wrong in (Fraction(1, 2), 0.1199, Fraction(3, 10_000))]
+    ['50%', '89%', '99.970%']
     """
     if wrong <= 0:
         return "100%"

@@ -107,7 +107,7 @@ def _on_births(spec: ReleaseSpec, attempts: list[tuple[int, int]]) -> list[Attem
 
 
 def counties() -> Counts:
-    """The printed dwellings of Massachusetts 1940 by county, and owned (0) or rented (1)."""
+    """The printed dwellings of Massachusetts in 1940 by county, and owned (0) or rented (1)."""
     counts = np.array([row[1:3] for row in printed()["swapping"]["counties"]])
     layout = Layout(columns=("county", "dwelling"), sizes=counts.shape)
     return Counts(layout, np.arange(counts.size), counts.ravel())

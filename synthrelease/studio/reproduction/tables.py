@@ -136,7 +136,7 @@ def strata() -> Rows:
 
 
 def swapping() -> Rows:
-    """Return nominal epsilons of permutation swapping: the census of 2020, and Massachusetts 1940."""
+    """Return nominal epsilons of permutation swapping: the census of 2020, and Massachusetts in 1940."""
     rates, rows = [Fraction(text) for text in printed()["swapping"]["rates"]], []
     for key, variable, largest, *texts in printed()["swapping"]["census"]:
         nominal = zip(texts, (f"{nominal_epsilon(rate, largest):.2f}" for rate in rates), strict=True)

@@ -242,5 +242,5 @@ def test_a_register_in_which_the_ill_come_often_is_drafted_and_says_how_it_leans
             lines.append(f"{7 * person + 100_000},{unit},{days}")
     (tmp_path / "stays.csv").write_text("patient,unit,days\n" + "\n".join(lines) + "\n")
     found = draft("stays", tmp_path / "stays.csv", unit="patient")
-    assert "leans most" in found.plan
-    assert "all rows of the persons of the other half" in found.plan
+    assert "leans most" in found.criteria.kept
+    assert "all rows of the persons of the other half" in found.criteria.kept
