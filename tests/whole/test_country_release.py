@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from typer.testing import CliRunner
 
 from synthrelease.cli import app
 from synthrelease.cli import releasing as demonstrating
+from synthrelease.cli.releasing import Shipped
 from synthrelease.spec.geography import Geography
 from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
@@ -27,9 +29,10 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     A search may end so, whatever its rounds are like: after each one a coin of 0.02 stops it.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demonstrating, "COUNTRY_MINUTES", 0.01)
+        country = demonstrating.DEMONSTRATIONS[Shipped.country]
+        short = replace(country, minutes=0.01, planned=100_000, questions=country.questions[:1])
+        patch.setitem(demonstrating.DEMONSTRATIONS, Shipped.country, short)
         patch.setattr(demonstrating, "PEOPLE", 100_000)
-        patch.setattr(demonstrating, "OF_AREAS", demonstrating.OF_AREAS[:1])
         for _ in range(3):
             folder = tmp_path_factory.mktemp("country") / "demo"
             result = CliRunner().invoke(app, ["demo", "--release", "country", "--out", str(folder)])

@@ -6,6 +6,7 @@ import json
 import math
 import runpy
 import shutil
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import synthrelease
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.cli import app
 from synthrelease.cli import releasing as demonstrating
+from synthrelease.cli.releasing import Shipped
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
 from synthrelease.published.base import CHECKSUMS, checksum_file
@@ -42,7 +44,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of the demonstration, and what it printed."""
     folder = tmp_path_factory.mktemp("labour") / "demo"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demonstrating, "REHEARSED_MINUTES", 0.05)
+        short = replace(demonstrating.DEMONSTRATIONS[Shipped.labour], minutes=0.05)
+        patch.setitem(demonstrating.DEMONSTRATIONS, Shipped.labour, short)
         result = CliRunner().invoke(app, ["demo", "--release", "labour", "--out", str(folder)])
     assert result.exit_code == 0, (result.output, result.exception)
     return folder, result.output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 
 from synthrelease.cli import app
 from synthrelease.cli import releasing as demonstrating
+from synthrelease.cli.releasing import Shipped
 from synthrelease.enclave.ingest import ingest, read_public
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
@@ -34,7 +36,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of the demonstration, and what it printed."""
     folder = tmp_path_factory.mktemp("visits") / "demo"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demonstrating, "VISITS_MINUTES", 0.01)
+        short = replace(demonstrating.DEMONSTRATIONS[Shipped.visits], minutes=0.01)
+        patch.setitem(demonstrating.DEMONSTRATIONS, Shipped.visits, short)
         result = CliRunner().invoke(app, ["demo", "--release", "visits", "--out", str(folder)])
     assert result.exit_code == 0, (result.output, result.exception)
     return folder, result.output
@@ -86,7 +89,7 @@ def test_the_demonstration_runs_every_command_and_says_which(shown: tuple[Path, 
     commands = ("rehearse", "ledger open", "check", "release", "verify", "estimate")
     at = [text.index(f"$ synthrelease {name} ") for name in commands]
     assert at == sorted(at)
-    assert f"--members {shown[0]}/confidential/stays.csv" in shown[1].replace("\n", "")
+    assert f"--members{shown[0]}/confidential/stays.csv" in "".join(shown[1].split())
     assert "20000 keys of roots or members (different values of 'patient') in the file." in text
     assert "The files fit together." in text
     assert "Each has rows of members, with 4 columns more." in text
