@@ -141,7 +141,8 @@ def option_problems(document: ReleaseDocument, spec: ReleaseSpec) -> Iterator[st
 
 def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoise | None, *, joint: bool) -> Iterator[str]:
     mechanism = criterion.mechanism_words if noise is None else MECHANISM
-    if noise is None and part.mechanism == criterion.former_mechanism:  # a release of an earlier version keeps its word
+    former = criterion.former_mechanism
+    if noise is None and former and part.mechanism == former:  # a release of an earlier version keeps its word
         mechanism = part.mechanism
     expected = {
         "kind": criterion.kind,

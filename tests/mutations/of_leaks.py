@@ -322,8 +322,8 @@ OF_LEAKS = (
     Mutation(
         name="processes: a crash leaves a core file",
         breaks="private rows on the disk",
-        place="privacy.protection:protect",
-        old="resource.setrlimit(resource.RLIMIT_CORE, (0, 0))",
+        place="privacy.protection:set_core_limit",
+        old="resource.setrlimit(resource.RLIMIT_CORE, (limit, highest))",
         new="resource.getrlimit(resource.RLIMIT_CORE)",
         tests=(f"{LEAKS}::test_a_crash_of_the_machine_code_shows_places_alone_and_leaves_no_core",),
     ),

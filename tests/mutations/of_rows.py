@@ -274,9 +274,9 @@ OF_THE_ROWS = (
     Mutation(
         name="card: the probability of a right guess is rounded down",
         breaks="an adversary is likelier to be right than the card says",
-        place="bundle.card.sections:right_guess",
-        old='f"{float(100 * (1 - (wrong // unit) * unit)):.{digits - 2}f}%"',
-        new='f"{float(100 * (1 - (-(-wrong // unit)) * unit)):.{digits - 2}f}%"',
+        place="bundle.card.numbers:right_at_most",
+        old='f"{float(100 * (1 - (Fraction(wrong) // unit) * unit)):.{digits - 2}f}%"',
+        new='f"{float(100 * (1 - (-(-Fraction(wrong) // unit)) * unit)):.{digits - 2}f}%"',
         tests=(f"{TEXTS}::test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows",),
     ),
     Mutation(

@@ -23,7 +23,7 @@ OF_VERIFYING = (
         name="specification: a public table is named by its path",
         breaks="a path of the steward's machine is published, and another table passes as the same",
         place="spec.canonical:_by_digest",
-        old='f"{BY_DIGEST}{priors[named].digest}" if prior in priors else prior',
+        old='f"{BY_DIGEST}{priors[prior].digest}" if prior in priors else prior',
         new="prior",
         tests=(f"{CANONICAL}::test_a_public_table_is_named_by_its_content_and_a_release_that_starts_from_it_is_verified",),
     ),

@@ -66,7 +66,7 @@ def test_without_an_answer_the_draft_asks_and_nothing_is_promised(
     tried = "--keep", "1", "--target", "0.5", "--copies", "0", "--seed", "1", "--out", str(tmp_path / "trial")
     code, said = said_by(monkeypatch, capsys, "rehearse", str(config), "--data", str(files / "public.csv"), *tried)
     assert code == 0
-    assert "How many rows one person can have is not answered yet" in said
+    assert "The configuration does not say how many rows one person can have" in said
 
 
 def test_with_the_key_the_untouched_draft_is_released_and_tells_a_stay_of_each_patient(
