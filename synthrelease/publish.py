@@ -43,7 +43,6 @@ from synthrelease.releasing.release import KnownSplit, Release, piece_to_read, r
 from synthrelease.settings.base import RELEASED
 from synthrelease.sources.source import check_members, check_pieces
 from synthrelease.spec.load import load_spec
-from synthrelease.spec.plugins import check_trusted
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import ReleaseRequest
 from synthrelease.spec.shortlist import PlanTable, cheaper_plan, narrowed, rehearsed_on
@@ -164,7 +163,7 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
 
 def chosen(request: ReleaseRequest) -> ReleaseSpec:
     """Return the specification, drawing from the configurations of a shortlist alone where one is given."""
-    spec = load_spec(request.config)
+    spec = load_spec(request.config, request.trust)
     return spec if request.shortlist is None else narrowed(spec, request.shortlist)
 
 
@@ -190,7 +189,6 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     if request.archive is not None:
         check_archive(request.archive, request.out)
     spec.check_new()
-    check_trusted(spec.path, spec.plugins, request.trust)
     spec.check_unit_answered()
     spec.check_can_fail()
     check_possible(spec, request.rows)

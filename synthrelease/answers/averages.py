@@ -643,7 +643,7 @@ def _with_weighted_count(tables: NoisyTables, question: Question, share: Average
             highs.append((total + half) * times_at_most)
         return 0 if kept_rows.few else max(0, math.floor(min(lows))), math.ceil(max(0.0, *highs))
 
-    (low, high), of_population = ends(kept_rows.left_out), ends(max(survey.not_drawn, kept_rows.left_out))
+    (low, high), of_population = ends(kept_rows.left_out), ends(max(survey.factor, kept_rows.left_out))
     rows = None if kept_rows.way == "stated" else round(max(0.0, times * share.file.numerator))
     term = replace(term, rows=rows, rows_low=low, rows_high=high)
     return term if clustered else replace(term, population_rows_low=of_population[0], population_rows_high=of_population[1])

@@ -7,6 +7,7 @@ the program writes (`documents`). The first needs neither of the others, and imp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from synthrelease.errors import Unexpected, so_many
@@ -17,7 +18,9 @@ from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.alone import Rebuilt, verify_alone
 from synthrelease.published.verify.checks import Check, Report, check_from_elsewhere, check_unchanged, made, read_files
 from synthrelease.published.verify.stated import Commitment, compared
-from synthrelease.spec.canonical import WORDS
+from synthrelease.settings.options import PluginTable
+from synthrelease.spec.canonical import NAME as SPECIFICATION
+from synthrelease.spec.canonical import WORDS, read_tables
 
 PLANNED = ("plan", "minimum count", "configuration", "figures")
 WRITTEN = ("documents",)
@@ -96,9 +99,13 @@ def verify_files(
     if alone.read is None:
         names = (*(PLANNED if plan else ()), *(WRITTEN if documents else ()))
         checks += [Check(name=name, made=False) for name in names]
-    elif missing := _not_known(alone.read[0], trust):
+    elif missing := _not_known(alone.read[0], files, trust):
         found = f"needs {missing}: install that version and say --trust, or ask somebody who has it"
-        names = (*(PLANNED if plan else ()), *(WRITTEN if documents else ()))
+        names = (
+            *(PLANNED if plan else ()),
+            *(WRITTEN if documents else ()),
+            *alone.read[0].files.keys() & {"measurements.json"},
+        )
         checks += [Check(name=name, found=found, unknown=True) for name in names]
     else:
         checks += _planned(files, *alone.read) if plan else ()
@@ -115,11 +122,19 @@ def verify_files(
     )
 
 
-def _not_known(document: ReleaseDocument, trust: Sequence[str]) -> str:
-    """Return the packages that took part and are not run here, in words; empty where there are none."""
+def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) -> str:
+    """Return the packages that took part and are not run here, in words; empty where there are none.
+
+    A package of which specification.json has nothing is none that took part: then all checks are made, and that is found.
+    """
     if not document.plugins:
         return ""
     from synthrelease.spec.plugins import load_plugin
+
+    with suppress(Unexpected, ValueError):
+        specified = read_tables(files.get(SPECIFICATION, b"")).get("plugins", [])
+        if document.plugins != [PluginTable.model_validate(table) for table in specified]:
+            return ""
 
     missing = []
     for table in document.plugins:

@@ -26,7 +26,7 @@ from synthrelease.errors import InputError, OutputError, listing, so_many
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import check_delta, loss_text
 from synthrelease.privacy.selection import nothing_where
-from synthrelease.spec.requests import Config, Data, File, Json, Number, Option, Public, TableName, check_cluster
+from synthrelease.spec.requests import Config, Data, File, Json, Names, Number, Option, Public, TableName, check_cluster
 
 if TYPE_CHECKING:
     from synthrelease.spec.release_spec import ReleaseSpec
@@ -423,6 +423,7 @@ def check(
     backend: str | None = None,
     address: str | None = None,
     unrehearsed: bool = False,
+    trust: Names = (),
 ) -> None:
     """Check a configuration, and whether a file fits it. Spends nothing and shows no value of the file.
 
@@ -446,7 +447,7 @@ def check(
     check_cluster(backend, address)
     fits = True
     source = None if data is None else Source.of(data, table, members)
-    spec = load_spec(config)
+    spec = load_spec(config, None if data is None else trust)
     spec.check_unit_answered()
     spec.check_can_fail()
     if not unrehearsed:

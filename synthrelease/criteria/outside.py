@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -36,7 +37,11 @@ class OutsideCriterion(Criterion):
     """The unit of the figure, in words; empty where it has none."""
     no_measured_bound: ClassVar[str] = "A criterion of another package is asked for its own figure."
     OURS: ClassVar[frozenset[str]] = frozenset(
-        ("answer", "asked", "charge", "once", "per_score", "prepare", "query", "refit", "released", "score", "_judged")
+        (
+            *("answer", "asked", "charge", "once", "per_score", "prepare", "query", "refit", "released", "score", "_judged"),
+            *("asks_something", "compares", "figure_gets_noise", "former_mechanism", "mechanism_words", "own_mechanism"),
+            *("own_noise", "model_post_init", "__getattribute__", "__init__"),
+        )
     )
     """What decides about noise, charge and comparison: a subclass that defines it is refused."""
 
@@ -60,6 +65,7 @@ class OutsideCriterion(Criterion):
         raise NotImplementedError
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        candidate = deepcopy(candidate)  # what a package writes into its arrays reaches no released row
         sensitivity = self.sensitivity(n, candidate, setting)
         if not (math.isfinite(sensitivity) and sensitivity > 0):
             raise ValueError(f"expected a sensitivity above 0 of {self.kind}, found {sensitivity}")

@@ -94,12 +94,15 @@ class PrivateTables(Budgeted):
         lowest of them (theory 12.12, scored sums).
         """
         sizes = tuple(self._counts.layout.sizes[column] for column in columns)
-        whole = np.asarray(scores)
-        if whole.shape != sizes or whole.dtype.kind not in "iu" or np.abs(whole.astype(np.int64)).max(initial=0) > MOST_SCORE:
-            raise ValueError(f"expected whole scores up to {MOST_SCORE:,}, one for each cell of the table")
+        whole = np.array(scores)
+        if whole.shape != sizes or not whole.size or whole.dtype.kind not in "iu":
+            raise ValueError("expected whole scores, one for each cell of the table")
+        low, high = int(whole.min()), int(whole.max())  # of Python, without an end: the distance of integers of numpy can wrap
+        if low < -MOST_SCORE or high > MOST_SCORE:
+            raise ValueError(f"expected scores from -{MOST_SCORE:,} to {MOST_SCORE:,}")
         self._take(part)
-        span = max(int(np.ptp(whole.astype(np.int64))), 1)
-        exact = opaque(lambda: np.array([int((self._exact_of(columns) * whole.astype(np.int64)).sum())]))
+        span, bounded = max(high - low, 1), whole.astype(np.int64)
+        exact = opaque(lambda: np.array([int((self._exact_of(columns) * bounded).sum())]))
         return int(opaque(lambda: self.noisy(exact, sensitivity=span**self.power, part=part, entropy=self._entropy))[0])
 
     def choice(self, competing: Sequence[CompetingTable], part: Fraction) -> int:

@@ -75,6 +75,8 @@ class NoisyTables:
         return tuple(columns)
 
     def _part(self, share: Fraction) -> Fraction:
+        if not isinstance(share, Fraction | int):  # a float adds up to less than it is
+            raise ValueError(f"expected a Fraction as share, found {type(share).__name__}")
         if not 0 < share <= self.left:
             raise ValueError(f"expected a share above 0 and at most {self.left}, found {share}")
         return share * self._budget

@@ -25,7 +25,7 @@ from synthrelease.spec.columns import with_codelists
 from synthrelease.spec.geography import build_geography, build_marks, check_geography, check_marks
 from synthrelease.spec.members import check_members
 from synthrelease.spec.options import Options, check_catalogues, check_formats, check_imputation, check_questions
-from synthrelease.spec.plugins import check_named, load_plugins
+from synthrelease.spec.plugins import check_named, check_trusted, load_plugins
 from synthrelease.spec.record import (
     check_design_weights,
     check_stated,
@@ -262,14 +262,19 @@ class SpecBuilder:
 # From the two TOML files to one frozen, validated specification. Nothing here reads data.
 
 
-def load_spec(path: str | Path) -> ReleaseSpec:
+def load_spec(path: str | Path, trusted: Sequence[str] | None = None) -> ReleaseSpec:
     """Read a configuration and the acceptance file it names.
+
+    Parameters
+    ----------
+    trusted : packages of [[plugins]] that may run where a private file is read; others are refused before they are loaded.
+        None where only public files are read.
 
     Raises
     ------
     SpecError : with all problems that can be found at once.
     """
-    return _loaded(read_configuration(checked_path(path)), read_toml)
+    return _loaded(read_configuration(checked_path(path)), read_toml, trusted)
 
 
 def load_changed(path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
@@ -284,7 +289,9 @@ def load_changed(path: Path, configuration: bytes, acceptance: bytes | None = No
     return _loaded(file, read_toml if acceptance is None else lambda named: toml_tables(acceptance, named))
 
 
-def _loaded(configuration: ConfigurationFile, read: Callable[[Path], dict[str, Any]]) -> ReleaseSpec:
+def _loaded(
+    configuration: ConfigurationFile, read: Callable[[Path], dict[str, Any]], trusted: Sequence[str] | None = None
+) -> ReleaseSpec:
     file = with_codelists(configuration)
     release = validated(ReleaseFile, file.tables, str(file.path))
     problems = release if isinstance(release, list) else []
@@ -295,6 +302,8 @@ def _loaded(configuration: ConfigurationFile, read: Callable[[Path], dict[str, A
     acceptance = validated(AcceptanceFile, read(acceptance_path), str(acceptance_path))
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError(located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
+    if trusted is not None:
+        check_trusted(str(file.path), release.plugins, trusted)
     _load_plugins(release, file)
     return SpecBuilder(file, release, acceptance_path, acceptance).build()
 

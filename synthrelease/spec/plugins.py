@@ -12,6 +12,7 @@ import inspect
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,10 @@ def load_plugins(tables: Sequence[PluginTable], problems: Problems) -> None:
             problems.add(f"plugins[{index}]", error.expected, error.found or "another")
 
 
+_LOADED: dict[str, str] = {}
+"""By the packages that were loaded in this process, the digest that each had then."""
+
+
 def load_plugin(table: PluginTable) -> tuple[str, ...]:
     """Load the classes of one package, and return their names as the two files have them.
 
@@ -67,6 +72,8 @@ def load_plugin(table: PluginTable) -> tuple[str, ...]:
         raise Unexpected(f"version {table.version} of {table.package}", f"version {installed.version}")
     if (digest := _digest(installed)) != table.sha256:
         raise Unexpected(f"{table.package} with the digest {table.sha256[:16]}...", f"files with the digest {digest[:16]}...")
+    if _LOADED.setdefault(table.package, digest) != digest:
+        raise Unexpected(f"{table.package} as it was loaded before, or a new process", "other files")
     names = []
     for entry in _offered(installed):
         model, kinds = _class_of(entry, installed), GROUPS[entry.group]
@@ -147,13 +154,16 @@ def _class_of(entry: EntryPoint, installed: Distribution) -> type[Any]:
     from synthrelease.generators.outside import OutsideGenerator
 
     base = OutsideCriterion if entry.group == "synthrelease.criteria" else OutsideGenerator
+    files, top = {path.resolve() for _, path in _files(installed)}, find_spec(entry.module.partition(".")[0])
+    if top is None or top.origin is None or Path(top.origin).resolve() not in files:  # before a line of it runs
+        raise Unexpected(f"{entry.module} in a file of its package", "it elsewhere on Python's path, or nowhere")
     try:
         model = entry.load()
     except Exception as error:  # nothing private was read so far: what its code says may be shown
         raise Unexpected(f"{entry.value} to be imported", f"{type(error).__name__}: {error}") from None
     if not (isinstance(model, type) and issubclass(model, base)):
         raise Unexpected(f"{entry.value} to be a subclass of {base.__name__}", f"{model!r}")
-    if Path(inspect.getfile(model)).resolve() not in {path.resolve() for _, path in _files(installed)}:
+    if Path(inspect.getfile(model)).resolve() not in files:
         raise Unexpected(f"{entry.value} in a file of its package", inspect.getfile(model))
     if own := sorted(base.OURS & {name for kind in model.__mro__[: model.__mro__.index(base)] for name in vars(kind)}):
         raise Unexpected(f"{entry.value} to leave noise and charge to synthrelease", f"its own {listing(own)}")

@@ -8,27 +8,24 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import synthrelease
-from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.verify import verify_bundle, verify_files
+from synthrelease.cli.specifying import check
 from synthrelease.criteria import CRITERIA
-from synthrelease.criteria.outside import OutsideCriterion
 from synthrelease.errors import InputError, SpecError, Unexpected
-from synthrelease.generators import GENERATORS, Background
-from synthrelease.generators.outside import NoisyTables, OutsideGenerator
+from synthrelease.generators import GENERATORS
 from synthrelease.privacy.ledger import load_ledger
 from synthrelease.settings.options import PluginTable
 from synthrelease.spec.load import load_spec
-from synthrelease.spec.plugins import described, load_plugin
-from synthrelease.studio.audit.cases import World
+from synthrelease.spec.plugins import _LOADED, described, load_plugin
 from synthrelease.studio.audit.contracts import check_kind, check_package
-from synthrelease.studio.audit.enumeration import Recording
+from tests.bundle.verify.test_verify import resealed
 from tests.conftest import ROOT
+from tests.helpers.cards import rich_bundle
 from tests.helpers.tiny import write_config, write_data
 
 EXAMPLE = ROOT / "docs" / "plugin"
@@ -58,6 +55,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     importlib.invalidate_caches()
     yield folder
     sys.modules.pop("copula_example", None)
+    _LOADED.clear()
     for kinds in (CRITERIA, GENERATORS):
         for name in [name for name in kinds._found if ":" in name]:  # type: ignore[attr-defined]
             del kinds._found[name]  # type: ignore[attr-defined]
@@ -134,6 +132,20 @@ def test_a_release_needs_trust_twice(installed: Path, tmp_path: Path, *, trust: 
     with pytest.raises(SpecError, match=said):
         released(config, tmp_path / "work", trust=command)
     assert not list((tmp_path / "work").glob("*.ledger"))
+    assert "copula_example" not in sys.modules  # not a line of it ran where a private file is named
+    with pytest.raises(SpecError, match=said):
+        check(config, data=tmp_path / "work" / "coins.csv", trust=tuple(command))
+
+
+@pytest.mark.slow
+def test_a_package_that_the_specification_lacks_hides_nothing(tmp_path: Path) -> None:
+    """One line more in release.json is no reason to make fewer checks."""
+    bundle = dict(rich_bundle())
+    document = json.loads(bundle["release.json"])
+    document["plugins"] = [{"package": "no-such-package", "version": "1", "sha256": "0" * 64, "trust": True}]
+    report = verify_files(resealed({**bundle, "release.json": json.dumps(document, indent=2).encode()}))
+    assert not report.unknown
+    assert any(check.problems for check in report.checks)
 
 
 def test_plans_and_rehearsals_need_no_trust(installed: Path, tmp_path: Path) -> None:
@@ -175,77 +187,6 @@ def test_the_example_passes_the_check_of_kinds(installed: Path) -> None:
     text = (EXAMPLE / "copula_example.py").read_text(encoding="utf-8")
     generator = text[text.index("class Copula(") : text.index("class ShareGap(")]
     assert len([line for line in generator.splitlines() if line.strip()]) <= 40
-
-
-class TooSmall(OutsideCriterion):
-    """The range in place of the largest absolute value: right only where numbers begin at 0."""
-
-    words = "The sum of a column."
-    times: float = 1.0
-
-    def figure(self, table, candidate, setting) -> float:
-        numbers = np.array(setting.facts(candidate.transformation).by_name["c"].numbers)
-        return abs(float((numbers[table.bins[2]] * table.counts).sum()))
-
-    def sensitivity(self, n, candidate, setting) -> float:
-        numbers = setting.facts(candidate.transformation).by_name["c"].numbers
-        return self.times * (max(numbers) - min(numbers))
-
-    @classmethod
-    def examples(cls):
-        return [{}]
-
-
-def test_a_claim_that_is_too_small_is_found_with_its_first_tables() -> None:
-    half = type("Half", (TooSmall,), {"examples": classmethod(lambda cls: [{"times": 0.5}])})
-    (problem,) = check_kind(half)
-    assert "one replaced record moves it by 3, and the class claims at most 1.5" in problem
-    assert check_kind(TooSmall) == ()  # a sum of signed numbers moves by their range, wherever they begin
-
-
-class Greedy(OutsideGenerator):
-    """Asks for its whole budget twice."""
-
-    words = "Greedy."
-
-    def build(self, ask: NoisyTables, background: Background):
-        ask.table([0], Fraction(1))
-        ask.table([0], Fraction(1))
-        raise AssertionError("never reached")
-
-
-def test_no_more_than_the_budget_is_answered() -> None:
-    problems = check_kind(Greedy)
-    assert problems
-    assert all("expected a share above 0 and at most 0, found 1" in problem for problem in problems)
-
-
-@pytest.mark.parametrize(("guarantee", "scale"), [("pure", 2 * 4.0), ("zCDP", None)])
-def test_a_share_of_the_budget_has_the_noise_of_that_share(guarantee: str, scale: float | None) -> None:
-    """A quarter of the budget: tables get the noise of sensitivity 2 (l1, and squared l2) at that quarter, sums that of their
-    range."""
-
-    class Asks(OutsideGenerator):
-        words = "Asks."
-
-        def build(self, ask: NoisyTables, background: Background):
-            ask.table([0, 1], Fraction(1, 4))
-            ask.total([0], np.array([-3, 4]), Fraction(1, 4))
-            raise LookupError
-
-    Asks.guarantee = guarantee  # type: ignore[assignment]
-    world, recording = World({"a": 1, "b": 2}), Recording()
-    generator = Asks(family="x:y")
-    charge = generator.charge(Fraction(1))
-    private = world.private([0, 1, 4, 5], [charge], recording)
-    with pytest.raises(LookupError):
-        generator.fit(private, charge, Background(plausibility=world.setting().raw))
-    assert [values.tolist() for values in recording.values] == [[1, 1, 0, 0, 1, 1], [2 * -3 + 2 * 4]]
-    of_table, of_sum = recording.scales
-    if guarantee == "pure":
-        assert (of_table, of_sum) == (2 * 4, 7 * 4)
-    else:  # sigma^2 = squared sensitivity / (2 rho)
-        assert (of_table, of_sum) == pytest.approx(((2 / (2 / 4)) ** 0.5, (49 / (2 / 4)) ** 0.5), rel=1e-9)
 
 
 def test_a_class_that_makes_its_own_noise_is_refused(installed: Path) -> None:
