@@ -35,6 +35,7 @@ from synthrelease.generators.maximum_entropy import ProportionalFit, Target, con
 from synthrelease.privacy.charges import Charge, Meter, gaussian, zero_concentrated
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.public_entropy import SeededEntropy
+from synthrelease.studio.audit.enumeration import Recording
 from tests.helpers.small import layout_of
 
 pytestmark = pytest.mark.slow
@@ -525,3 +526,14 @@ def test_more_columns_than_an_array_has_axes_lose_no_budget(
     assert made.layout == table.layout
     assert made.total == 300
     assert max(len(clique) for clique in model.learned.fit.tree.cliques) <= 32
+
+
+@pytest.mark.parametrize(("kind", "scale"), [(Laplace, 7 * 4.0), (Gaussian, (7**2 / (2 / 4)) ** 0.5)])
+def test_a_sum_of_scores_has_the_noise_of_their_range_and_takes_its_part(kind: type[PrivateTables], scale: float) -> None:
+    """Scores from -3 to 4: a replaced record moves the sum by at most 7 (l1), and 49 (squared l2)."""
+    entropy = Recording()
+    tables = kind(Counts(Layout(columns=("a",), sizes=(2,)), np.array([0, 1, 1])), Fraction(1), entropy)
+    tables.total((0,), np.array([-3, 4]), Fraction(1, 4))
+    assert [values.tolist() for values in entropy.values] == [[-3 + 2 * 4]]
+    assert entropy.scales == pytest.approx([scale])
+    assert tables.left == Fraction(3, 4)

@@ -64,7 +64,7 @@ def test_a_share_of_the_budget_has_the_noise_of_that_share(guarantee: str, scale
 def asked(kind: type[Laplace] | type[Gaussian] = Laplace) -> NoisyTables:
     world = World({"a": 2})
     table: Counts = world.counts([0, 1, 1, 2])
-    return NoisyTables(kind(table, Fraction(1), Recording()), world.layout, table.total)
+    return NoisyTables(kind(table, Fraction(3), Recording()), world.layout, table.total)
 
 
 @pytest.mark.parametrize(
