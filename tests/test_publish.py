@@ -166,7 +166,7 @@ def test_an_older_shortlist_and_one_of_other_rows_are_taken(tmp_path: Path) -> N
 def with_delta(monkeypatch: pytest.MonkeyPatch, delta: Fraction) -> None:
     """Releases whose plan has this delta."""
 
-    def changed(config: Path) -> ReleaseSpec:
+    def changed(config: Path, trusted: tuple[str, ...] = ()) -> ReleaseSpec:
         spec = load_spec(config)
         spec.__dict__["plan"] = replace(spec.plan, total=replace(spec.plan.total, delta=delta))
         return spec
@@ -226,7 +226,7 @@ def test_the_domain_of_an_exact_number_of_rows_reaches_the_ledger(tmp_path: Path
     open_ledger(tmp_path / "coins.ledger", "coins", 100)
 
     def on(domain: str | None) -> Callable[[Path], ReleaseSpec]:
-        def changed(path: Path) -> ReleaseSpec:
+        def changed(path: Path, trusted: tuple[str, ...] = ()) -> ReleaseSpec:
             spec = load_spec(path)
             object.__setattr__(spec, "exact_domain", domain)
             return spec
