@@ -5,7 +5,6 @@ And the worksheet: what stakeholders decide before a release.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -22,6 +21,7 @@ from synthrelease.bundle.estimates import CSV
 from synthrelease.bundle.formats import STATA_WORDS
 from synthrelease.bundle.options import statements
 from synthrelease.criteria import explain
+from synthrelease.criteria.facts import noise_deviation
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.published.charges import ChargePart, CriterionPart
@@ -102,15 +102,18 @@ def worksheet(spec: ReleaseSpec, rows: int) -> str:
     facts = replace(spec.setting.facts(transformation), n=rows)
     criteria = []
     for criterion in spec.criteria:
-        explained, epsilon = explain(criterion), float(criterion.epsilon)
+        explained = explain(criterion)
         unit, step = explained.figure_unit(facts), explained.least_sensitivity(rows, spec.setting)
+        noise = (
+            noise_deviation(step, criterion.epsilon, spec.noises.get(criterion.name)) if step and criterion.epsilon else None
+        )
         criteria.append(
             {
                 "name": criterion.name,
                 "sentence": explained.sentence(facts),
                 "threshold": f"{numbers.figure(criterion.threshold)} {unit}".rstrip(),
                 "epsilon": decimal_text(criterion.epsilon),
-                "noise": f"{numbers.figure(math.sqrt(2) * step / epsilon, 2)} {unit}".rstrip() if step and epsilon else "",
+                "noise": "" if noise is None else f"{numbers.figure(noise, 2)} {unit}".rstrip(),
                 "reason": f"{criterion.reason} {criterion.agreed.words if criterion.agreed else ''}".strip(),
             }
         )
@@ -238,4 +241,4 @@ def laplace_noise(criterion: CriterionPart) -> float | None:
     """Return the standard deviation of Laplace noise that sensitivity and epsilon ask for; None for another noise."""
     if criterion.one_noise is not None or criterion.sensitivity is None:
         return None
-    return math.sqrt(2) * float(criterion.sensitivity) / float(Fraction(criterion.epsilon_exact))
+    return noise_deviation(float(criterion.sensitivity), Fraction(criterion.epsilon_exact))

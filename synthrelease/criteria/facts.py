@@ -261,6 +261,17 @@ class OneNoise:
         )
 
 
+def noise_deviation(sensitivity: float, epsilon: Fraction, shared: OneNoise | None = None) -> float:
+    """Return the standard deviation of a figure's noise but for its grid: of Laplace noise of its own, or of a `shared` one.
+
+    Examples
+    --------
+    >>> round(noise_deviation(1.0, Fraction(1)), 4)
+    1.4142
+    """
+    return math.sqrt(2) * sensitivity / float(epsilon) if shared is None else shared.deviation(sensitivity)
+
+
 def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
     """Return the noise that figures share, by the names of these: of none, or of two and more.
 

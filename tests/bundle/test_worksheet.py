@@ -39,6 +39,14 @@ def test_each_criterion_has_its_draft_and_room_for_a_decision() -> None:
     assert "at most 22,000 times as large" in text
 
 
+def test_figures_that_share_a_noise_have_that_one() -> None:
+    """Two figures of epsilon 0.04 in all: sqrt(3 * 4 / 3) / 0.04 = 50 sensitivities, and not sqrt(2) / 0.02 = 71."""
+    spec = load_spec(ROOT / "configs" / "country.toml")
+    (shared,) = set(spec.noises.values())
+    assert (shared.figures, float(shared.epsilon)) == (2, 0.04)
+    assert "the published figure has noise of 0.0005 share of the rows or more" in text_of(worksheet(spec, 100_000))
+
+
 def test_texts_of_the_files_are_texts_of_the_page(tmp_path: Path) -> None:
     config = write_config(tmp_path, {'name = "marginals"': 'name = "<b>marginals</b> & more"'})
     page = worksheet(load_spec(config), 100)

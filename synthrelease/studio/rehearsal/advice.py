@@ -17,7 +17,7 @@ from types import MappingProxyType
 import numpy as np
 
 from synthrelease.criteria.base import Criterion
-from synthrelease.criteria.facts import OneNoise
+from synthrelease.criteria.facts import OneNoise, noise_deviation
 from synthrelease.errors import BudgetError
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.law_prices import MOST_ROUNDS
@@ -155,7 +155,7 @@ def _one_criterion(
             (good if figure <= criterion.threshold else bad).append(accepted)
     return replace(
         advice,
-        noise_sd=math.sqrt(2) * scale_for_one / float(criterion.epsilon) if noise is None else noise.deviation(scale_for_one),
+        noise_sd=noise_deviation(scale_for_one, criterion.epsilon, noise),
         false_rejection=math.exp(-gap * float(criterion.epsilon) / scale_for_one) / 2,
         good_rejected=1 - float(np.mean(good)) if good else None,
         bad_accepted=float(np.mean(bad)) if bad else None,

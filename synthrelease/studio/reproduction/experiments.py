@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tomlkit
 
-from synthrelease.criteria.facts import figure
+from synthrelease.criteria.facts import figure, noise_deviation
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.enclave.ingest import read_public
@@ -50,7 +50,7 @@ def table_2() -> Rows:
         rows.append([kind, name, threshold, result, ours, epsilon, limits, noise[0], "", noise[1], ""])
         if noise[0]:
             step = float(np.median([attempt.sensitivities[number] for attempt in attempts]))
-            rows[-1][8], rows[-1][10] = figure(step, 3), figure(math.sqrt(2) * step / float(epsilon), 3)
+            rows[-1][8], rows[-1][10] = figure(step, 3), figure(noise_deviation(step, Fraction(epsilon)), 3)
     return rows
 
 

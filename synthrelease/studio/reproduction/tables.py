@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from synthrelease.criteria.facts import noise_deviation
 from synthrelease.criteria.marginals import RelativeMarginalError, ratio_sensitivity
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.resources import resource
@@ -69,7 +70,7 @@ def ratio() -> Rows:
     for clip, smallest, sensitivity, deviation, p, threshold in printed()["ratio"]["rows"]:
         criterion = RelativeMarginalError.model_validate(printed()["ratio"]["criterion"] | {"clip": clip})
         step = ratio_sensitivity(np.array([smallest]), clip)
-        sigma = math.sqrt(2) * step / float(criterion.epsilon)
+        sigma = noise_deviation(step, criterion.epsilon)
         ours = criterion.threshold_passed_by_noise(p, smallest)
         rows.append([f"{clip:g}", str(smallest), sensitivity, f"{step:.3f}", deviation, f"{sigma:.3f}", f"{p:g}", threshold])
         rows[-1].append(f"{ours:.3f}")
