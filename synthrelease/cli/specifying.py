@@ -29,6 +29,7 @@ from synthrelease.privacy.selection import nothing_where
 from synthrelease.spec.requests import Config, Data, File, Json, Names, Number, Option, Public, TableName, check_cluster
 
 if TYPE_CHECKING:
+    from synthrelease.generators.associations import Associations
     from synthrelease.spec.release_spec import ReleaseSpec
 
 MOST_LINES = 30
@@ -39,11 +40,9 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     """Yield the lines of `plan` on what the rows will be good for, and which pairs of columns they carry."""
     from synthrelease.bundle.card import sentences, uses_in_words
     from synthrelease.generators.associations import LEAST_STRENGTH, CarriedPairs
-    from synthrelease.releasing.attempt_costs import usual_rows
-    from synthrelease.spec.associations import planned_associations
-    from synthrelease.spec.tried import kept_in_trial, rows_tried
+    from synthrelease.spec.tried import kept_in_trial
 
-    models = planned_associations(spec, rows := rows or rows_tried(spec) or usual_rows(spec))
+    models = _associations_of(spec, rows)
     pairs = CarriedPairs.of(models)
     if not pairs.pairs:
         return
@@ -65,6 +64,15 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     if pairs.carried_triples:
         triples = _shown([" × ".join(triple) for triple in pairs.carried_triples])
         yield f"Three columns at once: {len(pairs.carried_triples):,} of {pairs.triples:,}: {triples}."
+
+
+def _associations_of(spec: ReleaseSpec, rows: int | None) -> Sequence[Associations]:
+    """Return what the rows of each configuration will carry: of so many rows, else of as many as the files were tried on."""
+    from synthrelease.releasing.attempt_costs import usual_rows
+    from synthrelease.spec.associations import planned_associations
+    from synthrelease.spec.tried import rows_tried
+
+    return planned_associations(spec, rows or rows_tried(spec) or usual_rows(spec))
 
 
 def _shown(names: Sequence[str]) -> str:
@@ -385,18 +393,17 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
                 for cost in attempt_costs(spec, rows)
             ],
         },
-        "associations": _associations(spec, rows or usual_rows(spec)),
+        "associations": _associations(spec, rows),
         "warnings": [{"criterion": name, "text": text} for name, text in doubts(spec, rows or usual_rows(spec))],
         "card_lacks": list(gaps(spec.card, spec.schema.names)),
     }
 
 
-def _associations(spec: ReleaseSpec, rows: int) -> list[dict[str, object]]:
+def _associations(spec: ReleaseSpec, rows: int | None) -> list[dict[str, object]]:
     """Every pair, as the generator that carries least of it has it."""
     from synthrelease.generators.associations import weakest_of
-    from synthrelease.spec.associations import planned_associations
 
-    planned = planned_associations(spec, rows)
+    planned = _associations_of(spec, rows)
     weakest = (weakest_of([one.of(*pair) for one in planned]) for pair in combinations(planned[0].names, 2))
     return [
         {

@@ -106,6 +106,16 @@ def test_a_table_with_noise_larger_than_the_association_is_said_before_the_relea
     assert list(carried_lines(spec))[0] == more[0]
 
 
+def test_programs_and_people_are_told_of_as_many_rows(tmp_path: Path, printed: Run) -> None:
+    """Of as many as the public table had, where nobody says how many the private file has."""
+    config = write_config(tmp_path, MEASURED | {"generation = 10": "generation = 0.02", "rows = 400\n": ""})
+    for rows, carried in ((13_000, "mostly noise"), (14_000, "yes")):
+        leave(load_spec(config), "draft", rows)
+        (pair,) = json.loads(printed("plan", config, "--json"))["associations"]
+        assert pair["carried"] == carried
+        assert list(carried_lines(load_spec(config)))[0].startswith("Good for: tables") == (carried == "yes")
+
+
 def test_what_a_trial_kept_is_said_while_the_settings_stand_that_it_rests_on(tmp_path: Path) -> None:
     config = write_config(tmp_path, MEASURED)
     acceptance = tmp_path / "acceptance.toml"
