@@ -6,7 +6,7 @@ the program writes (`documents`). The first needs neither of the others, and imp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,6 +25,8 @@ from synthrelease.spec.canonical import WORDS, read_tables
 PLANNED = ("plan", "minimum count", "configuration", "figures")
 WRITTEN = ("documents",)
 """Checks that are not made where the table or the schema could not be read."""
+Later = tuple[str, Callable[[], Check]]
+"""A check that needs the document and the table, by its name."""
 
 
 def verify_bundle(
@@ -99,17 +101,14 @@ def verify_files(
     if alone.read is None:
         names = (*(PLANNED if plan else ()), *(WRITTEN if documents else ()))
         checks += [Check(name=name, made=False) for name in names]
-    elif missing := _not_known(alone.read[0], files, trust):
-        found = f"needs {missing}: install that version and say --trust, or ask somebody who has it"
-        names = (
-            *(PLANNED if plan else ()),
-            *(WRITTEN if documents else ()),
-            *alone.read[0].files.keys() & {"measurements.json"},
-        )
-        checks += [Check(name=name, found=found, unknown=True) for name in names]
     else:
-        checks += _planned(files, *alone.read) if plan else ()
-        checks += _written(files, *alone.read, csv_as_written=alone.csv_as_written) if documents else ()
+        missing = _not_known(alone.read[0], files, trust)
+        found = f"needs {missing}: install that version and say --trust, or ask somebody who has it"
+        for name, check in (
+            *(_planned(files, *alone.read) if plan else ()),
+            *(_written(files, *alone.read, csv_as_written=alone.csv_as_written) if documents else ()),
+        ):
+            checks.append(Check(name=name, found=found, unknown=True) if missing else made(name, check))
     sentence, whole = compared(alone.read[0], alone.commitment) if alone.read and alone.commitment else ("", False)
     return Report(
         checks=tuple(checks),
@@ -147,18 +146,18 @@ def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) ->
     return " and ".join(missing)
 
 
-def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[Check]:
-    """Yield what takes the classes of criteria and generators."""
+def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[Later]:
+    """Yield by their names the checks that take the classes of criteria and generators."""
     from synthrelease.bundle.verify_figures import figures, measurements
     from synthrelease.bundle.verify_plan import configuration, plan
     from synthrelease.published.measurements import NAME
 
-    yield made("plan", lambda: plan(document, table, files))
-    yield made("minimum count", lambda: _minimum_count(document, table))
-    yield made("configuration", lambda: configuration(document))
+    yield "plan", lambda: plan(document, table, files)
+    yield "minimum count", lambda: _minimum_count(document, table)
+    yield "configuration", lambda: configuration(document)
     if NAME in document.files:
-        yield made("measurements", lambda: measurements(document, files))
-    yield made("figures", lambda: figures(document, table, rebuilt.raw, files.get(NAME, b"")))
+        yield "measurements", lambda: measurements(document, files)
+    yield "figures", lambda: figures(document, table, rebuilt.raw, files.get(NAME, b""))
 
 
 def _written(
@@ -168,16 +167,16 @@ def _written(
     table: ReleasedTable,
     *,
     csv_as_written: bool,
-) -> Iterator[Check]:
-    """Yield what takes the program that writes a bundle."""
+) -> Iterator[Later]:
+    """Yield by their names the checks that take the program that writes a bundle."""
     from synthrelease.bundle.verify_documents import STATISTICAL, documents, estimates, statistical
     from synthrelease.published.measurements import NAME
 
     if document.bundle.formats:
-        yield made(STATISTICAL, lambda: statistical(document, table, files))
+        yield STATISTICAL, lambda: statistical(document, table, files)
     if NAME in document.files:
-        yield made("estimates", lambda: estimates(document, files))
-    yield made("documents", lambda: documents(document, table, files, csv_as_written=csv_as_written))
+        yield "estimates", lambda: estimates(document, files)
+    yield "documents", lambda: documents(document, table, files, csv_as_written=csv_as_written)
 
 
 def _csv_as_written(document: ReleaseDocument, table: ReleasedTable, files: Files) -> bool:

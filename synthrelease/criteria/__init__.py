@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from synthrelease.criteria.base import Criterion
     from synthrelease.criteria.explanation import Explanation
 
-CRITERIA: Mapping[str, type[Criterion]] = Kinds(
+CRITERIA: Kinds[Criterion] = Kinds(
     __name__,
     {
         "absolute_marginal_error": "marginals:AbsoluteMarginalError",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from synthrelease.resources import Kinds, at_first_use
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 else:
     __getattr__ = at_first_use(__name__, {"base": ("Background", "Generator", "MeasuringGenerator", "Model")})
 
-GENERATORS: Mapping[str, type[Generator]] = Kinds(
+GENERATORS: Kinds[Generator] = Kinds(
     __name__,
     {
         "privbayes": "privbayes:PrivBayes",

@@ -23,10 +23,7 @@ from synthrelease.resources import Kinds, file_digest
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import PluginTable
 
-GROUPS: Mapping[str, Mapping[str, type[Any]]] = {
-    "synthrelease.criteria": CRITERIA,
-    "synthrelease.generators": GENERATORS,
-}
+GROUPS: Mapping[str, Kinds[Any]] = {"synthrelease.criteria": CRITERIA, "synthrelease.generators": GENERATORS}
 """The entry points that are looked at, and where their classes are registered."""
 _OF_THE_INSTALLER = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
 """Files beside the package's metadata that differ from one installation to the next."""
@@ -76,10 +73,8 @@ def load_plugin(table: PluginTable) -> tuple[str, ...]:
         raise Unexpected(f"{table.package} as it was loaded before, or a new process", "other files")
     names = []
     for entry in _offered(installed):
-        model, kinds = _class_of(entry, installed), GROUPS[entry.group]
         names.append(f"{table.package}:{entry.name}")
-        if isinstance(kinds, Kinds):
-            kinds.add(names[-1], model)
+        GROUPS[entry.group].add(names[-1], _class_of(entry, installed))
     return tuple(names)
 
 

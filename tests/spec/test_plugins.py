@@ -119,6 +119,8 @@ def test_verify_without_the_package_says_what_it_does_not_know(installed: Path, 
         marks = {check.name: check.mark for check in report.checks}
         assert marks["plan"] == marks["documents"] == "not known here"
         assert marks["checksums"] == "ok"
+        known = verify_bundle(bundle.folder, trust=[NAME])
+        assert list(marks) == [check.name for check in known.checks]  # none is left out or has another name
     rows = bundle.folder / "data.csv"
     rows.write_bytes(rows.read_bytes() + b"\n")
     assert not verify_bundle(bundle.folder).unknown  # what is wrong is no matter of what is known
