@@ -138,9 +138,7 @@ def planned_parts(
         "groups": {name: list(BinPart.all_of(spec.schema[name], binning)) for name, binning in spec.setting.groups.items()},
         "rules": [RulePart(never=rule.never, applies_to=rule.applies_to, why=rule.why) for rule in spec.rules],
         "specification": spec.digest,
-        "not_promised": spec.not_promised.model_copy(
-            update={"kept": words if (words := kept_in_trial(spec)) != WITHHELD else ""}
-        ),
+        "not_promised": spec.not_promised,
         **planned(spec, n),
         **({"intended_queries": list(spec.questions)} if spec.questions else {}),
         **({"plugins": list(spec.plugins)} if spec.plugins else {}),
@@ -194,6 +192,8 @@ def release_document(
     criteria = {criterion.name: criterion for criterion in spec.criteria}
     n = release.candidate.n
     planned = planned_parts(spec, release.candidate.configuration, release.guarantee, release.n_file, release.n or n)
+    if kept_in_trial(spec) == WITHHELD:
+        planned["not_promised"] = spec.not_promised.model_copy(update={"kept": ""})
     judged = [criterion_part(score, criteria[score.name], n, planned["selection"].bounds) for score in release.scores]
     document = ReleaseDocument(
         **planned,

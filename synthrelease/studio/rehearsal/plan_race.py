@@ -173,16 +173,21 @@ class Kept:
             return "The public file has too few rows to tell how much of the associations between columns the rows keep."
         rows = "all rows of the persons of the other half" if self.of_all_rows else "the other half"
         bins = ", in the narrower bins of the first draft" if self.in_first_bins else ""
+        return (
+            f"In a trial, fits to half of the public file kept {shown_share(self.share)} of the "
+            f"{'strongest ' if self.strongest_alone else ''}associations in {rows}{bins}, give or take {self.error:.0%} "
+            f"(another sample: 100%, independent columns: 0%). {self._lost_in_words}"
+        )
+
+    @property
+    def _lost_in_words(self) -> str:
+        if not self.lost:
+            return "No pair was lost."
         n_lost = len(self.strong_lost)
         lost = f"{n_lost or 'none'} of {so_many(self.strong, 'associated pair')}"
         if n_rare := len(self.lost) - n_lost:
             lost += f" and {so_many(n_rare, 'pair')} of rare values that come together"
-        single = f"Strong pairs count most in that share. Pair by pair, they lost {lost}." if self.lost else "No pair was lost."
-        return (
-            f"In a trial, fits to half of the public file kept {shown_share(self.share)} of the "
-            f"{'strongest ' if self.strongest_alone else ''}associations in {rows}{bins}, give or take {self.error:.0%} "
-            f"(another sample: 100%, independent columns: 0%). {single}"
-        )
+        return f"Strong pairs count most in that share. Pair by pair, they lost {lost}."
 
 
 def shown_share(share: float) -> str:
