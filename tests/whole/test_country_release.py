@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from synthrelease.cli import app
 from synthrelease.cli import releasing as demonstrating
 from synthrelease.cli.releasing import Shipped
 from synthrelease.spec.geography import Geography
 from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
+from tests.helpers.demonstrations import shown as demonstration
 
 pytestmark = pytest.mark.slow
 CONFIG = ROOT / "configs" / "country.toml"
@@ -24,22 +22,11 @@ CONFIG = ROOT / "configs" / "country.toml"
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder of the demonstration, and what it printed: of the first of three that found a table.
-
-    A search may end so, whatever its rounds are like: after each one a coin of 0.02 stops it.
-    """
+    """The folder of the demonstration, and what it printed."""
+    questions = demonstrating.DEMONSTRATIONS[Shipped.country].questions[:1]
     with pytest.MonkeyPatch.context() as patch:
-        country = demonstrating.DEMONSTRATIONS[Shipped.country]
-        short = replace(country, minutes=0.01, planned=100_000, questions=country.questions[:1])
-        patch.setitem(demonstrating.DEMONSTRATIONS, Shipped.country, short)
         patch.setattr(demonstrating, "PEOPLE", 100_000)
-        for _ in range(3):
-            folder = tmp_path_factory.mktemp("country") / "demo"
-            result = CliRunner().invoke(app, ["demo", "--release", "country", "--out", str(folder)])
-            if result.exit_code != 3:
-                break
-    assert result.exit_code == 0, (result.output, result.exception)
-    return folder, result.output
+        return demonstration(tmp_path_factory, Shipped.country, minutes=0.01, planned=100_000, questions=questions)
 
 
 @pytest.fixture(scope="module")

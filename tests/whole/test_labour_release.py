@@ -6,7 +6,6 @@ import json
 import math
 import runpy
 import shutil
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from typer.testing import CliRunner
 import synthrelease
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.cli import app
-from synthrelease.cli import releasing as demonstrating
 from synthrelease.cli.releasing import Shipped
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
@@ -28,6 +26,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.report import describe
 from tests.conftest import ROOT
 from tests.helpers.cards import write_files
+from tests.helpers.demonstrations import shown as demonstration
 
 CONFIG = ROOT / "configs" / "labour.toml"
 HIGH = ("Short-cycle tertiary", "Bachelor", "Master", "Doctorate")
@@ -42,13 +41,7 @@ def spec() -> ReleaseSpec:
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of the demonstration, and what it printed."""
-    folder = tmp_path_factory.mktemp("labour") / "demo"
-    with pytest.MonkeyPatch.context() as patch:
-        short = replace(demonstrating.DEMONSTRATIONS[Shipped.labour], minutes=0.05)
-        patch.setitem(demonstrating.DEMONSTRATIONS, Shipped.labour, short)
-        result = CliRunner().invoke(app, ["demo", "--release", "labour", "--out", str(folder)])
-    assert result.exit_code == 0, (result.output, result.exception)
-    return folder, result.output
+    return demonstration(tmp_path_factory, Shipped.labour, minutes=0.05)
 
 
 @pytest.fixture(scope="module")

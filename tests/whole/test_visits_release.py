@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from synthrelease.cli import app
 from synthrelease.cli import releasing as demonstrating
 from synthrelease.cli.releasing import Shipped
 from synthrelease.enclave.ingest import ingest, read_public
@@ -22,6 +19,7 @@ from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from tests.conftest import ROOT
+from tests.helpers.demonstrations import shown as demonstration
 
 CONFIG = ROOT / "configs" / "visits.toml"
 
@@ -34,13 +32,7 @@ def spec() -> ReleaseSpec:
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of the demonstration, and what it printed."""
-    folder = tmp_path_factory.mktemp("visits") / "demo"
-    with pytest.MonkeyPatch.context() as patch:
-        short = replace(demonstrating.DEMONSTRATIONS[Shipped.visits], minutes=0.01)
-        patch.setitem(demonstrating.DEMONSTRATIONS, Shipped.visits, short)
-        result = CliRunner().invoke(app, ["demo", "--release", "visits", "--out", str(folder)])
-    assert result.exit_code == 0, (result.output, result.exception)
-    return folder, result.output
+    return demonstration(tmp_path_factory, Shipped.visits, minutes=0.01)
 
 
 @pytest.fixture(scope="module")
