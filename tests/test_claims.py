@@ -397,7 +397,7 @@ CLAIMS: list[tuple[str, Callable[[], str]]] = [
     ("accounting.md", lambda: of_law("stop coin 0.02", StopCoin(stop_probability=Fraction("0.02")), 3)),
     ("accounting.md", lambda: of_law("stop coin 0.001", StopCoin(stop_probability=Fraction("0.001")), 4)),
     ("accounting.md", lambda: f"At 0.05 the margin is {margin('0.05')} rows, at 0.02 {margin('0.02')}."),
-    ("accounting.md", lambda: f"with probability {float(SHORTFALL):g} rows of a public pattern fill up"),
+    ("accounting.md", lambda: f"with probability {float(SHORTFALL):g}; then rows of a public pattern fill the gap"),
     ("generators.md", lambda: f"{margin('0.01')} at `rows = 0.01`, {margin('0.03')} at 0.03"),
     ("generators.md", lambda: f"The largest clique of the model may have {DENSE_LIMIT:,} cells."),
     ("generators.md", lambda: f"The table may have 2^{power(CELL_LIMIT)} cells."),
