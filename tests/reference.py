@@ -228,28 +228,28 @@ COMMAND = "python -m tests.reference"
 _INTRODUCTION = f"""\
 # Settings
 
-A release is two TOML files. This page has every setting of both. It is written by
+A release is specified by two TOML files. This page lists every setting of both. The page is written by
 
 ```
 {COMMAND}
 ```
 
-from the models that read the files, and a test keeps the two the same. `synthrelease schema` prints the same as a JSON Schema,
-with which an editor completes, explains and checks the files: `synthrelease init` puts it beside its drafts and names it in
-their first line (`#:schema`, as Taplo and the extension Even Better TOML read it), without a network.
+from the code that reads the files; a test compares both. `synthrelease schema` prints the settings as a JSON Schema, with which
+an editor completes, explains and checks the files. `synthrelease init` writes this schema beside its drafts and names it in their
+first line (`#:schema`), where Taplo and the extension Even Better TOML find it without a network.
 
 How to read the tables:
 
-- *required* stands where a setting has no default; "-" where leaving it out means that there is none.
+- *required* means that the setting has no default. "-" means that the setting is optional and has no default.
 - An *exact number* is used as it is written, without rounding. It may be a text, for a fraction: `"1/20"`.
 - A *list of bins* is written as people write them: `"<18"`, `"18-19"`, `"20..24"` (each number a bin), `"1500-4499 by 100"`,
   and `"2.5 to 3"` for real numbers.
-- Where an example has several lines, the others are what the first needs beside it.
+- If an example has several lines, the first line needs the others.
 """
 _MANY = 1000
 """Characters: a limit from here on is no news to anybody who writes a text."""
 _LISTS = """\
-Every setting may be a list of values: each value is tried, and all combinations of lists are in the space.
+Every setting may be a list of values. Each combination of values is a configuration that a round may use.
 """
 
 
@@ -280,8 +280,8 @@ def _overview(file: str, parts: list[str]) -> str:
 
 
 _FAMILY_HOLDS = {
-    "[[generators]]": "The models of which synthetic rows are drawn, by `family`",
-    "[[projections]]": "What is done to the rows after drawing, by `kind`",
+    "[[generators]]": "The models from which synthetic rows are drawn, by `family`",
+    "[[projections]]": "Changes to the table after the rows are drawn, by `kind`",
     "[[criteria]]": "The acceptance criteria with their thresholds, by `kind`",
 }
 

@@ -110,19 +110,21 @@ class Criterion(SpecTable):
 
     Attributes
     ----------
-    name : what the figure is called on the data card and by other criteria; each name once.
-        Example: `name = "mean birth weight"`.
+    name : the name of the criterion on the data card and in other criteria; no two criteria share a name. Example: `name =
+        "mean birth weight"`.
     kind : which criterion this is; its further settings follow from it.
-    threshold : the figure, with its noise, must be at or below this. In the figure's own unit. Example: `threshold = 0.01`.
-    epsilon : what the figure costs. In every round it is scored, so the selection multiplies it (theory 2, selection); with
-        [selection] test = "joint", or where a criterion says so, once. Above 0, unless measurements answer.
-        Example: `epsilon = 0.01`.
-    answered_by : "measurements" where [selection] measurements = "shared" measures every table that the figure is made from:
-        then an upper bound of the exact figure follows from the noisy tables, at no cost, and must be at or below the threshold
-        (theory 13.6, criteria that measurements answer). Left out, the figure is asked at `epsilon`.
-        Example: `answered_by = "measurements"`.
-    reason : why this criterion and this budget, in the steward's words. Example: `reason = "The ministry's first question"`.
-    agreed : who agreed to the threshold, and when. Example: `agreed = { by = "Council of users", on = 2026-11-22 }`.
+    threshold : the largest accepted value of the criterion, in the unit of the criterion. The value is compared with its
+        noise. Example: `threshold = 0.01`.
+    epsilon : the cost of measuring the criterion. It is measured in every round, so the cost of the selection contains it
+        (theory 2, selection). With [selection] test = "joint", and for criteria that say so, it is measured once. It must be
+        above 0, unless `answered_by` is given. Example: `epsilon = 0.01`.
+    answered_by : "measurements" computes an upper bound of the exact criterion value from the shared noisy tables, at no cost.
+        The bound must be at or below the threshold (theory 13.6, criteria that measurements answer). This needs [selection]
+        measurements = "shared" and a measured table for every table that the criterion compares. Without it the criterion is
+        measured at `epsilon`. Example: `answered_by = "measurements"`.
+    reason : the steward's reasons for this criterion and its budget. Example: `reason = "The ministry's first question"`.
+    agreed : the persons who agreed to the threshold, and the day. Example: `agreed = { by = "Council of users", on =
+        2026-11-22 }`.
     """
 
     figure_gets_noise: ClassVar[bool] = True

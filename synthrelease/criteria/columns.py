@@ -152,13 +152,12 @@ class MarginalCriterion(Criterion):
 
     Attributes
     ----------
-    largest : all tables of at most so many columns are compared. Left out: every table where there are up to eight columns,
-        those of at most three columns where there are more (two above 84, which have 100,000 of three); none beside `tables`.
-        Example: `largest = 3`.
-    tables : tables that are compared by name, in addition to the tables of `largest`: the columns of a table joined by ":",
-        "age:(sex + region)" for two of them, "all 2-way" for every table of exactly two columns, "all 2-way with age" for those
-        with a column, "all columns" for the one table of all columns, which shows whole rows and costs little however wide it
-        is. Example: `tables = ["diabetes:hospital", "age:sex:region"]`.
+    largest : the largest number of columns of a compared table; all tables of so many or fewer columns are compared. The
+        default is all tables for up to eight columns, tables of at most three columns for up to 84, of at most two for more;
+        and none if `tables` is given. Example: `largest = 3`.
+    tables : further tables to compare, as a formula: columns of a table are joined by ":". "age:(sex + region)" names two
+        tables. "all 2-way" names every table of two columns, "all 2-way with age" those that contain age. "all columns" names
+        the one table of all columns, which compares whole rows. Example: `tables = ["diabetes:hospital", "age:sex:region"]`.
     """
 
     largest: int | None = Field(default=None, ge=1)

@@ -25,7 +25,7 @@ from synthrelease.settings.base import Mistake
 
 
 class FacePrivacy(Criterion):
-    """Number of distinct rows that occur fewer than `minimum_count` times; passes at 0.
+    """The number of distinct released rows that occur fewer than `minimum_count` times; it must be 0.
 
     With `columns` = b it counts instead, over every choice of b columns, the combinations of their bins that occur, but fewer
     than `minimum_count` times. At 0 no combination of fewer columns is rarer either: its count is a sum of theirs. All tables
@@ -33,11 +33,12 @@ class FacePrivacy(Criterion):
 
     Attributes
     ----------
-    minimum_count : the least number of times that each distinct row must occur, at most the number of the projection. Example:
-        `minimum_count = 2`.
-    columns : b, so many columns at a time are looked at; left out, all of them, which is whole rows. Example: `columns = 3`.
-    threshold : always 0, and may be left out: no row may be rarer. Example: `threshold = 0`.
-    epsilon : always 0, and may be left out: the figure costs nothing. Example: `epsilon = 0`.
+    minimum_count : the least number of times that each distinct row must occur; at most the `minimum_count` of the projection.
+        Example: `minimum_count = 2`.
+    columns : the number of columns of the combinations that are checked. Without it whole rows are checked. Example: `columns
+        = 3`.
+    threshold : always 0; may be omitted. Example: `threshold = 0`.
+    epsilon : always 0; may be omitted. This criterion looks at the released table alone. Example: `epsilon = 0`.
 
     Privacy
     -------

@@ -32,7 +32,8 @@ _ROWS_FOR_A_CELL = 4
 
 
 class Faithfulness(Criterion):
-    """1 - (largest number of pairs of similar rows) / n.
+    """The share of released rows that cannot be paired with a similar private row, each used once: 1 - (largest number of
+    pairs of similar rows) / n.
 
     Two rows are similar when they agree on the columns `exact` and on all but `at_most` of the columns `within_one_bin`,
     where they may be one bin apart. A bin of `exact_around` that holds the given value strictly inside must match exactly
@@ -40,18 +41,18 @@ class Faithfulness(Criterion):
 
     Attributes
     ----------
-    exact : columns on which similar rows agree. Every column stands here, in `within_one_bin` or in `ignored`, so that none is
-        forgotten. A missing value agrees with a missing value alone. Example: `exact = ["sex"]`.
-    within_one_bin : columns with an order, in which similar rows may be one bin apart.
-        Example: `within_one_bin = ["age", "weight"]`.
-    ignored : columns that are not compared. In tables of many columns hardly any row has a similar one in all of them, not even
-        between two halves of the same file; leave out what does not make a row what it is. Example: `ignored = ["month"]`.
-    at_most : in how many columns of `within_one_bin` two similar rows may differ: 1, or 0 for equal rows alone.
-        Example: `at_most = 0`.
-    exact_around : for a numeric column of `within_one_bin`, a value that matters: the bin that holds it strictly inside must
-        match exactly, and so is never one bin apart from its neighbours. Example: `exact_around = { mother_age = 37 }`.
-    any_order : with [members], compare members of a root in any order: the members of each root are sorted first, by their bins
-        in the columns that are compared, which are then the same ones of every member. Example: `any_order = true`.
+    exact : the columns in which similar rows must agree. A missing value agrees only with a missing value. Every column must
+        be listed here, in `within_one_bin` or in `ignored`. Example: `exact = ["sex"]`.
+    within_one_bin : the columns with an order, in which similar rows may be one bin apart. Example: `within_one_bin = ["age",
+        "weight"]`.
+    ignored : the columns that are not compared. With many compared columns hardly any row has a similar one, not even between
+        two halves of the same file; so ignore columns that are not essential to a row. Example: `ignored = ["month"]`.
+    at_most : the largest number of columns of `within_one_bin` in which similar rows may differ: 1, or 0 if similar rows must
+        be equal. Example: `at_most = 0`.
+    exact_around : for a numeric column of `within_one_bin`, a value that matters. The bin that contains this value strictly
+        inside must match exactly. Example: `exact_around = { mother_age = 37 }`.
+    any_order : with [members], true compares the members of two roots in any order. The members of each root are sorted by the
+        compared columns first; these must be the same for every member. Example: `any_order = true`.
 
     Privacy
     -------

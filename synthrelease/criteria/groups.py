@@ -130,7 +130,8 @@ class InGroupsExplained(Explanation[Grouped]):
 
 @reads_members
 class ConditionalMean(InGroups):
-    """max over groups v of |resized mean_R(column | v) - mean_S(column | v)| (paper 4.5.3; theory 3.3, conditional means).
+    """The largest error of the mean of a column within a group: max over groups v of |resized mean_R(column | v) -
+    mean_S(column | v)| (paper 4.5.3; theory 3.3, conditional means).
 
     mean_S is that of the numbers that stand for the released bins, mean_R that of the own values of the private rows: what a
     reader of the table computes against what the file has.
@@ -138,18 +139,18 @@ class ConditionalMean(InGroups):
     Attributes
     ----------
     column : the column that is averaged. Example: `column = "birth_weight"`.
-    values : "own" takes private rows by their own values, on the grid of the column (`step`). "bins" takes them by the numbers
-        of their released bins, as Hod & Canetti (2024) do, and then the figure says nothing about what a bin's number
-        hides. Example: `values = "bins"`.
-    by : columns to group by, one grouping each, in the bins of [groups] where it has the column.
-        Example: `by = ["age", "sex"]`.
-    overall : whether the mean of all rows counts, too. Example: `overall = false`, `by = ["age"]`.
-    range : [lowest, highest]; values and numbers beyond it count as its ends, so that the means are of clipped values where it
-        is narrower than the values that occur. The noise grows with its width. Example: `range = [500, 5500]`.
-    size_margin : public bound T on the error of a group's share of the rows; the resize parameter of group v is
-        m_v = max(1, count_S(v) - ceil(n T)). The threshold of the absolute marginal error is the natural choice: a larger
-        margin means more noise in small groups, a smaller one that means of groups with fewer private rows are pulled to the
-        middle of the range. Example: `size_margin = 0.01`.
+    values : "own" uses the own values of the private rows, on the grid of the column (`step`). "bins" uses the representative
+        values of their released bins, as Hod & Canetti (2024) do; the criterion then does not see differences within a bin.
+        Example: `values = "bins"`.
+    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if it has the column. Example:
+        `by = ["age", "sex"]`.
+    overall : true also compares the mean of all rows. Example: `overall = false`, `by = ["age"]`.
+    range : [lowest, highest]; values beyond it count as its ends, so a narrow range compares means of clipped values. The
+        noise grows with the width of the range. Example: `range = [500, 5500]`.
+    size_margin : a public bound T on the error of the share of rows in a group. Group v is resized to m_v = max(1, count_S(v)
+        - ceil(n T)) rows. The threshold of the absolute marginal error is the natural choice. A larger T means more noise in
+        small groups. With a smaller T the mean of a group with fewer private rows is pulled to the middle of the range.
+        Example: `size_margin = 0.01`.
 
     Privacy
     -------
@@ -367,7 +368,8 @@ _FINEST = 10_000
 
 @reads_members
 class ConditionalMedian(InGroups):
-    """max over groups g and quantiles q of max(B - q n_g, A - (1 - q) n_g) / n.
+    """The largest error of a quantile within a group, as a share of the rows: max over groups g and quantiles q of max(B - q
+    n_g, A - (1 - q) n_g) / n.
 
     t is the bin of the (lower) q-quantile of group g in the candidate; of the n_g private rows of g, B lie more than `within`
     bins below t and A more than `within` bins above. The figure is at or below 0 just when every original quantile reaches into
@@ -376,11 +378,12 @@ class ConditionalMedian(InGroups):
     Attributes
     ----------
     column : the column whose medians are compared; its bins have an order. Example: `column = "income"`.
-    by : columns to group by, one grouping each, in the bins of [groups] where it has the column.
-        Example: `by = ["age", "sex"]`.
-    overall : whether the quantiles of all rows count, too. Example: `overall = false`, `by = ["age"]`.
-    within : how many bins an original quantile may lie from the released one; 0 asks for the same bin. Example: `within = 1`.
-    quantiles : which quantiles are compared, each between 0 and 1. Example: `quantiles = [0.25, 0.5, 0.75]`.
+    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if it has the column. Example:
+        `by = ["age", "sex"]`.
+    overall : true also compares the quantiles of all rows. Example: `overall = false`, `by = ["age"]`.
+    within : the largest accepted distance between the quantiles of the file and of the release, in bins; 0 requires the same
+        bin. Example: `within = 1`.
+    quantiles : the quantiles that are compared, each between 0 and 1. Example: `quantiles = [0.25, 0.5, 0.75]`.
 
     Privacy
     -------

@@ -43,7 +43,8 @@ _SMALLEST = 2.0**-20
 
 
 class LogisticRegression(Criterion):
-    """max over the slopes j of |sum of v_j(z) over the private records| / m, v(z) = H^-1 x(z) (y(z) - mu(x)).
+    """The error of logistic regression slopes by one Newton step: the largest |sum of v_j(z) over the private records| / m
+    over the slopes j, with v(z) = H^-1 x(z) (y(z) - mu(x)) from the released fit.
 
     y is 1 for the bins of `positive`; x are the features in standard units of the candidate S, with an intercept; mu(x) is the
     probability that the logistic regression fitted on S gives, H the mean information of S, sum mu (1 - mu) x x' / m, and m its
@@ -57,17 +58,16 @@ class LogisticRegression(Criterion):
 
     Attributes
     ----------
-    target : the column that is explained. Example: `target = "hospital"`.
-    positive : labels of the bins, of the target's representation, that count as 1; the other values count as 0.
-        Example: `positive = ["yes"]`.
-    features : the columns that explain it. Example: `features = ["age", "children"]`.
-    representation : for target and features, the alternative whose bins, and numbers, stand for the rows of S; each bin of
-        every other alternative must fit into one of them.
-        Example: `representation = { hospital = "categories", age = "five_years", children = "single" }`.
-    values : "own" takes the features of private rows by their own values, on the grids of the columns (`step`); "bins" by the
-        numbers of the bins of the representation. Example: `values = "bins"`.
-    ranges : for some of the features [lowest, highest]: values and numbers beyond it count as its ends. Left out, the bounds of
-        the column. Example: `ranges = { age = [18, 80] }`.
+    target : the dependent variable. Example: `target = "hospital"`.
+    positive : the labels of the bins of the target that count as 1; all others count as 0. Example: `positive = ["yes"]`.
+    features : the explanatory variables. Example: `features = ["age", "children"]`.
+    representation : for the target and each feature, the alternative whose bins and representative values stand for the
+        released rows. Each bin of every other alternative must lie in one of its bins. Example: `representation = { hospital =
+        "categories", age = "five_years", children = "single" }`.
+    values : "own" uses the own values of private features, on the grids of the columns (`step`); "bins" uses the
+        representative values of their bins. Example: `values = "bins"`.
+    ranges : for some of the features [lowest, highest]; values beyond it count as its ends. The default is the bounds of the
+        column. Example: `ranges = { age = [18, 80] }`.
 
     Privacy
     -------

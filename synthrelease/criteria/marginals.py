@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 
 @reads_members
 class AbsoluteMarginalError(MarginalCriterion, OfMembers):
-    """max |q(R) - q(S)| / n over every cell of the tables of at most `largest` columns, and of those that `tables` names.
+    """The largest error of the share of a cell: max |q(R) - q(S)| / n over the cells of the compared tables. R is the private
+    table, S the released one, q a count, n the number of rows.
 
     Paper 4.5.2; theory 3.1, absolute marginal error.
 
@@ -122,11 +123,13 @@ class AbsoluteMarginalErrorExplained(MarginalCriterionExplained[AbsoluteMarginal
 
 
 class RelativeMarginalError(Criterion):
-    """max of max{r/s, s/r} over the cells of all 1-way tables, r and s the counts plus 1, clipped to [1, clip].
+    """The largest ratio between the two counts of a bin: max{r/s, s/r} over the bins of all columns, where r and s are the
+    private and the released count plus 1. Ratios are clipped to [1, clip].
 
     Attributes
     ----------
-    clip : ratios above this count as this, which bounds the noise; above the threshold. Example: `clip = 2`.
+    clip : the largest ratio; larger ones count as this, which limits the noise. It must exceed the threshold. Example: `clip =
+        2`.
 
     Privacy
     -------
@@ -350,7 +353,8 @@ class TypicalMarginalErrorExplained(MarginalCriterionExplained[Typical]):
 
 @reads_members
 class MeanMarginalError(TypicalMarginalError):
-    """The mean over the compared tables of sum |r - s| / (2n), their total variation distance.
+    """The mean total variation distance of the compared tables: sum |r - s| / (2n) for each, where r and s are the private and
+    the released counts of its cells.
 
     Privacy
     -------
@@ -394,11 +398,12 @@ class MeanMarginalErrorExplained(TypicalMarginalErrorExplained[MeanMarginalError
 
 @reads_members
 class QuantileMarginalError(TypicalMarginalError):
-    """The q-quantile over the compared tables of sum |r - s| / (2n): a share q of the tables is at most so far off.
+    """The q-quantile of the total variation distances of the compared tables: for a share q of the tables the distance is at
+    most this.
 
     Attributes
     ----------
-    quantile : q, above 0 and at most 1 (the largest distance). Example: `quantile = 0.95`.
+    quantile : the q of the quantile, above 0 and at most 1 (the largest distance). Example: `quantile = 0.95`.
 
     Privacy
     -------
@@ -452,7 +457,8 @@ HEAVIEST = 2**20
 
 
 class WeightedMarginalError(MarginalCriterion):
-    """max |sum of w over R - sum of w over S| / (sum of w over S), over the cells of the tables that are compared.
+    """The largest relative error of a sum of weights: max |sum of w over R - sum of w over S| / (sum of w over S) over the
+    cells of the compared tables.
 
     Theory 3.20, weighted marginal error.
 
@@ -461,7 +467,7 @@ class WeightedMarginalError(MarginalCriterion):
 
     Attributes
     ----------
-    weight : the column whose numbers are the weights, 0 or above in every bin: design weights in public classes.
+    weight : the column with the weights: a design weight in public classes, each with a representative value of at least 0.
         Example: `weight = "design_weight"`.
 
     Privacy

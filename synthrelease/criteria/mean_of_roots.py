@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 
 class MeanOfRoots(Criterion):
-    """max over groups g of roots of |sum_g (h - p_g)| / m_g: the error of the mean over roots of a number h of each.
+    """The largest error of a mean over roots, such as households: max over groups g of |sum_g (h - p_g)| / m_g. Each root has
+    a number h; p_g is the mean of the released roots of the group, m_g their number.
 
     Of the n_g original roots of group g that count, the numbers are added up; the candidate has m_g such roots there, whose
     mean is p_g. The figure is the error of the mean, times the size of the group in the original over its size in the release:
@@ -38,20 +39,22 @@ class MeanOfRoots(Criterion):
 
     Attributes
     ----------
-    column : a column of members, or of roots, which then count as their own only member. Example: `column = "age"`.
-    number : what a root's number is. "agreement": the share of every two members with a value who are in the same bin, of
-        [groups] where it has the column; roots with two such members count. "sum": of its members, 0 without any; every root
-        counts. "mean": of its members with a value; roots that have one count. Example: `number = "agreement"`.
-    bins : labels of bins, of [groups] where it has the column: a member in one of them counts 1, and another one 0, in place of
-        its number. With range = [0, 1] a sum tells which roots have such a member.
-        Example: `bins = ["<15"]`, `number = "sum"`, `range = [0, 1]`.
-    range : [lowest, highest], to which a root's sum or mean is clipped; the noise grows with its width. Left out, [0, 1] for
-        shares: of agreement, and of a mean with `bins`. Example: `range = [0, 3]`, `number = "sum"`.
-    by : columns of roots to group by, one grouping each, in the bins of [groups] where it has the column.
+    column : a column of members, or a column of roots, which then counts as one member of each root. Example: `column =
+        "age"`.
+    number : the number h of a root. "agreement": the share of pairs of its members who are in the same bin (of [groups], if it
+        has the column); only roots with two members with a value count. "sum": the sum over its members, 0 without any; every
+        root counts. "mean": the mean over its members with a value; roots without such a member do not count. Example: `number
+        = "agreement"`.
+    bins : the labels of bins (of [groups], if it has the column). A member in one of them counts 1, any other member 0, in
+        place of its value. With number = "sum" and range = [0, 1], h says whether the root has such a member. Example: `bins =
+        ["<15"]`, `number = "sum"`, `range = [0, 1]`.
+    range : [lowest, highest]; the sum or mean of a root is clipped to it. The noise grows with its width. For shares
+        ("agreement", or "mean" with `bins`) the default is [0, 1]. Example: `range = [0, 3]`, `number = "sum"`.
+    by : the columns of roots to group by, one grouping for each column. Groups are the bins of [groups], if it has the column.
         Example: `by = ["town"]`.
-    overall : whether the mean of all roots counts, too. Example: `overall = false`, `by = ["town"]`.
-    values : "own" takes original members by their own values, on the grid of the column (`step`); "bins" by the numbers of
-        their released bins. Example: `values = "bins"`.
+    overall : true also compares the mean of all roots. Example: `overall = false`, `by = ["town"]`.
+    values : "own" uses the own values of private members, on the grid of the column (`step`); "bins" uses the representative
+        values of their released bins. Example: `values = "bins"`.
 
     Privacy
     -------

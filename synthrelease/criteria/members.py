@@ -37,10 +37,11 @@ class OfMembers(Criterion):
 
     Attributes
     ----------
-    of : with [members], what a row is: "members", each of them; "others", each but the first of a root, which has the columns
-        first.NAME; "pairs", every two of a root in both orders, the second with the columns other.NAME. NAME is a column of the
-        member, or one of its root; `column` may also be a difference, "first.age - age". Shares are then of these rows.
-        Left out, a row is a root with all its members. Example: `of = "members"`.
+    of : with [members], the rows of which shares are computed; the default is one row for each root with all its members.
+        "members": one row for each member. "others": one for each member except the first of each root, with the columns of
+        the first as first.NAME. "pairs": one for every two members of a root, in both orders, with the columns of the second
+        as other.NAME. NAME is a column of the member, or of its root. `column` may also be a difference, "first.age - age".
+        Example: `of = "members"`.
     """
 
     of: Of | None = None

@@ -58,7 +58,7 @@ _REDRAWS = 200
 
 
 class PriorGuess(SpecTable):
-    """Public guess of the regression, for example from the surrogate: it lowers the noise and costs nothing.
+    """A public guess of the regression, for example from the public file. It lowers the noise and costs no epsilon.
 
     `centres` and `spreads` are typical values and deviations of the features; `intercept` and `coefficients` a guess of the
     fitted line; `uncertainty` how far the coefficients may be off, in units of the target per spread. A wrong guess makes
@@ -66,12 +66,13 @@ class PriorGuess(SpecTable):
 
     Attributes
     ----------
-    intercept : of the guessed line. Example: `intercept = -2044`.
-    coefficients : of the guessed line, for each feature, per unit of it.
-        Example: `coefficients = { parity = 14.7, age = 4.8 }`.
+    intercept : the intercept of the guessed regression. Example: `intercept = -2044`.
+    coefficients : the slope of the guessed regression for each feature, per unit of the feature. Example: `coefficients = {
+        parity = 14.7, age = 4.8 }`.
     centres : a typical value of each feature. Example: `centres = { parity = 2.3, age = 29.1 }`.
-    spreads : a typical deviation of each feature, above 0. Example: `spreads = { parity = 1.4, age = 5.8 }`.
-    uncertainty : how far the coefficients may be off, in units of the target per spread. Example: `uncertainty = 10`.
+    spreads : a typical standard deviation of each feature, above 0. Example: `spreads = { parity = 1.4, age = 5.8 }`.
+    uncertainty : the likely error of the guessed slopes, in units of the target per spread of a feature. Example: `uncertainty
+        = 10`.
     """
 
     intercept: float = Field(allow_inf_nan=False)
@@ -82,25 +83,26 @@ class PriorGuess(SpecTable):
 
 
 class RegressionCoefficients(Criterion):
-    """|| w_eps(R) - w(S) ||_1 over the slopes, in units of the target per standard deviation of each feature in S.
+    """The error of regression slopes: the sum of |slope_R - slope_S| over the features. Each slope is in units of the target
+    per standard deviation of the feature in the released table S. The private slopes have noise.
 
     Attributes
     ----------
-    target : the column that is explained. Example: `target = "birth_weight"`.
-    features : the columns that explain it. Example: `features = ["parity", "age"]`.
-    representation : for the target and each feature the alternative whose numbers stand for the rows of S ("categories" for a
-        column of categories without alternatives). It is fixed for all candidates so that the private fit does not depend on
-        the configuration; every other alternative must fit inside it, so it is the coarsest.
-        Example: `representation = { birth_weight = "hundreds", parity = "five", age = "nine" }`.
-    values : "own" takes private rows by their own values, on the grids of the columns (`step`). "own target" takes the features
-        by the numbers of the bins of the representation, and the target by its own values: the line of the file on the groups
-        that are released. "bins" takes the representative values of all bins, as Hod & Canetti (2024) do; the line then belongs
-        to a table of bin numbers, which differs from both lines of the file. Example: `values = "own target"`.
-    ranges : for some of the columns [lowest, highest]: values and numbers beyond it count as its ends. The noise grows with the
-        furthest values that the rules allow. Left out, the bounds of the column. Example: `ranges = { parity = [1, 10] }`.
-    fit : "once", before the loop and outside the selection (paper 4.14.1), or "every_round", as the paper ran it.
-        Example: `fit = "every_round"`.
-    prior : a public guess of the line that centres the private fit; its settings follow.
+    target : the dependent variable. Example: `target = "birth_weight"`.
+    features : the explanatory variables. Example: `features = ["parity", "age"]`.
+    representation : for the target and each feature, the alternative whose representative values stand for the released rows;
+        "categories" for a column of categories without alternatives. The same one is used for all candidates, so that the
+        private fit does not depend on the configuration. Choose the coarsest: each bin of every other alternative must lie in
+        one of its bins. Example: `representation = { birth_weight = "hundreds", parity = "five", age = "nine" }`.
+    values : the values of the private rows. "own": their own values, on the grids of the columns (`step`). "own target": own
+        values of the target, and representative values of the features. "bins": representative values of all columns, as Hod &
+        Canetti (2024) do; the regression is then that of a binned table, and differs from both regressions of the file.
+        Example: `values = "own target"`.
+    ranges : for some of the columns [lowest, highest]; values beyond it count as its ends. The noise grows with the most
+        extreme values that the rules allow. The default is the bounds of the column. Example: `ranges = { parity = [1, 10] }`.
+    fit : "once" fits the private regression once, before the rounds and outside of the selection (paper 4.14.1). "every_round"
+        fits it in every round, as the paper did. Example: `fit = "every_round"`.
+    prior : a public guess of the regression, around which the private fit is centred; its settings follow.
 
         Example:
         `prior = { intercept = 0, coefficients = { age = 5 }, centres = { age = 29 }, spreads = { age = 6 }, uncertainty = 9 }`.
@@ -352,7 +354,8 @@ _SINGULAR = 1e-9
 
 
 class RegressionOneStep(RegressionCoefficients):
-    """|| A_S^-1 X'r / m ||_1 over the slopes, with r = y - clip(X w(S)) for the private records; m are the synthetic ones.
+    """The error of regression slopes by one Newton step: the sum over the slopes of |A_S^-1 X'r / m|. The residuals r = y -
+    clip(X w(S)) are those of the private records from the released regression w(S); m is the number of released rows.
 
     Records that lack one of the columns are left out, of both tables; without such records m = n.
 
@@ -362,12 +365,12 @@ class RegressionOneStep(RegressionCoefficients):
 
     Attributes
     ----------
-    range : [lowest, highest]; predictions are clipped to it, which bounds the residuals. Example: `range = [1400, 4600]`.
-    fit : always "once", and may be left out: no line is fitted in a round. Example: `fit = "once"`.
-    fit_epsilon : budget of a private line fitted once before the loop, for a criterion of prediction errors; left out, none is
-        fitted. Example: `fit_epsilon = 0.2`.
-    line : "measurements" takes the line for a criterion of prediction errors from the shared measurements, at no cost, in place
-        of a private one; pairs of columns that no table has count as uncorrelated. Example: `line = "measurements"`.
+    range : [lowest, highest]; predictions are clipped to it, which limits the residuals. Example: `range = [1400, 4600]`.
+    fit : always "once"; may be omitted. No regression is fitted in a round. Example: `fit = "once"`.
+    fit_epsilon : the epsilon of a private regression that is fitted once before the rounds, for a criterion of the kind
+        "regression_prediction". Without it no regression is fitted. Example: `fit_epsilon = 0.2`.
+    line : "measurements" computes this regression from the shared measurements, at no cost. Pairs of columns without a
+        measured table then count as uncorrelated. Example: `line = "measurements"`.
 
     Privacy
     -------
@@ -543,19 +546,21 @@ class _Step(LinearStep):
 
 
 class RegressionPrediction(Criterion):
-    """|MAE_R(w_eps(R)) - MAE_R(w(S))|, predictions and values clipped to `range` (train on synthetic, test on real).
+    """The difference of two mean absolute errors on the private file: of the regression fitted to it with noise, and of the
+    regression fitted to the released table ("train on synthetic, test on real"). Predictions and values are clipped to
+    `range`.
 
     Records that lack one of the columns are left out. The mean is taken over m, the number of synthetic rows that have them
     all: the private number is not public; without such records m = n.
 
     Attributes
     ----------
-    coefficients : the name of an earlier criterion, whose private fit w_eps(R) is used.
-        Example: `coefficients = "regression coefficients"`.
-    range : [lowest, highest]; predictions are clipped to it, and values of the target. The noise grows with its width.
-        Example: `range = [1400, 4600]`.
-    bound : "range" takes the sensitivity of the paper; "lines" the smaller one that follows from the two lines.
-        Example: `bound = "lines"`.
+    coefficients : the name of an earlier criterion, whose private regression is used. Example: `coefficients = "regression
+        coefficients"`.
+    range : [lowest, highest]; predictions and values of the target are clipped to it. The noise grows with its width. Example:
+        `range = [1400, 4600]`.
+    bound : "range" uses the sensitivity of the paper, "lines" a smaller one that follows from the two regressions. Example:
+        `bound = "lines"`.
 
     Privacy
     -------

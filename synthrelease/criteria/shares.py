@@ -184,7 +184,8 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
 
 @reads_members
 class KolmogorovDistance(SharesInGroups):
-    """max over groups g and bins t of |a_gt - p_gt n_g| / m_g: the error of the share of a group at or below t, in one step.
+    """The largest error of a cumulative share within a group: max over groups g and bins t of |a_gt - p_gt n_g| / m_g. The
+    group has n_g private and m_g released rows; a_gt and a share p_gt of them are at or below t.
 
     Of the n_g private rows of group g (with a value of the column), a_gt lie in bin t or below; the candidate has m_g rows
     there, of which a share p_gt does. a_gt - p_gt n_g = n_g (cumulative share in the original - p_gt), so the figure is the
@@ -196,9 +197,9 @@ class KolmogorovDistance(SharesInGroups):
     Attributes
     ----------
     column : the column whose distributions are compared; its bins have an order. Example: `column = "income"`.
-    by : columns to group by, one grouping each, in the bins of [groups] where it has the column.
-        Example: `by = ["age", "sex"]`.
-    overall : whether the distribution over all rows counts, too. Example: `overall = false`, `by = ["age"]`.
+    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if it has the column. Example:
+        `by = ["age", "sex"]`.
+    overall : true also compares the distribution over all rows. Example: `overall = false`, `by = ["age"]`.
 
     Privacy
     -------
@@ -251,7 +252,8 @@ class KolmogorovDistanceExplained(SharesInGroupsExplained[KolmogorovDistance]):
 
 @reads_members
 class DifferenceInProportions(SharesInGroups):
-    """max over groups g of |a_g - p_g n_g| / m_g: the error of the share of a condition within each group, in one step.
+    """The largest error of the share of a condition within a group: max over groups g of |a_g - p_g n_g| / m_g. The group has
+    n_g private and m_g released rows, of which a_g and a share p_g meet the condition.
 
     Of the n_g private rows of group g (with a value of the column), a_g meet the condition; the candidate has m_g rows there,
     of which a share p_g does. a_g - p_g n_g = n_g (share in the original - p_g), so the figure is the error of the share, times
@@ -261,10 +263,11 @@ class DifferenceInProportions(SharesInGroups):
     Attributes
     ----------
     column : the column of the condition. Example: `column = "hospital"`.
-    bins : labels of its bins that meet the condition: bins of [groups] where it has the column, otherwise bins that every
+    bins : the labels of the bins that meet the condition: bins of [groups], if it has the column, otherwise bins that every
         alternative has. Example: `bins = ["yes"]`.
-    by : columns to group by, one grouping each, in the bins of [groups] where it has the column. Example: `by = ["diabetes"]`.
-    overall : whether the share among all rows counts, too. Example: `overall = false`, `by = ["diabetes"]`.
+    by : the columns to group by, one grouping for each column. Groups are the bins of [groups], if it has the column. Example:
+        `by = ["diabetes"]`.
+    overall : true also compares the share among all rows. Example: `overall = false`, `by = ["diabetes"]`.
 
     Privacy
     -------

@@ -399,22 +399,21 @@ class AdaptiveGenerator(Generator):
 
     Attributes
     ----------
-    tables : the tables that may be measured, as in a log-linear model, with the weight of a table's error in front, as in
-        "all 2-way + 3 age:region". Columns are measured always; tables of more than two columns may be once the model ties
-        their columns together. A term of weight 0 is not measured: the model takes what ties its columns together from the
-        prior.
-        Example: `tables = "all 2-way + 3 age:region"`.
-    prior : a public file with the columns of the private one, relative to the configuration: where the model starts. A wrong
-        one costs accuracy, never privacy. An earlier release of the same series is named by its folder, as
-        `prior = { release = "../births-2023" }`. Example: `prior = "../public.csv"`.
-    prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
-        Example: `prior_weight = [50, 300]`.
-    clique_cells : cells that the model ties together, at most; more takes more time and memory.
-        Example: `clique_cells = 65536`.
-    draw : "evenly" lets rows share out the bins of a column among those with the same bins in the columns that it depends on,
-        so that drawing them adds next to no error to the tables of the model. It costs no epsilon, and tells where there are
-        many columns, or rare bins. Without it, once there are too many columns to round the model's counts, each row's bin is
-        a draw of its own. Example: `draw = "evenly"`.
+    tables : the tables that may be selected, as a formula. A number in front of a table multiplies its error in the selection,
+        as in "all 2-way + 3 age:region". Single columns are always measured. A table of more than two columns can be selected
+        once the model connects its columns. A table of weight 0 is never measured; the model takes the association of its
+        columns from the prior. Example: `tables = "all 2-way + 3 age:region"`.
+    prior : a public file with the columns of the private one, relative to the configuration; the model starts from it. A wrong
+        prior costs accuracy, never privacy. `prior = { release = "../births-2023" }` names the folder of an earlier release of
+        the same series. Example: `prior = "../public.csv"`.
+    prior_weight : the number of records that the prior counts for in the fit. Without `prior`, the prior is the uniform
+        distribution. Example: `prior_weight = [50, 300]`.
+    clique_cells : the largest number of cells of a clique of the model. A larger number takes more time and memory. Example:
+        `clique_cells = 65536`.
+    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding, also among rows that
+        agree in the columns on which it depends. This adds almost no error to the tables of the model and costs no epsilon. It
+        matters if there are many columns or rare bins. Without it, tables of few columns are drawn by rounding all expected
+        counts, and tables of many columns row by row at random. Example: `draw = "evenly"`.
     """
 
     counts: ClassVar[bool] = True
@@ -516,7 +515,7 @@ class AdaptiveGenerator(Generator):
 
 
 class Adaptive(AdaptiveGenerator):
-    """Tables are chosen and measured where the model is worst: zero-concentrated.
+    """Repeatedly selects the table in which the model has the largest error, and measures it; zero-concentrated.
 
     Examples
     --------
@@ -557,7 +556,7 @@ class Adaptive(AdaptiveGenerator):
 
 
 class AdaptivePure(AdaptiveGenerator):
-    """Tables are chosen and measured where the model is worst: pure differential privacy.
+    """Repeatedly selects the table in which the model has the largest error, and measures it; pure differential privacy.
 
     Examples
     --------

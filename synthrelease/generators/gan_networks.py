@@ -145,16 +145,16 @@ class AdversarialGenerator(Generator):
 
     Attributes
     ----------
-    steps : of the critic, each followed by one of the generator; each costs an equal part of the budget.
-        Example: `steps = [300, 1000]`.
-    batch : generated rows per step. Example: `batch = 500`.
-    weight_limit : the critic's weights are kept within plus and minus this (Wasserstein GAN; Arjovsky, Chintala & Bottou 2017).
+    steps : the number of training steps of the critic. Each is followed by a step of the generator, and costs an equal part of
+        the budget. Example: `steps = [300, 1000]`.
+    batch : the number of generated rows in a step. Example: `batch = 500`.
+    weight_limit : the largest absolute value of the critic's weights (Wasserstein GAN; Arjovsky, Chintala & Bottou 2017).
         Example: `weight_limit = 0.05`.
-    critic_width : units of the critic's hidden layer. Example: `critic_width = 64`.
-    generator_width : units of each of the generator's two hidden layers. Example: `generator_width = 256`.
-    latent : numbers of noise that a generated row is made of. Example: `latent = 16`.
-    critic_rate : length of the critic's steps (Adam). Example: `critic_rate = 0.002`.
-    generator_rate : length of the generator's steps (Adam). Example: `generator_rate = 0.001`.
+    critic_width : the number of units of the critic's hidden layer. Example: `critic_width = 64`.
+    generator_width : the number of units of each of the generator's two hidden layers. Example: `generator_width = 256`.
+    latent : the number of random inputs of the generator for one row. Example: `latent = 16`.
+    critic_rate : the learning rate of the critic (Adam). Example: `critic_rate = 0.002`.
+    generator_rate : the learning rate of the generator (Adam). Example: `generator_rate = 0.001`.
     """
 
     guarantee: ClassVar[Guaranteed] = "zCDP"

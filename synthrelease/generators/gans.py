@@ -47,7 +47,7 @@ class GradientGenerator(AdversarialGenerator):
 
     Attributes
     ----------
-    clip : the gradient of a row is shortened to this length, where it is longer. Example: `clip = [0.1, 1, 5]`.
+    clip : the largest length of the gradient of one row; a longer one is shortened to it. Example: `clip = [0.1, 1, 5]`.
     """
 
     clip: float = Field(default=1.0, ge=1e-3, le=1e3)
@@ -74,7 +74,7 @@ class GradientGenerator(AdversarialGenerator):
 
 
 class DPGAN(GradientGenerator):
-    """DPGAN: a generative adversarial network whose critic is trained with noisy gradients.
+    """DPGAN: a generative adversarial network. Its critic is trained with noisy gradients.
 
     Examples
     --------
@@ -121,14 +121,14 @@ class DPGAN(GradientGenerator):
 
 
 class DPCTGAN(GradientGenerator):
-    """DPCTGAN: as DPGAN, and rows are made for a bin that is asked for, rare ones more often than they occur.
+    """DPCTGAN: a DPGAN that generates rows for a requested bin, and requests rare bins more often than they occur.
 
     Attributes
     ----------
-    measured : share of the budget for the frequencies of all bins, in (0, 1). Example: `measured = [0.05, 0.2]`.
-    oversampling : a bin is asked for as often as the logarithm of its count says (CTGAN), but within about this factor of how
-        often it occurs; its rows count as much more or less, before `clip`. With 1 bins are asked for as often as they occur.
-        Example: `oversampling = [1, 2]`, `clip = 2`.
+    measured : the share of the budget for the frequencies of all bins, between 0 and 1. Example: `measured = [0.05, 0.2]`.
+    oversampling : the largest factor between how often a bin is requested and how often it occurs. Requests follow the
+        logarithm of the bin's count (CTGAN), within this factor; the rows of the bin are reweighted by it before `clip`. With
+        1, bins are requested as often as they occur. Example: `oversampling = [1, 2]`, `clip = 2`.
 
     Examples
     --------
@@ -202,13 +202,13 @@ _MIRRORS = 64
 
 
 class PATECTGAN(AdversarialGenerator):
-    """PATECTGAN: as DPCTGAN, and the critic learns from noisy votes of teachers on disjoint parts of the table.
+    """PATECTGAN: a DPCTGAN whose critic learns from noisy votes of teachers, each trained on its own part of the table.
 
     Attributes
     ----------
-    teachers : how many; a row of the table belongs to one of them. Example: `teachers = [300, 1000]`.
-    labels : generated rows that are voted on in each step. Example: `labels = 100`.
-    measured : share of the budget for the frequencies of all bins, in (0, 1). Example: `measured = [0.05, 0.2]`.
+    teachers : the number of teachers. Each row of the private table belongs to one teacher. Example: `teachers = [300, 1000]`.
+    labels : the number of generated rows on which the teachers vote in each step. Example: `labels = 100`.
+    measured : the share of the budget for the frequencies of all bins, between 0 and 1. Example: `measured = [0.05, 0.2]`.
 
     Examples
     --------

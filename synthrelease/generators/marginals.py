@@ -120,25 +120,25 @@ class MarginalsGenerator(MeasuringGenerator):
 
     Attributes
     ----------
-    tables : the marginals to measure, as in a log-linear model: "age:region + week:weight + 2 region"; "all 2-way" stands for
-        every table of two columns, "all 2-way with sex" for those with a column, "age:(region + sex)" for age:region + age:sex.
-        A number in front of a term is its weight: each table gets the share weight / sum of weights of the budget. In a formula
-        that begins with "by cells:", the number is multiplied with the square root of the table's cells, where the cells of a
-        single column count (D - 1) / 2 times, D the number of columns. A term of weight 0 is not measured: the model takes what
-        ties its columns together from the prior. Example: `tables = "by cells: all 2-way with region + age:(sex + income) + all
-        1-way"`.
-    only_measured : marginals that are measured, too, and that the model leaves aside: for criteria that measurements answer,
-        and for readers of the published measurements. Their weights share the budget with those of `tables`.
-        Example: `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
-    prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
-        it that matches the measurements. A wrong one costs accuracy, never privacy. An earlier release of the same series is
-        named by its folder, as `prior = { release = "../births-2023" }`. Example: `prior = "../public.csv"`.
-    prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
-        Example: `prior_weight = [100, 1000]`.
-    draw : "evenly" lets rows share out the bins of a column among those with the same bins in the columns that it depends on,
-        so that drawing them adds next to no error to the tables of the model. It costs no epsilon, and tells where there are
-        many columns, or rare bins. Without it, once there are too many columns to round the model's counts, each row's bin is
-        a draw of its own. Example: `draw = "evenly"`.
+    tables : the tables to measure, as a formula. "age:region + week:weight + 2 region" names three tables. "all 2-way" stands
+        for every table of two columns, "all 2-way with sex" for those that contain sex, and "age:(region + sex)" for
+        age:region + age:sex. A number in front of a table is its weight (default 1): each table gets the share weight / sum of
+        all weights of the budget. After "by cells:" each weight is multiplied by the square root of the table's number of
+        cells; for a single column, of (D - 1) / 2 times this number, where D is the number of columns. A table of weight 0 is
+        not measured; the model takes the association of its columns from the prior. Example: `tables = "by cells: all 2-way
+        with region + age:(sex + income) + all 1-way"`.
+    only_measured : further tables that are measured and not used by the model. They serve criteria with answered_by =
+        "measurements" and readers of published noisy tables. They share the budget with `tables` by their weights. Example:
+        `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
+    prior : a public file with the columns of the private one, relative to the configuration. The model is the distribution
+        nearest to this file that matches the measurements. A wrong prior costs accuracy, never privacy. `prior = { release =
+        "../births-2023" }` names the folder of an earlier release of the same series. Example: `prior = "../public.csv"`.
+    prior_weight : the number of records that the prior counts for in the fit. Without `prior`, the prior is the uniform
+        distribution. Example: `prior_weight = [100, 1000]`.
+    draw : "evenly" draws rows so that each bin occurs as often as the model expects, up to rounding, also among rows that
+        agree in the columns on which it depends. This adds almost no error to the tables of the model and costs no epsilon. It
+        matters if there are many columns or rare bins. Without it, tables of few columns are drawn by rounding all expected
+        counts, and tables of many columns row by row at random. Example: `draw = "evenly"`.
     """
 
     counts: ClassVar[bool] = True
@@ -329,11 +329,10 @@ class RareBinsGenerator(MarginalsGenerator):
 
     Attributes
     ----------
-    rare_bins : bins that are counted apart, each at no further cost: half of the whole budget goes into its count, and its
-        rows are in no table and no sum. A released row of such a bin is like a row of the next bin, but for this column, so
-        what else is peculiar to it is lost. They are bins of one column, named as in a sum, of those on which it is measured:
-        1 for the rare bin, 0 for all others. Measurements with such bins are not published.
-        Example: `rare_bins = "parity[0 0 0 1]"`.
+    rare_bins : bins of one column whose rows are counted separately, at no further cost. Half of the whole budget goes into
+        each such count. These rows are in no measured table or sum; in all other columns they are drawn like rows of the
+        neighbouring bin, so other associations of the rare bin are lost. Write 1 for a rare bin and 0 for each other bin on
+        which the column is measured. Measurements with rare bins are not published. Example: `rare_bins = "parity[0 0 0 1]"`.
     """
 
     rare_bins: str | None = Field(default=None, min_length=1, max_length=10_000)
@@ -365,20 +364,20 @@ class RareBinsGenerator(MarginalsGenerator):
 
 
 class Marginals(RareBinsGenerator):
-    """Noisy marginals of stated columns, and the table of maximum entropy that fits them.
+    """Marginals with Laplace noise. The model is the distribution of largest entropy that matches them.
 
     Attributes
     ----------
-    sums : sums of public scores over the rows, each measured as one number, which the model matches: "parity[0 0 0 1]" counts
-        the rows of the last of four bins, "age[-20..20]:weight[-2 0 3]" adds up products of scores, evenly spaced in the first
-        column. There is a score for every bin on which the column is measured; where a configuration's bins are
-        coarser, the mean score stands for them. "age(15..90 - 40):income(0..9000)" adds up products of the own values of the
-        rows, each clipped to limits and less a centre; in the model the numbers that stand for bins take their place, so that
-        means and lines of the released table come near those of the file. `within -60..60` after a term clips every row's
-        product: the noise goes with the range, and few rows have the extremes. Weights as in `tables`, in the same budget; the
-        noise of a sum is that of one number, of sensitivity highest minus lowest score. Sums in braces share one noise: at the
-        weight of a single one, m of them have sqrt((m + 1)(m + 2) / 6) times its noise, so five with the noise that each had at
-        weight 1 cost 2.6 and not 5. Example: `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
+    sums : sums of scores to measure. Each row gets a public score by its bins; the total over all rows is measured as one
+        number, and the model matches it. "parity[0 0 0 1]" counts the rows in the last of four bins. "age[-20..20]:weight[-2 0
+        3]" multiplies the scores of two columns; those of age are evenly spaced. A column needs one score for each bin on
+        which it is measured; a coarser bin gets the mean score. "age(15..90 - 40):income(0..9000)" multiplies the own values
+        of the rows, each clipped to the limits, after 40 is subtracted from age; the model uses representative values in their
+        place. So means and regression lines of the released table come close to those of the file. `within -60..60` after a
+        sum clips the score of each row: a narrow range needs less noise. Weights share the budget as in `tables`. The
+        sensitivity of a sum is its highest less its lowest score. Sums in braces are measured with a common noise: m sums at
+        the weight of one have sqrt((m + 1)(m + 2) / 6) times the noise of one. Example: `sums = "2 parity[0 0 0 1] + 2.6
+        {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
 
     Examples
     --------
@@ -448,7 +447,8 @@ class GaussianTables(MarginalsGenerator):
 
 
 class GaussianMarginals(GaussianTables, RareBinsGenerator):
-    """Measured marginals with Gaussian noise: squares of the parts add up, so that many tables get far less noise each.
+    """Marginals with Gaussian noise. With many tables each gets far less noise than with Laplace noise, at the price of a
+    delta.
 
     Examples
     --------

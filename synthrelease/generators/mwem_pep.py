@@ -41,11 +41,13 @@ class CountingQueries(Generator):
 
     Attributes
     ----------
-    queries : size of the pool of queries; at least `iterations`. Example: `queries = [512, 4096]`, `iterations = 100`.
-    iterations : each chooses and measures one query, at an equal part of the budget. Example: `iterations = 100`.
-    inner_updates : corrections of the model per iteration, of the measured queries that it answers worst.
+    queries : the number of queries to select from, each the count of one cell; at least `iterations`. Example: `queries =
+        [512, 4096]`, `iterations = 100`.
+    iterations : the number of iterations. Each selects and measures one query, with an equal part of the budget. Example:
+        `iterations = 100`.
+    inner_updates : the number of corrections of the model in each iteration, by the measured queries with the largest errors.
         Example: `inner_updates = [25, 100]`.
-    marginal : queries are cells of tables of at most so many columns. Example: `marginal = [2, 3]`.
+    marginal : the largest number of columns of the tables whose cells are queries. Example: `marginal = [2, 3]`.
     """
 
     no_draft: ClassVar[str] = (
@@ -115,7 +117,8 @@ class CountingQueries(Generator):
 
 
 class MWEM(CountingQueries):
-    """MWEM: multiplicative weights, corrected by cells that the exponential mechanism chooses.
+    """MWEM: multiplicative weights. Each iteration selects one cell with the exponential mechanism, measures it, and corrects
+    the model.
 
     Examples
     --------
@@ -155,7 +158,8 @@ class MWEM(CountingQueries):
 
 
 class PEP(CountingQueries):
-    """PEP: private entropy projection, corrected by cells that a zero-concentrated choice finds.
+    """PEP: private entropy projection. Each iteration selects one cell, with a zero-concentrated mechanism, measures it, and
+    corrects the model.
 
     Examples
     --------

@@ -43,13 +43,13 @@ class NestedGenerator(MarginalsGenerator):
 
     Attributes
     ----------
-    areas : the columns of areas, each within one of the column before, joined by ">": the columns of [geography], or a single
-        one. Of `tables` each may name one of them; those that name none are about the whole. Within an area, what its tables do
-        not say is as in the area it lies in. Example: `areas = "region > municipality"`.
-    wanted : the error of a mean cell, as a share of its count: for tables of the whole, then for the tables of each level. The
-        budget is divided so that the sum of squares of error over wanted is least; the numbers in front of `tables` multiply
-        the shares. Left out, these numbers alone decide. Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas = "region >
-        municipality"`.
+    areas : the columns of areas, from the largest to the smallest, joined by ">": the columns of [geography], or a single
+        column. Each of `tables` may name one of them. A table without a column of areas describes all rows. What the tables of
+        an area do not determine is taken from the area that contains it. Example: `areas = "region > municipality"`.
+    wanted : the wanted relative error of an average cell, as a share of its count: for tables of all rows, then for the tables
+        of each level. The budget is divided so that the sum of the squares of error / wanted is least. The numbers in front of
+        `tables` multiply the shares; without `wanted` they alone divide the budget. Example: `wanted = "0.002 > 0.01 > 0.1"`,
+        `areas = "region > municipality"`.
     """
 
     counts: ClassVar[bool] = False
@@ -234,7 +234,7 @@ class NestedGenerator(MarginalsGenerator):
 
 
 class Nested(NestedGenerator, GaussianTables):
-    """Areas within areas, with Gaussian noise.
+    """Areas within areas, with Gaussian noise: tables are measured on each level, and rows are drawn level by level.
 
     Examples
     --------
@@ -252,7 +252,7 @@ class Nested(NestedGenerator, GaussianTables):
 
 
 class NestedPure(NestedGenerator):
-    """The same with Laplace noise: without a delta, and with more noise where there are many tables.
+    """Areas within areas, with Laplace noise: no delta, and more noise than "nested" if there are many tables.
 
     Examples
     --------

@@ -128,18 +128,18 @@ MOST_PAIRS = 2048
 
 
 class PrivBayes(Generator):
-    """PrivBayes: a Bayesian network whose structure is chosen privately, with noisy tables along it.
+    """PrivBayes: a Bayesian network. Its structure is selected privately; the tables of its nodes get noise.
 
     Attributes
     ----------
-    flavour : "theta" bounds the size of each joint table so that its average cell is worth theta times its noise;
-        "degree" allows `degree` parents. Example: `flavour = "theta"`, `theta = [4, 8, 20]`.
-    theta : for the flavour "theta": how many times its noise an average cell is worth at least; larger means smaller tables.
-        Example: `theta = [4, 8, 20]`, `flavour = "theta"`.
-    degree : for the flavour "degree": parents of a column, at most. Example: `degree = [1, 2]`, `flavour = "degree"`.
-    epsilon_split : share of the budget for the structure, in (0, 1); the rest is for the tables.
-        Example: `epsilon_split = [0.1, 0.3]`.
-    selector : the private choice mechanism for the structure. Example: `selector = "exponential"`.
+    flavour : how the size of a node's table is limited. "theta": the average cell must be at least theta times its noise.
+        "degree": a column has at most `degree` parents. Example: `flavour = "theta"`, `theta = [4, 8, 20]`.
+    theta : for flavour "theta", the least ratio of an average cell to its noise. A larger ratio gives smaller tables. Example:
+        `theta = [4, 8, 20]`, `flavour = "theta"`.
+    degree : for flavour "degree", the largest number of parents of a column. Example: `degree = [1, 2]`, `flavour = "degree"`.
+    epsilon_split : the share of the budget that selects the structure, between 0 and 1; the tables get the rest. Example:
+        `epsilon_split = [0.1, 0.3]`.
+    selector : the mechanism that selects the structure. Example: `selector = "exponential"`.
 
     Examples
     --------

@@ -79,13 +79,13 @@ MOST_CHOICES = 5_000
 
 
 class FrequentCombinations(Projection):
-    """Projection to a table in which every combination of bins of any `columns` columns that occurs, occurs often enough.
+    """Changes the table so that every combination of bins of any `columns` columns occurs often enough, or not at all.
 
     Attributes
     ----------
-    columns : of so many columns at a time; combinations of fewer are then no rarer. With many columns few rows are left: try it
-        in a rehearsal. Example: `columns = 2`.
-    minimum_count : how often each combination that occurs must occur at least. Example: `minimum_count = 5`.
+    columns : the number of columns of a combination. Combinations of fewer columns then occur as often, at least. With many
+        columns few rows remain: try it in a rehearsal. Example: `columns = 2`.
+    minimum_count : the least number of times that each combination occurs. Example: `minimum_count = 5`.
 
     Examples
     --------
@@ -164,14 +164,16 @@ _KEPT = {
 
 
 class MinimumCount(Projection):
-    """Projection to a table in which every row that occurs, occurs at least `minimum_count` times.
+    """Changes the table so that every distinct row occurs at least `minimum_count` times, or not at all.
 
     Attributes
     ----------
-    minimum_count : how often each distinct row of the released table occurs at least. Example: `minimum_count = [2, 3]`.
-    keep : how the rows to keep are drawn: "random" as in the paper, "spread" at equal distances along an order in which the
-        rows of rare bins stand together, which keeps the totals of rare bins, or "nested" in steps, as for the published births
-        of 2014. Each row is as likely to be kept each way. Example: `keep = "spread"`.
+    minimum_count : the least number of times that each distinct row of the released table occurs. Example: `minimum_count =
+        [2, 3]`.
+    keep : the method that draws the distinct rows to keep. Each method keeps a row with the same probability. "random" draws
+        them independently, as in the paper. "spread" takes rows at equal distances along an order in which rows with rare bins
+        are adjacent, which preserves the totals of rare bins. "nested" draws in steps, as for the published births of 2014.
+        Example: `keep = "spread"`.
 
     Examples
     --------

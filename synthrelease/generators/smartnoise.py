@@ -132,15 +132,15 @@ def network_of(learned: LearnedField, layout: Layout, plausibility: Plausibility
 
 
 class AIM(LibraryGenerator):
-    """AIM: tables are chosen and measured round by round, where the model is worst (smartnoise-synth).
+    """AIM of smartnoise-synth: each round selects the table in which the model has the largest error, and measures it.
 
     Attributes
     ----------
-    degree : columns of the tables of the workload. Example: `degree = 3`.
-    rounds : the budget of a round is one part of so many; it may end sooner or go on, as noisy answers say. At least as many as
-        there are columns: with fewer the library would spend more than its budget on the columns alone.
-        Example: `rounds = [16, 96]`.
-    max_model_size : megabytes of the model's junction tree, at most. Example: `max_model_size = 20`.
+    degree : the number of columns of the tables that may be selected. Example: `degree = 3`.
+    rounds : the divisor of the budget that gives the budget of one round. It must be at least the number of columns; otherwise
+        the library would spend more than its budget on single columns. Depending on noisy answers, there may be fewer or more
+        rounds. Example: `rounds = [16, 96]`.
+    max_model_size : the largest size of the model's junction tree, in megabytes. Example: `max_model_size = 20`.
 
     Examples
     --------
@@ -183,7 +183,7 @@ class AIM(LibraryGenerator):
 
 
 class MST(LibraryGenerator):
-    """MST: all tables of one column, and pairs along a privately chosen tree (smartnoise-synth).
+    """MST of smartnoise-synth: measures every column, and pairs of columns along a privately selected tree.
 
     Examples
     --------

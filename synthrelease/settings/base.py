@@ -77,7 +77,7 @@ class SpecTable(BaseModel):
 
 
 class AgreedTable(SpecTable):
-    """Who agreed to the threshold, and when.
+    """The persons who agreed to the threshold, and the day.
 
     Attributes
     ----------
@@ -118,12 +118,12 @@ RELEASED = "release:"
 
 
 class ReleasedPrior(SpecTable):
-    """A release by its folder, relative to the configuration.
+    """An earlier release as a prior, by its folder, relative to the configuration.
 
     Attributes
     ----------
-    release : the folder. The release must be one that `[series] earlier` names, of the same neighbours, and pass `verify`; each
-        of its bins must lie in one bin of this release. Example: `release = "../births-2023"`.
+    release : the folder of the release. `[series] earlier` must name the release, its neighbours must be the same, and it must
+        pass `verify`. Each of its bins must lie in one bin of this release. Example: `release = "../births-2023"`.
     """
 
     release: str = Field(min_length=1)

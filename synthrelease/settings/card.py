@@ -42,24 +42,28 @@ class CatalogueTable(Stripped):
     Attributes
     ----------
     keywords : search words, in addition to "synthetic data" and "differential privacy". Example: `keywords = ["births"]`.
-    themes : terms of the EU's data themes or of another vocabulary; left out, the theme that belongs to the card's sector.
-        Example: `themes = ["http://publications.europa.eu/resource/authority/data-theme/HEAL"]`.
+    themes : terms of the EU's data themes or of another vocabulary. The default is the theme that belongs to the card's
+        sector. Example: `themes = ["http://publications.europa.eu/resource/authority/data-theme/HEAL"]`.
     access : "public" where everybody can get the released files, "restricted" where the publisher decides. Example: `access =
         "restricted"`.
     places : the places of the data, as terms. Example: `places =
         ["http://publications.europa.eu/resource/authority/country/ISR"]`.
-    start, end : the first and the last day of the data. Example: `start = 2024-01-01`, `end = 2024-12-31`.
+    start : the first day of the period that the data describe. Example: `start = 2024-01-01`, `end = 2024-12-31`.
+    end : the last day of the period that the data describe. Example: `start = 2024-01-01`, `end = 2024-12-31`.
     population : the population of the data, in words. Example: `population = "Mothers of live singletons"`.
     individuals : the number of persons in the original records, if it is published. Example: `individuals = 170000`.
-    minimum_age, maximum_age : the age range of the persons, in full years. Example: `minimum_age = 15`, `maximum_age = 49`.
-    health_categories : terms of HealthDCAT-AP's categories of health data, which that profile demands.
-        Example: `health_categories = ["https://example.org/health-category/registry"]`.
+    minimum_age : the smallest age of the persons, in full years. Example: `minimum_age = 15`, `maximum_age = 49`.
+    maximum_age : the largest age of the persons, in full years. Example: `minimum_age = 15`, `maximum_age = 49`.
+    health_categories : terms of HealthDCAT-AP's categories of health data, which this profile requires. Example:
+        `health_categories = ["https://example.org/health-category/registry"]`.
     health_themes : terms for diseases, treatments and the like. Example: `health_themes = ["https://www.wikidata.org/wiki/Q34581"]`.
     coding_systems : codelists that the data use, as terms. Example: `coding_systems = ["https://www.wikidata.org/wiki/Q45127"]`.
     legislation : laws under which the data are held or published, as terms.
         Example: `legislation = ["http://data.europa.eu/eli/reg/2025/327/oj"]`.
-    access_body, access_body_contact : the health data access body and its web address; both or neither. Example: `access_body =
-        "Health data access body"`, `access_body_contact = "https://example.org/access"`.
+    access_body : the name of the health data access body. Example: `access_body = "Health data access body"`,
+        `access_body_contact = "https://example.org/access"`.
+    access_body_contact : the web address of that body; required with `access_body`, and not allowed without it. Example:
+        `access_body = "Health data access body"`, `access_body_contact = "https://example.org/access"`.
     """
 
     keywords: tuple[_Plain, ...] = ()
@@ -188,7 +192,7 @@ class CardTexts(Stripped):
 
 
 class CardTable(CardTexts):
-    """[card]: the publisher's texts on the data card. Figures never stand here.
+    """[card]: the publisher's texts for the data card. Errors and costs are computed and cannot be stated here.
 
     Attributes
     ----------
@@ -200,8 +204,7 @@ class CardTable(CardTexts):
     licence_url : the address of a licence that the program does not know. Example: `licence_url =
         "https://example.org/licence"`, `licence = "Our own licence"`.
     version : the version of this release, in any counting. Example: `version = "1.0"`.
-    published : the day of publication; the default is the day on which the release was started. Example: `published =
-        2026-01-31`.
+    published : the day of publication; the default is the day on which the release began. Example: `published = 2026-01-31`.
     region : the place or the people of the data, in the words of OpenDP's deployments registry. Example: `region = "Israel"`.
     sector : the part of public life, in the words of OpenDP's deployments registry. Example: `sector = "Healthcare"`.
     url : the web address of the release. Example: `url = "https://example.org/births"`.

@@ -126,14 +126,15 @@ class FixedWidthTable(SpecTable):
 
     Attributes
     ----------
-    columns : for each column its first and its last character in the line, counted from 1; a third number says how many of its
-        digits stand behind the decimal point, where the file writes none. `init` takes them from a DDI codebook.
-        Example: `columns = { year = [1, 4], income = [5, 12, 2] }`.
-    record_type : the first and the last character of the record type. Example: `record_type = [1, 1]`,
-        `records.H = { household = [2, 9], rooms = [10, 11] }`, `records.P = { household = [2, 9], age = [10, 12] }`.
-    records : of a hierarchical file, the columns of each record type, the type of roots before the type of their members.
-        Example: `record_type = [1, 1]`, `records.H = { household = [2, 9], rooms = [10, 11] }`,
-        `records.P = { household = [2, 9], age = [10, 12] }`.
+    columns : for each column the positions of its first and last character in a line, counted from 1. A third number gives the
+        digits behind the decimal point, if the file writes no point. `init` takes the positions from a DDI codebook. Example:
+        `columns = { year = [1, 4], income = [5, 12, 2] }`.
+    record_type : the positions of the first and last character of the record type, in a file with several record types.
+        Example: `record_type = [1, 1]`, `records.H = { household = [2, 9], rooms = [10, 11] }`, `records.P = { household = [2,
+        9], age = [10, 12] }`.
+    records : for a hierarchical file, the columns of each record type; the type of roots stands before the type of their
+        members. Example: `record_type = [1, 1]`, `records.H = { household = [2, 9], rooms = [10, 11] }`, `records.P = {
+        household = [2, 9], age = [10, 12] }`.
     """
 
     columns: dict[str, Position] = Field(default_factory=dict)
@@ -179,20 +180,21 @@ class InputTable(SpecTable):
     missing_values : texts of the file that stand for a missing value, in every column, also with spaces around them. A list
         replaces the whole default, so write the empty text into it if empty cells are missing values.
         Example: `missing_values = ["", "-9", "unknown"]`.
-    missing : the rule for missing values, and for texts that are no number or no date. "drop" leaves the row out. "bin" keeps
-        the value as a bin of its own, under the column's `missing_label`. "error" refuses the file after the budget was
-        charged; this reveals a fact about a single record that no epsilon covers. A column may have another rule. Example:
+    missing : the treatment of missing values, and of texts that are no number or no date. "drop" excludes the row. "bin" keeps
+        the value in a bin of its own, under the column's `missing_label`. "error" refuses the file after the budget was
+        charged; this reveals a fact about a single record that no epsilon covers. A column may have its own setting. Example:
         `missing = "bin"`.
-    outside : the rule for values beyond the bounds or outside the categories. "clip" takes the nearest bound of a number; the
-        row of an unknown category or code is left out. "drop" leaves the row out. "error" refuses the file, as above. A column
-        may have another rule; categories and codes may have "bin". Example: `outside = "drop"`.
-    rows : the number of rows that follow the rules (theory 1.7, resizing). "private" counts them with noise, which costs
-        [budget] rows. A whole number is an official figure at or below their number. "exact" publishes their number; whether a
-        record follows the rules is then not protected. Where no row can be left out, nothing has to be chosen or paid. Example:
-        `rows = 150000`.
-    one_row_per : states that each row of the file is one respondent, counted once; required where a column has `role =
-        "weight"`. A file that was expanded by its weights is refused: one respondent would change counts by the largest weight
-        and not by 1, and the guarantee would not hold. Example: `one_row_per = "respondent"`.
+    outside : the treatment of values beyond the bounds or outside the categories. "clip" replaces a number by the nearest
+        bound; an unknown category or code excludes the row. "drop" excludes the row. "error" refuses the file after the budget
+        was charged, as above. A column may have its own setting; categories and codes may have "bin". Example: `outside =
+        "drop"`.
+    rows : what is published about the number of rows that pass the rules (theory 1.7, resizing). "private": a noisy count,
+        which costs [budget] rows. A whole number: an official number, at or below the true one. "exact": the number itself;
+        whether a record passes the rules is then not protected. If no row can be excluded, the setting has no effect and no
+        cost. Example: `rows = 150000`.
+    one_row_per : "respondent" states that each row of the file is one respondent, counted once; required if a column has `role
+        = "weight"`. A file that was expanded by its weights is refused: one respondent would change counts by the weight and
+        not by 1, and the guarantee would not hold. Example: `one_row_per = "respondent"`.
     """
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
@@ -251,40 +253,41 @@ class ColumnTable(SpecTable):
     categories : the categories, each a text of the file; or a table of each released category with all the texts of the file
         that stand for it. Required for the kind "category". A text that stands here is never a missing value.
         Example: `categories = { M = ["0", "male"], F = ["1", "female"] }`.
-    codes : the codelist of the kind "code": a table of codes, as they stand in the file, with their labels, which stand in the
-        release; a list of codes that are their own labels; or the name of a CSV file, relative to this one, with the columns
-        `code,label` and, if there are any, levels of groups such as a municipality's state, each of which is one of the
-        `alternatives`. Its content is part of the specification.
-        Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
-    numbers : the representative value of each bin, by its label, for means and regressions. Categories need one each, or no
-        criterion can compute with the column. The default of a numeric bin is its middle, and of an open bin its edge, which is
-        seldom the mean in the bin. State a public guess of this mean, never one learned from the private file; `init` takes it
-        from the public file. Example: `numbers = { M = 0, F = 1 }`.
-    step : the grid for the rows' own values, where a criterion computes with them. Each value counts as the nearest multiple,
-        so criterion values are exact within half a step. The default is about a thousandth of the range of the bounds. A finer
-        grid costs time, not privacy. Example: `step = 5`.
+    codes : the codelist of a column of kind "code". A table gives each code of the file its label in the release. A list gives
+        codes that are their own labels. A text names a CSV file, relative to this one, with the columns `code,label` and any
+        levels, such as the state of a municipality; each level is one of the `alternatives`. The content of the file is part
+        of the specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
+    numbers : the representative value of each bin, by its label, for means and regressions. Categories need one each if a
+        criterion computes with the column. The default is the middle of a numeric bin, and the edge of an open bin, which is
+        seldom the mean in the bin. State a public guess of this mean, never one from the private file; `init` takes it from
+        the public file. Example: `numbers = { M = 0, F = 1 }`.
+    step : the grid for the own values of the rows, if a criterion computes with them. Each value counts as the nearest
+        multiple, so criterion values are exact within half a step. The default is about a thousandth of the range of the
+        bounds. A finer grid costs time, not privacy. Example: `step = 5`.
     ordered : true for categories with an order, such as levels of education. Numbers always have an order. Example: `ordered =
         true`.
-    role : "weight" marks the design weight of a survey, with a number above 0 for each of its bins. It is modelled like any
-        column and multiplies no count; [calibration] may start from it. Example: `role = "weight"`.
-    missing : the rule for missing values of this column; the default is the rule of [input]. A bin of missing values is never
-        merged with another one, has no number, and breaks no plausibility rule. Example: `missing = "bin"`.
+    role : "weight" declares the column as the design weight of a survey; each of its bins has a representative value above 0.
+        It is modelled like any other column and multiplies no count. [calibration] may start from it. Example: `role =
+        "weight"`.
+    missing : the treatment of missing values in this column; the default is that of [input]. A bin of missing values is never
+        merged with another bin, has no representative value, and breaks no plausibility rule. Example: `missing = "bin"`.
     missing_label : the label of the bin of missing values in the release. Example: `missing = "bin"`, `missing_label = "not
         stated"`.
     missing_values : texts of the file that mean a missing value in this column, in addition to the list in [input]. Example:
         `missing_values = ["97", "98", "99"]`.
     characters : the number of leading characters that make up the code: with 1, "I21.4" is "I". Missing values are recognised
         before the text is cut. Codes of digits need their leading zeros. Example: `characters = 3`.
-    outside : the rule for values outside the bounds or categories of this column; the default is the rule of [input].
-        Categories and codes have "bin" in place of "clip": an unlisted text gets the label of `outside_label`, and no row is
-        left out. Example: `outside = "bin"`.
-    outside_label : the label of unlisted texts, a new one or a listed category; it implies `outside = "bin"`. In alternatives
-        it is a group of its own, unless a group has its name or lists it. The default is "other". Example: `outside = "bin"`,
-        `outside_label = "all others"`.
-    alternatives : the bins of the release, each list under a name. Numbers: a list of bins that cover the bounds without a gap,
-        such as "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind "real"), ">44". Categories and
-        codes: a table of groups (of codes, not of their labels); left out, each category is a bin under the name "categories",
-        each code under the name "codes". Example: `alternatives.coarse = ["<18", "18-64", ">64"]`.
+    outside : the treatment of values outside the bounds or categories of this column; the default is that of [input].
+        Categories and codes have "bin" in place of "clip": an unlisted text counts under `outside_label`, and no row is
+        excluded. Example: `outside = "bin"`.
+    outside_label : the label for unlisted texts: a new one, or a listed category. It implies `outside = "bin"`. In an
+        alternative it is a group of its own, unless a group has its name or contains it. The default is "other". Example:
+        `outside = "bin"`, `outside_label = "all others"`.
+    alternatives : the bins of the release, each list under a name. For numbers, a list of bins that cover the bounds without a
+        gap, such as "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind "real"), ">44". For
+        categories and codes, a table of groups, which list categories or codes (not labels). By default each category is a
+        bin, under the name "categories", and each code is a bin, under the name "codes". Example: `alternatives.coarse =
+        ["<18", "18-64", ">64"]`.
     """
 
     kind: Literal["integer", "real", "category", "code"]
@@ -333,19 +336,18 @@ class ColumnTable(SpecTable):
 
 
 class RuleTable(SpecTable):
-    """[[rules]]: what must never occur.
+    """[[rules]]: combinations of values that a row must not have.
 
     Attributes
     ----------
-    never : a condition on columns, with comparisons, `and`, `or`, `not`, `in` and `is missing`: rows that meet it are left out.
-        A comparison with a missing value is neither true nor false, and neither is its negation: no rule fires because of it.
-        `column.level == 'group'` names a group of codes or categories by an alternative of the column. Two columns of numbers
-        may be compared, `wage > total`, in rules for the released table alone: bins are, where one has more than 1,000 numbers.
-        With [members] those of a root with its members, too, `age > first.age - 12`, and members may be counted,
-        `count(age < 18) > children`.
-        Example: `never = "mother_age < 20 and parity > 3"`.
-    applies_to : "raw" leaves such rows of the private file out, "synthetic" keeps such rows out of the released table.
-        Example: `applies_to = ["raw"]`.
+    never : a condition on columns; a row that meets it is excluded. It may use comparisons, `and`, `or`, `not`, `in` and `is
+        missing`. A comparison with a missing value is neither true nor false, so it excludes no row, and neither does its
+        negation. `column.level == 'group'` names a group of codes or categories by an alternative of the column. Two columns
+        of numbers may be compared, `wage > total`; where one of them has more than 1,000 numbers, only in rules for the
+        released table, and by bins. With [members], a rule may compare a member with its root or with the first member, `age >
+        first.age - 12`, and count members, `count(age < 18) > children`. Example: `never = "mother_age < 20 and parity > 3"`.
+    applies_to : "raw" excludes such rows of the private file, "synthetic" keeps such rows out of the released table. Example:
+        `applies_to = ["raw"]`.
     why : the reason, for the data card. Example: `why = "No one finishes college before 20."`.
     """
 

@@ -27,9 +27,9 @@ YES = ("1", "yes", "y", "true", "t")
 
 
 class PartitionTable(SpecTable):
-    """[partition]: the rows are divided at random, once, and the generator is fitted to one piece while the criteria ask the
-    other. A record then costs what its piece spends, not the sum. The released table has as many rows as the piece that the
-    criteria ask, and its figures are about that piece: thresholds must bear how it differs from the whole by chance.
+    """[partition]: two random pieces of the rows, one for the generator and one for the criteria. A record is in one piece and
+    pays only for what that piece spends. The released table has as many rows as the piece of the criteria, and criterion
+    values describe this piece. It differs from the whole file by chance, so thresholds must allow for this.
 
     Attributes
     ----------
@@ -46,15 +46,17 @@ class PartitionTable(SpecTable):
 
 
 class SplitTable(SpecTable):
-    """[split]: the register is split into pieces by a secret key, once and for ever (`synthrelease ledger split`), and this
-    release reads one of them. Releases that read other pieces spend on other records; the released figures are about the piece.
+    """[split]: one of the pieces into which `synthrelease ledger split` has divided the register. A secret key divides it
+    once, for all years. Releases from different pieces spend the budgets of different records. The released statistics
+    describe the piece.
 
     Attributes
     ----------
-    by : the column of the private file with the record number: public, in every row, none twice, and no column of the release.
-        Example: `by = "certificate"`, `piece = 1`, `of = 2`.
-    piece : the piece that this release reads, from 1 to `of`. Example: `piece = 1`, `by = "certificate"`, `of = 2`.
-    of : the number of pieces of the register, as in the ledger. Example: `of = 2`, `by = "certificate"`, `piece = 1`.
+    by : the column of the private file with the record number. It must be public, present in every row, unique, and not
+        released. Example: `by = "certificate"`, `piece = 1`, `of = 2`.
+    piece : the number of the piece that this release reads, from 1 to `of`. Example: `piece = 1`, `by = "certificate"`, `of =
+        2`.
+    of : the number of pieces of the register, as stated in the ledger. Example: `of = 2`, `by = "certificate"`, `piece = 1`.
     """
 
     by: Line = Field(min_length=1, max_length=200)
@@ -67,33 +69,34 @@ class SplitTable(SpecTable):
 
 
 class MembersTable(SpecTable):
-    """[members]: the members of each row of the private file (persons of a household, visits of a patient), which stand in a
-    second file, or in the one file that carries the columns of their root. What is protected is a root with all its members.
-    `release --members FILE` names the second file.
+    """[members]: the members of each row of the private file, such as the persons of a household or the visits of a patient.
+    They are in a second file (`release --members FILE`), or in one file that repeats the columns of the root in each row. A
+    root is protected together with all its members.
 
     Attributes
     ----------
-    key : the column of both files that names the root of a member. It is not released; the released files have new numbers
+    key : the column of both files that links a member to its root. It is not released; the released files have new numbers
         under its name. Example: `key = "household"`.
-    most : the largest number of released members of a root. Each further member makes the record wider. Example: `most = 6`.
-    least : a root with fewer members is left out. Example: `least = 1`.
-    more : the rule for a root with more members: "first" releases the first ones in the order below, "drop" leaves out the root
-        with all members. Example: `more = "drop"`.
-    order : columns of the members' file that order the members of a root: numbers by size, dates by time, other texts by their
-        first letters, rows without a value last. Members that agree in them are ordered by their released values; the order of
-        the file has no effect. A released column is allowed; its statistics are then about the first members of each root.
-        Example: `order = ["number"]`.
-    reference : a column of the members' file, with the text of the members who come before all others, such as a household's
-        reference person. Example: `reference = { relation = "reference person" }`.
+    most : the largest number of released members of a root. Each further member adds columns to the record. Example: `most =
+        6`.
+    least : the smallest number of members; a root with fewer is excluded. Example: `least = 1`.
+    more : what happens to a root with more than `most` members. "first" releases the first members in the order below, "drop"
+        excludes the root with all its members. Example: `more = "drop"`.
+    order : the columns of the members' file that order the members of a root. Numbers are ordered by size, dates by time,
+        other texts by their first letters; rows without a value come last. Members that agree in these columns are ordered by
+        their released values; the order of the file has no effect. If such a column is released, its statistics describe the
+        first members of each root. Example: `order = ["number"]`.
+    reference : a column of the members' file and the text that marks the first member of a root, such as the reference person
+        of a household. Example: `reference = { relation = "reference person" }`.
     size : the name of the released column with the number of members. Example: `size = "persons"`.
-    columns : the columns of a member, as [columns.NAME]; each has one list of bins. In criteria and queries the column NAME of
-        the first member is NAME_1, of the second member NAME_2, and so on. Example: `columns.age = { kind = "integer", bounds =
-        [0, 99] }`.
-    rules : plausibility rules for members, as [[rules]]: a root with a member that breaks one is left out. A rule may name
-        columns of the root, columns of the first member as first.NAME (it is then about all others) and columns of another
-        member as other.NAME (about every two members). It may compare whole numbers (`age > first.age - 12`) and count members
-        (`count(relation == 'spouse') > 1`, `count(age < 18) > children`). Example: `rules = [{ never = "relation == 'spouse'
-        and other.relation == 'spouse'" }]`.
+    columns : the columns of a member, written as [columns.NAME]; each has one list of bins. In criteria and queries the column
+        NAME of the first member is NAME_1, of the second member NAME_2, and so on. Example: `columns.age = { kind = "integer",
+        bounds = [0, 99] }`.
+    rules : plausibility rules for members, written as [[rules]]. A root is excluded if one of its members breaks a rule. A
+        rule may name columns of the root, of the first member (first.NAME; the rule then checks all other members), and of
+        another member (other.NAME; the rule then checks every two members). It may compare whole numbers (`age > first.age -
+        12`) and count members (`count(relation == 'spouse') > 1`, `count(age < 18) > children`). Example: `rules = [{ never =
+        "relation == 'spouse' and other.relation == 'spouse'" }]`.
     """
 
     key: str = Field(min_length=1)
@@ -142,16 +145,16 @@ def is_total(value: Any) -> bool:
 
 
 class MarginTable(SpecTable):
-    """[[calibration.margins]]: published totals of all combinations of groups of one or more columns.
+    """[[calibration.margins]]: published totals for all groups of one column, or for all combinations of groups of two.
 
     Attributes
     ----------
-    columns : the columns. Example: `columns = ["sex", "age"]`.
-    totals : the total of each group of one column, or of each pair of groups of two, by their labels: whole categories, bins
-        or alternatives of the column, or coarser bins, into which each bin of every alternative fits. Or the name of a CSV
-        file, relative to this one, with a column for each of `columns` and a column "total". Every group needs a total.
-        Example: `totals = { F = { "<18" = 900, ">=18" = 4200 }, M = { "<18" = 1000, ">=18" = 3900 } }`,
-        `columns = ["sex", "age"]`.
+    columns : the one or two columns of the margin. Example: `columns = ["sex", "age"]`.
+    totals : the total of each group, by its label; with two columns a table of each. A group is a category, a bin or an
+        alternative of the column, or a coarser bin that contains whole bins of every alternative. Every group needs a total. A
+        text is the name of a CSV file, relative to this one, with a column for each of `columns` and a column "total".
+        Example: `totals = { F = { "<18" = 900, ">=18" = 4200 }, M = { "<18" = 1000, ">=18" = 3900 } }`, `columns = ["sex",
+        "age"]`.
     """
 
     columns: tuple[str, ...] = Field(min_length=1, max_length=8)
@@ -159,25 +162,26 @@ class MarginTable(SpecTable):
 
 
 class CalibrationTable(SpecTable):
-    """[calibration]: weights with which the released rows have published totals. They are made from the accepted table and cost
-    nothing.
+    """[calibration]: weights for the released rows, so that weighted counts equal published totals. They are computed from the
+    accepted table and cost no epsilon.
 
     Attributes
     ----------
     source : the published source of the totals. Totals that were counted in the private file are not allowed: they would be
         published outside of the guarantee. Example: `source = "Population register, 1 January 2024, table 3"`.
-    margins : the totals, one table for each margin; their settings follow below. Margins must agree in their common totals.
-        Example: `margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
-    start : a column with `role = "weight"`: the weights start from the numbers of its bins. Left out, all start equal.
-        Example: `start = "design_weight"`.
-    cap : the largest weight, in mean weights. Example: `cap = 5`.
-    floor : the least weight, in mean weights; rows in a group with a total of 0 weigh 0 all the same. Example: `floor = 0.2`.
-    tolerance : the largest difference between a weighted count and its total, as a share of the total; margins may disagree by
-        as much. The sum of the first margin counts. Example: `tolerance = 0.0001`.
-    collapse : columns whose neighbouring groups are joined where a group has too few released rows, in the order of trial.
-        Groups are neighbours in the order of their bins or of their totals. Example: `collapse = ["age"]`.
-    fewest_rows : groups of a margin with fewer released rows are joined with a neighbour, where `collapse` allows it.
-        Example: `fewest_rows = 30`.
+    margins : the totals, one table for each margin; their settings follow below. Margins that share columns must agree in the
+        totals of these columns. Example: `margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
+    start : the column with `role = "weight"` whose representative values are the initial weights. Without it all rows start
+        with the same weight. Example: `start = "design_weight"`.
+    cap : the largest weight, as a multiple of the mean weight. Example: `cap = 5`.
+    floor : the smallest weight, as a multiple of the mean weight. Rows in a group with a total of 0 have the weight 0.
+        Example: `floor = 0.2`.
+    tolerance : the largest difference between a weighted count and its total, as a share of the total. The totals of two
+        margins may differ by the same share; the sum of the first margin is used. Example: `tolerance = 0.0001`.
+    collapse : the columns along which small groups are joined with neighbouring groups, in the order of trial. Groups are
+        neighbours in the order of their bins or of their totals. Example: `collapse = ["age"]`.
+    fewest_rows : the least number of released rows of a group. A smaller group is joined with a neighbouring one, if
+        `collapse` allows it. Example: `fewest_rows = 30`.
     """
 
     source: Annotated[Line, Field(min_length=1, max_length=500)]
@@ -191,36 +195,37 @@ class CalibrationTable(SpecTable):
 
 
 class SeriesTable(SpecTable):
-    """[series]: other releases of the same register, and a plan over years. The card shows their cost and the sum for a person
-    who is in all of them; `verify --with` checks it.
+    """[series]: other releases of the same register, and a plan for several years. The card shows their cost, and the sum for
+    a person who is in all of them. `verify --with` checks this sum.
 
     Attributes
     ----------
     name : the name of the series. Example: `name = "Live births, yearly"`.
-    earlier : the files release.json of all earlier releases about the same persons, relative to this file, the oldest first.
+    earlier : the release.json files of all earlier releases about the same persons, relative to this file, the oldest first.
         Example: `earlier = ["../births-2022/release.json", "../births-2023/release.json"]`.
-    years : the number of years in the plan, with one release each. The plan promises a person the cost of all years before the
-        first release. `ledger years` notes it, and every release of the series names that ledger. Example: `years = 5`, `first
-        = 2019`, `year = 2020`, `epsilon = [0.85, 0.5]`, `records = 1`, `name = "Live births, yearly"`.
+    years : the number of years in the plan, with one release each. Before the first release the plan states the cost of all
+        years for a person. `ledger years` records the plan; every release of the series must use that ledger. Example: `years
+        = 5`, `first = 2019`, `year = 2020`, `epsilon = [0.85, 0.5]`, `records = 1`, `name = "Live births, yearly"`.
     first : the first year. Example: `first = 2019`, `years = 5`, `year = 2020`, `epsilon = 0.5`, `name = "Births"`.
     year : the year of this release. Example: `year = 2020`, `years = 5`, `first = 2019`, `epsilon = 0.5`, `name = "Births"`.
-    epsilon : the most that the release of a year may cost a record: one number, or one for each year; the last one holds for
-        all later years. Example: `epsilon = [0.85, 0.5]`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
+    epsilon : the largest epsilon of a year's release for one record: one number for all years, or one for each year. The last
+        number of a list holds for all later years. Example: `epsilon = [0.85, 0.5]`, `years = 5`, `first = 2019`, `year =
+        2020`, `name = "Births"`.
     delta : the largest delta of the release of a year. Example: `delta = 1e-9`, `epsilon = 0.5`, `years = 5`, `first = 2019`,
         `year = 2020`, `name = "Births"`.
-    records : the largest number of records of a person in the files of all years together: 1 where each record is a different
-        person in one year, 4 where a mother has four births at most. The default is the number in [unit] for every year.
-        Example: `records = 4`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
-    fallbacks : the number of years in which a second release may follow a first one that found no table. They count in the
-        promise, whether they are needed or not. Example: `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon = 0.5`, `years =
-        5`, `first = 2019`, `year = 2020`, `name = "Births"`.
+    records : the largest number of records that one person has in the files of all years together: 1 if nobody can be in two
+        years, 4 if a mother has at most four births. The default is the number in [unit] for every year. Example: `records =
+        4`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
+    fallbacks : the number of years in which a second release may follow a release that found no table. The stated cost
+        includes them, whether they are used or not. Example: `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon = 0.5`,
+        `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
     fallback_epsilon : the largest epsilon of a second release for a record. Example: `fallback_epsilon = 0.85`, `fallbacks =
         1`, `epsilon = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
     again : true for the second release of a year. Example: `again = true`, `fallbacks = 1`, `fallback_epsilon = 0.85`, `epsilon
         = 0.5`, `years = 5`, `first = 2019`, `year = 2020`, `name = "Births"`.
-    corrects : the file release.json of the release that an erratum replaces. `card --bundle` writes errata, at no cost;
-        a new release cannot be one. Example: `corrects = "../births-2024/release.json"`, `reason = "A wrong unit."`,
-        `name = "Live births, yearly"`.
+    corrects : the release.json of the release that this erratum replaces. `card --bundle` writes errata, at no cost; a new
+        release cannot be an erratum. Example: `corrects = "../births-2024/release.json"`, `reason = "A wrong unit."`, `name =
+        "Live births, yearly"`.
     reason : the correction of the erratum; required with `corrects` and not allowed without it. Example: `reason = "The unit of
         the weight was wrong."`, `corrects = "../births-2024/release.json"`, `name = "Live births, yearly"`.
     """
@@ -297,17 +302,17 @@ class SeriesTable(SpecTable):
 
 
 class PopulationTable(SpecTable):
-    """[population]: the private file is a simple random sample of so many records. Plan, card and release.json then have a
-    second sentence: what a member of the population is promised of whom nobody knows whether he was drawn (theory 11.3,
-    amplification by a subset). It lowers no charge, and the ledger has the whole.
+    """[population]: the population from which the private file is a simple random sample. The plan, the card and release.json
+    then state a second guarantee, for a member of the population of whom nobody knows whether the file contains this person
+    (theory 11.3, amplification by a subset). It lowers no charge; the ledger counts the full epsilon.
 
     Attributes
     ----------
-    size : the number of records in the population, each at most once in the file. Example: `size = 2000000`, `sample = "simple
-        random, without replacement"`, `source = "Population register, 1 January 2024"`.
-    sample : the sampling design of the file. "simple random, without replacement" is the only design for which this is proved:
-        strata, clusters, panels and unequal weights are refused. Example: `sample = "simple random, without replacement"`,
-        `size = 2000000`, `source = "Population register, 1 January 2024"`.
+    size : the number of records in the population. Each is at most once in the file. Example: `size = 2000000`, `sample =
+        "simple random, without replacement"`, `source = "Population register, 1 January 2024"`.
+    sample : the sampling design of the file. "simple random, without replacement" is the only design with a proof; strata,
+        clusters, panels and unequal weights are refused. Example: `sample = "simple random, without replacement"`, `size =
+        2000000`, `source = "Population register, 1 January 2024"`.
     source : the published source of the number of records. Example: `source = "Population register, 1 January 2024"`, `size =
         2000000`, `sample = "simple random, without replacement"`.
     """
@@ -328,9 +333,9 @@ def _effect(value: Any) -> Any:
 
 
 class DesignTable(SpecTable):
-    """[design]: the survey design of the private file: weights, strata and clusters. Intervals for a
-    population rest on it. Left out, they take the file for a simple random sample, unless something else says that it is none.
-    It changes no released row and no charge.
+    """[design]: the survey design of the private file: weights, strata and clusters. Intervals for a population use it.
+    Without this table they treat the file as a simple random sample, unless another setting excludes that. It changes no
+    released row and no charge.
 
     Attributes
     ----------
@@ -340,9 +345,10 @@ class DesignTable(SpecTable):
     clusters : the column of the private file that names the primary sampling unit (PSU) of a row, such as a census tract or a
         school. It is not read, and no released column may be read from it. Without `effect` an answer has no interval for a
         population. Example: `clusters = "tract"`.
-    effect : published design effects: by how many times weights, strata and clusters together make the variance of an estimate
-        larger than in a simple random sample of as many rows; at least 1. One number for all columns, or one for each column
-        whose share, mean or median is estimated. Example: `effect = 1.8`, `source = "Survey report, table B.1"`.
+    effect : published design effects. A design effect says how many times larger weights, strata and clusters together make
+        the variance of an estimate than in a simple random sample of the same size; it is at least 1. Give one number for all
+        columns, or one for each column whose share, mean or median is estimated. Example: `effect = 1.8`, `source = "Survey
+        report, table B.1"`.
     source : the published source of the design effects; required with `effect` and not allowed without it. A design effect that
         was computed from the private file is not allowed: it would be published outside of the guarantee. Example: `source =
         "Survey report, table B.1"`, `effect = 1.8`.
@@ -360,15 +366,16 @@ class DesignTable(SpecTable):
 
 
 class ImputationTable(SpecTable):
-    """[imputation]: complete copies of the released rows, beside the incomplete ones, where missing values are a bin. They are
-    made from the accepted table and cost nothing.
+    """[imputation]: complete copies of the released rows, in which missing values are filled. They are made from the accepted
+    table and cost no epsilon.
 
     Attributes
     ----------
     copies : the number of complete copies. Their differences show the uncertainty of the filled values. Example: `copies = 10`.
-    donors : the least number of rows to draw a value from. A gap is filled from a released row that agrees in the columns of
-        `match`; the last columns are dropped until so many rows agree. Example: `donors = 20`.
-    match : the columns in which rows should agree, the most important first. The default is all columns in their order.
+    donors : the least number of donor rows for a missing value. Donors are released rows that agree in the columns of `match`;
+        the last columns of `match` are dropped until there are so many donors. One donor, drawn at random, gives its value.
+        Example: `donors = 20`.
+    match : the columns in which donors must agree, the most important first. The default is all columns in their order.
         Example: `match = ["age", "sex"]`.
     """
 
@@ -378,16 +385,16 @@ class ImputationTable(SpecTable):
 
 
 class PluginTable(SpecTable):
-    """[[plugins]]: another package, whose criteria and generators the two files may name as "PACKAGE:NAME". It is loaded only
-    when it is installed in just this version, with just these bytes. `synthrelease plugin PACKAGE` prints the table.
+    """[[plugins]]: another package whose criteria and generators the two files may name as "PACKAGE:NAME". It is loaded only
+    if the installed version and the digest of its files are those stated here. `synthrelease plugin PACKAGE` prints the table.
 
     Attributes
     ----------
     package : the installed package. Example: `package = "copula-example"`.
-    version : the version that is installed. Example: `version = "0.1.0"`.
+    version : the required version. Example: `version = "0.1.0"`.
     sha256 : the digest of all its installed files.
         Example: `sha256 = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
-    trust : whether a release may run it on the private file. It must be named to the command, too (`--trust PACKAGE`).
+    trust : true allows a release to run the package on the private file. The command must name it, too (`--trust PACKAGE`).
         Example: `trust = true`.
     """
 
@@ -399,8 +406,8 @@ class PluginTable(SpecTable):
 
 class GeographyTable(SpecTable):
     """[geography]: areas that lie within one another. Each named level of the codelist of the smallest areas becomes a column
-    of the record, a public function of the same text of the file, and a rule says that released rows follow it exactly. The
-    generator family "nested" measures tables of each level and draws rows level by level.
+    of the record, computed from the code. A rule ensures that every released row has the level of its code. The generator
+    family "nested" measures tables of each level and draws rows level by level.
 
     Attributes
     ----------
@@ -420,18 +427,18 @@ class GeographyTable(SpecTable):
 
 
 class MarksTable(SpecTable):
-    """[marks]: columns of categories that say whether a row has a mark, in groups of marks that come together. Each group gets
-    a column of the record with the number of marks in the row, which is released, and tables may be measured of it: it keeps
-    how marks come together where each pair of them is in too few rows. The number is a function of the same row, so it costs
-    nothing by itself, and released rows have just as many marks. A missing value is no mark.
+    """[marks]: groups of indicators, such as rare diagnoses. Each group gets a released column with the number of indicators
+    that apply to the row, and tables of this column may be measured. It preserves the association of indicators that occur
+    together too seldom for a table of each pair. The number depends on its own row alone, so it costs no epsilon. Every
+    released row has exactly this number of indicators. A missing value counts as an indicator that does not apply.
 
     Attributes
     ----------
-    groups : the columns of each group, by the name of the new column. Example: `groups = { heart = ["infarct", "failure",
-        "stroke"], lung = ["asthma", "copd"] }`.
+    groups : for each new column, by its name, the columns of indicators that it counts. Example: `groups = { heart =
+        ["infarct", "failure", "stroke"], lung = ["asthma", "copd"] }`.
     most : the number that starts the last bin of each new column. Example: `most = 3`.
-    yes : the categories of a column that are an indicator. The default is the category 1, yes, y, true or t, in small or
-        capital letters. Example: `yes = { alive = ["no"], infarct = ["acute", "old"] }`.
+    yes : the categories of a column for which the indicator applies. The default is the category 1, yes, y, true or t, in
+        small or capital letters. Example: `yes = { alive = ["no"], infarct = ["acute", "old"] }`.
     """
 
     groups: dict[str, list[str]] = Field(min_length=1, max_length=100)
@@ -462,6 +469,6 @@ def labels_of(table: ColumnTable) -> list[str]:
 
 
 class IntendedQueryTable(QuestionTable):
-    """[[intended_queries]]: a question that the release is meant to answer, as `synthrelease bound` asks it. The card says of
-    each whether a criterion covers it, whether its error is bounded, or that nothing is stated.
+    """[[intended_queries]]: a question that the release is meant to answer. The card says for each question whether a
+    criterion covers it, whether its error is bounded, or that nothing is stated.
     """

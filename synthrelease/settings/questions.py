@@ -18,15 +18,15 @@ class QuestionTable(SpecTable):
 
     Attributes
     ----------
-    query : a condition, in the grammar of the rules, with limits between released bins. It asks for the number of rows. Or a
-        whole question as `synthrelease estimate` takes it, and nothing but `why` beside it, such as
-        `share gestation_week < 37: mother_age >= 35 against < 35`. Example: `query = "mother_age >= 35 and parity == 1"`.
-    given : asks for the share of `query` among the rows that meet this. Example: `given = "mother_age >= 35"`,
-        `query = "gestation_week < 37"`.
-    mean : asks for the mean of this column over the rows that meet `query`. Example: `mean = "birth_weight"`.
-    minus : asks for the difference to this condition's answer. Example: `minus = "birth_sex == 'F'"`,
-        `mean = "birth_weight"`, `query = "birth_sex == 'M'"`.
-    why : what the answer is wanted for, for the card. Example: `why = "Reported every year"`, `query = "parity == 1"`.
+    query : a condition, in the grammar of the rules, with limits between released bins; the question is how many rows meet it.
+        Or a whole question as `synthrelease estimate` takes it, such as `share gestation_week < 37: mother_age >= 35 against <
+        35`; then only `why` may stand beside it. Example: `query = "mother_age >= 35 and parity == 1"`.
+    given : a condition; the question is the share of `query` among the rows that meet it. Example: `given = "mother_age >=
+        35"`, `query = "gestation_week < 37"`.
+    mean : a column; the question is its mean over the rows that meet `query`. Example: `mean = "birth_weight"`.
+    minus : a second condition; the question is the difference between the answers for `query` and for this one. Example:
+        `minus = "birth_sex == 'F'"`, `mean = "birth_weight"`, `query = "birth_sex == 'M'"`.
+    why : the use of the answer, for the card. Example: `why = "Reported every year"`, `query = "parity == 1"`.
     """
 
     query: _Condition = ""

@@ -41,14 +41,15 @@ class BudgetTable(SpecTable):
 
     Attributes
     ----------
-    generation : epsilon of one fit; where a family has a zero-concentrated guarantee, rho of one fit, and pure ones beside it
-        get the epsilon of which epsilon^2 / 2 is rho. Example: `generation = 4`.
-    generation_delta : delta of one fit, for families with an approximate guarantee. Example: `generation_delta = 1e-10`.
-    limit : the largest epsilon of the whole release; a plan above it is refused before anything is read. Without it only the
+    generation : the budget of one fit: epsilon for a pure family, rho for a zero-concentrated one. If a configuration has
+        both, the number is rho, and a pure family gets the epsilon for which epsilon^2 / 2 equals rho. Example: `generation =
+        4`.
+    generation_delta : the delta of one fit, for families with an approximate guarantee. Example: `generation_delta = 1e-10`.
+    limit : the largest epsilon of the whole release. A plan above it is refused before any data are read. Without it only the
         ledger limits the release. Example: `limit = 9.98`.
-    delta : the largest delta of the whole release, at which zero-concentrated guarantees are stated; 0 allows pure
-        differential privacy alone. Example: `delta = 1e-9`.
-    rows : epsilon of counting the rows that follow the rules, where [input] rows is "private" and rows can be left out.
+    delta : the largest delta of the whole release; guarantees of zero-concentrated families are stated at this delta. With 0
+        only pure differential privacy is allowed. Example: `delta = 1e-9`.
+    rows : the epsilon for the noisy number of rows that pass the rules, if [input] rows is "private" and rows can be excluded.
         Example: `rows = "1/20"`.
     reason : the steward's reason for this budget. Example: `reason = "Agreed with the data protection officer"`.
     """
@@ -73,17 +74,17 @@ class UnitTable(SpecTable):
     Attributes
     ----------
     name : the name of a record, in one or two words. Example: `name = "hospital stay"`.
-    key : the column of the file that identifies the person. The first records_per_person rows of each person that follow the
-        rules are released, and all others are left out. All rows of a person are protected together, however many there are.
-        The key is never released. 12, 12.0, 1.2e+01 and 0.12E+02 are one key; 007 and 7 are two, and so are 1E5 and 100000,
-        because they may be codes. Without a key each row is a record, and nothing is left out. Example: `key = "patient"`.
-    first_by : with a key, the columns of the file that order the rows of a person: numbers by size, dates by time, other texts
-        by their first letters, rows without a value last. Rows that agree in them come in a random order; with "random" all
-        rows do. With a key it is required. Example: `first_by = ["admitted"]`, `key = "patient"`.
-    records_per_person : with a key, the largest number of released rows of a person; without one, the largest number of rows
-        that a person can have in the file. "not answered", as in drafts, has to be replaced before a release. Example:
+    key : the column of the file that identifies the person. Of each person only the first `records_per_person` rows that pass
+        the rules are used. All rows of a person are protected together, however many there are. The key is never released. 12,
+        12.0, 1.2e+01 and 0.12E+02 are the same key. 007 and 7 are different keys, and so are 1E5 and 100000, because they may
+        be codes. Without a key every row is a record of its own. Example: `key = "patient"`.
+    first_by : the columns of the file that order the rows of a person; required with `key`. Numbers are ordered by size, dates
+        by time, other texts by their first letters; rows without a value come last. Rows that agree in these columns are
+        ordered at random. "random" orders all rows at random. Example: `first_by = ["admitted"]`, `key = "patient"`.
+    records_per_person : with `key`, the largest number of rows of a person that are used. Without `key`, the largest number of
+        rows that a person can have in the file. Drafts have "not answered", which you must replace before a release. Example:
         `records_per_person = 12`.
-    why : the source of that number. Example: `why = "One stay a month is counted"`.
+    why : the source of this number. Example: `why = "One stay a month is counted"`.
     """
 
     name: Line = Field(default="record", min_length=1, max_length=60)
@@ -125,29 +126,32 @@ class SelectionTable(SpecTable):
 
     Attributes
     ----------
-    mode : "known_threshold" runs rounds until one is accepted or a coin stops them (Liu & Talwar 2019). "hidden_number" draws
-        their number from `rounds`, which costs least for pure rounds (theory 2b.4, best law). "truncated_negative_binomial"
-        draws it from that distribution (Papernot & Steinke 2022); the privacy cost for zero-concentrated rounds is a Renyi
-        curve. Example: `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
-    rounds : the distribution of the hidden number of rounds: each number with its exact probability; they add up to 1. For mode
-        "hidden_number" alone. The number is drawn before the rounds and never shown. Example: `rounds = { 1 = 0.185, 6 = 0.544,
-        7 = 0.271 }`, `mode = "hidden_number"`.
-    stop_probability : the probability that the search ends after a rejected round (gamma of the theorem). With 0.001 a search
-        that never accepts ends after about 1,000 rounds. With 0 it never ends, and pure rounds cost twice their epsilon. Not
-        for mode "hidden_number". Example: `stop_probability = 0.001`.
-    shape : eta of the truncated negative binomial distribution; 1 is geometric, 0 logarithmic. For that mode alone. Example:
-        `shape = 1`, `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
-    test : "each" tests every criterion by its own noisy value in every round. "joint" tests all criteria by one noisy number,
-        and releases the values once after acceptance (theory 4, joint test). Example: `test = "joint"`, `test_epsilon = 0.2`.
-    test_epsilon : budget of one joint test; required with test = "joint", and for it alone.
-        Example: `test_epsilon = 0.2`, `test = "joint"`.
-    false_acceptance : for the joint test, the largest probability that a round with a criterion above its threshold passes.
-        Example: `false_acceptance = 0.01`.
-    measurements : "fresh" measures in every round; "shared" measures once before the rounds (theory 5, shared measurements).
-        Example: `measurements = "shared"`.
-    publish_measurements : publish the noisy tables that the rows were made from. Example: `publish_measurements = true`.
-    bound_risk : the probability that shared measurements give a wrong bound for some criterion that they answer (theory 13.6,
-        criteria that measurements answer). Example: `bound_risk = 0.01`.
+    mode : the distribution of the number of rounds. "known_threshold" runs rounds until one is accepted or a random coin stops
+        the search (Liu & Talwar 2019). "hidden_number" draws the number from `rounds`; this costs least for pure rounds
+        (theory 2b.4, best law). "truncated_negative_binomial" draws it from the distribution of this name (Papernot & Steinke
+        2022), for which zero-concentrated rounds have a Renyi curve as their cost. Example: `mode =
+        "truncated_negative_binomial"`, `stop_probability = 0.02`.
+    rounds : for mode "hidden_number", the possible numbers of rounds, each with its exact probability; the probabilities add
+        up to 1. The number is drawn before the first round and never shown. Example: `rounds = { 1 = 0.185, 6 = 0.544, 7 =
+        0.271 }`, `mode = "hidden_number"`.
+    stop_probability : the probability that the search stops after a rejected round (gamma of the theorem). With 0.001 a search
+        without an accepted round stops after about 1,000 rounds. With 0 it never stops, and pure rounds cost twice their
+        epsilon. Not for mode "hidden_number". Example: `stop_probability = 0.001`.
+    shape : for mode "truncated_negative_binomial", the parameter eta of this distribution: 1 is the geometric distribution, 0
+        the logarithmic one. Example: `shape = 1`, `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
+    test : "each" compares every criterion's noisy value with its threshold, in every round. "joint" makes one noisy test of
+        all criteria in a round, and measures the published values once, after acceptance (theory 4, joint test). Example:
+        `test = "joint"`, `test_epsilon = 0.2`.
+    test_epsilon : the epsilon of one joint test; required with test = "joint" and not allowed without it. Example:
+        `test_epsilon = 0.2`, `test = "joint"`.
+    false_acceptance : for the joint test, the largest probability that it accepts a round in which a criterion exceeds its
+        threshold. Example: `false_acceptance = 0.01`.
+    measurements : "fresh" measures the tables anew in every round, "shared" measures them once for all rounds (theory 5,
+        shared measurements). Example: `measurements = "shared"`.
+    publish_measurements : true publishes the noisy tables from which the rows were made. Example: `publish_measurements =
+        true`.
+    bound_risk : the probability that any criterion with answered_by = "measurements" gets a bound below its exact value
+        (theory 13.6, criteria that measurements answer). Example: `bound_risk = 0.01`.
     """
 
     mode: Literal["known_threshold", "hidden_number", "truncated_negative_binomial"] = "known_threshold"
@@ -186,20 +190,20 @@ _ONCE = checked(lambda names: len(set(names)) == len(names), "each name once")
 
 
 class BundleTable(SpecTable):
-    """[bundle]: further files of a release, made from the accepted table and its figures at no cost.
+    """[bundle]: further files of a release, made from the accepted table and its statistics. They cost no epsilon.
 
     Attributes
     ----------
-    formats : for statistical packages: "stata" (data.dta, and read.do, which adds numbers and figures), "spss" (data.sav,
-        which SAS reads, too), "r" (read.R, which needs nothing but R). "stata" and "spss" need the extra `formats`.
-        Example: `formats = ["stata", "spss", "r"]`.
+    formats : files for statistical packages: "stata" (data.dta, and read.do, which adds representative values and errors),
+        "spss" (data.sav, which SAS reads, too), "r" (read.R, which needs nothing but R). "stata" and "spss" need the extra
+        `formats`. Example: `formats = ["stata", "spss", "r"]`.
     catalogues : descriptions for catalogues of data: "dcat" (DCAT-AP 3 with the fields of HealthDCAT-AP, as dcat.jsonld and
         dcat.ttl; it needs the extra `catalogue`), "croissant" (Croissant 1.0, for machine learning), "ddi" (DDI-Codebook
         2.5). Example: `catalogues = ["dcat", "croissant", "ddi"]`.
-    synthetic_names : files with rows are called synthetic-data.csv and so on, in place of data.csv.
-        Example: `synthetic_names = true`.
-    synthetic_column : files with rows have one more column, the last one, "synthetic", which is 1 in every row.
-        Example: `synthetic_column = true`.
+    synthetic_names : true names the files with rows synthetic-data.csv and so on, in place of data.csv. Example:
+        `synthetic_names = true`.
+    synthetic_column : true adds a last column "synthetic" to the files with rows, which is 1 in every row. Example:
+        `synthetic_column = true`.
     """
 
     formats: Annotated[tuple[Literal["stata", "spss", "r"], ...], _ONCE] = ()
@@ -236,18 +240,18 @@ MOST_PAIRS = 1000
 
 
 class NotPromisedTable(SpecTable):
-    """[not_promised]: associations that the release is known to lose; the card names them. A shortlist whose rehearsal lost
-    more pairs than this table names is refused.
+    """[not_promised]: associations that the release is known to lose; the card names them. A release refuses a shortlist if
+    its rehearsal lost other pairs than those named here.
 
     Attributes
     ----------
     pairs : pairs of columns whose association the candidates of the rehearsal lost, and that no criterion or measured table
-        has. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
-    dependence : true promises nothing about the association of any two columns: the release may be no better than independent
+        contains. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
+    dependence : true promises nothing about any pair of columns: the released table may be no better than one with independent
         columns. Example: `dependence = true`, `why = "Only single columns are used"`.
     why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.
-    kept : a sentence for plan and card on the associations that fits to public data preserve. Example: `kept = "A fit to one
-        half of the public file keeps 84% in the other half."`.
+    kept : a sentence for the plan and the card: how much of the associations fits to public data preserve. Example: `kept = "A
+        fit to one half of the public file keeps 84% in the other half."`.
     """
 
     pairs: tuple[Pair, ...] = Field(default=(), max_length=MOST_PAIRS)
@@ -381,13 +385,14 @@ class ReleaseFile(SpecTable):
     rules : plausibility rules; their settings follow below. Example: `rules = [{ never = "age < 15 and parity > 0" }]`.
     transformations : the alternatives of each column that a configuration may have. A column that is not named has all of its
         alternatives. Example: `transformations.age = ["coarse", "fine"]`.
-    generators : the families of models and their hyperparameters. A list of values tries each of them, in all combinations with
-        other lists. Example: `generators = [{ family = "privbayes", flavour = "theta", theta = [4, 8], epsilon_split = 0.1 }]`.
+    generators : the families of models and their settings. If a setting is a list, each value is tried, in all combinations
+        with other lists. Example: `generators = [{ family = "privbayes", flavour = "theta", theta = [4, 8], epsilon_split =
+        0.1 }]`.
     projections : changes to a synthetic table before it is scored. Lists are as for generators. Example: `projections = [{ kind
         = "minimum_count", minimum_count = [2, 3] }]`.
     budget : the cost of a fit, and the limit of the whole release; its settings follow below. Example: `budget.generation = 4`.
-    selection : the number of rounds, and the test of a round; its settings follow below. Example: `selection.stop_probability =
-        0.001`.
+    selection : the distribution of the number of rounds, and the test of a round; its settings follow below. Example:
+        `selection.stop_probability = 0.001`.
     unit : the records of a person; its settings follow below. Example: `unit.name = "birth"`.
     partition : Random pieces of the rows, one for the generator and one for the criteria; its settings follow below. Without it
         both use all rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
@@ -492,14 +497,15 @@ class AcceptanceFile(SpecTable):
 
     Attributes
     ----------
-    description : what the release must be good for, in one sentence. Example: `description = "Means by age."`.
-    groups : bins that criteria group by, for a column: each must be made up of whole bins of every alternative. For categories
-        (and the labels of codes) a table of groups. The name of an alternative stands for its bins: `"state"`, for a level of a
-        codelist. Example: `groups.age = ["<=24", "25-34", ">=35"]`.
-    criteria : the criteria; their settings follow below. All are scored in every round.
-        Example: `criteria = [{ name = "rare rows", kind = "face_privacy", minimum_count = 2 }]`.
-    not_promised : what the publisher knows that the release does not keep; its settings follow below.
-        Example: `not_promised = { pairs = ["age:region"], why = "Published elsewhere" }`.
+    description : the purpose for which the release must be good enough, in one sentence. Example: `description = "Means by
+        age."`.
+    groups : for a column, the bins by which criteria group. Each group must consist of whole bins of every alternative.
+        Categories and codes need a table of groups. A text names an alternative whose bins are the groups, such as `"state"`
+        for a level of a codelist. Example: `groups.age = ["<=24", "25-34", ">=35"]`.
+    criteria : the criteria; their settings follow below. Every criterion is computed in every round. Example: `criteria = [{
+        name = "rare rows", kind = "face_privacy", minimum_count = 2 }]`.
+    not_promised : associations that the publisher knows to be lost; its settings follow below. Example: `not_promised = {
+        pairs = ["age:region"], why = "Published elsewhere" }`.
     """
 
     description: str = ""
