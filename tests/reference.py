@@ -235,8 +235,8 @@ A release is specified by two TOML files. This page lists every setting of both.
 ```
 
 from the code that reads the files; a test compares both. `synthrelease schema` prints the settings as a JSON Schema, with which
-an editor completes, explains and checks the files. `synthrelease init` writes this schema beside its drafts and names it in their
-first line (`#:schema`), where Taplo and the extension Even Better TOML find it without a network.
+an editor completes, explains and checks the files. `synthrelease init` writes this schema beside its drafts and names it in
+their first line (`#:schema`), where Taplo and the extension Even Better TOML find it without a network.
 
 How to read the tables:
 
