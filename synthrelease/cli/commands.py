@@ -44,6 +44,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "demo": "releasing:demo",
     "bound": "reading:bound",
     "estimate": "reading:estimate",
+    "rows": "reading:rows",
     "verify": "reading:verify",
     "card": "reading:card",
     "plugin": "reading:plugin",

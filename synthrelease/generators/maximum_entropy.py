@@ -22,7 +22,7 @@ import numpy as np
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns
 from synthrelease.data.marginals import added_up, lattice
-from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.generators.bayesian_network import BayesianNetwork, Family
 from synthrelease.generators.junction_tree import JunctionTree, spread
@@ -564,6 +564,7 @@ def maximum_entropy(
     *,
     exact: bool = False,
     evenly: bool = False,
+    given: Mask | None = None,
 ) -> BayesianNetwork:
     """Fit the model and turn it into conditional tables to sample from.
 
@@ -574,6 +575,8 @@ def maximum_entropy(
     weight : how many records the prior is worth, > 0.
     exact : whether the tables are those of **public** rows without noise, which agree as they are.
     evenly : how rows are drawn from it (`BayesianNetwork`).
+    given : cells that are left out once the model is fitted, so that rows come from the rest alone; its columns are one of the
+        sets of `structure`. None: all rows.
 
     Raises
     ------
@@ -585,8 +588,27 @@ def maximum_entropy(
     fit = ProportionalFit(tree, base, [target_of(table) for table in measured.tables], measured.n, weight, sums=measured.sums)
     near = fit.solve(tolerances_of(fit.targets, _PRECISION, _FINEST), _SWEEPS, agreed=exact)
     shares = fit.shares if near else _Dual(tree, base, measured, weight).solved(fit.original_parameters(), fit.sum_parameters())
-    families = tuple(families_of(tree, shares))
+    families = tuple(families_of(tree, shares if given is None else _conditional(tree, shares, given)))
     return BayesianNetwork(layout=measured.layout, families=families, evenly=evenly)
+
+
+def _conditional(tree: JunctionTree, shares: Sequence[np.ndarray], given: Mask) -> list[np.ndarray]:
+    """Return the shares of every clique's cells among the rows that are in none of these cells.
+
+    The law is the product of the cliques' shares over those of their separators, so that it can be calibrated again.
+    """
+    potentials = []
+    for index, (clique, table) in enumerate(zip(tree.cliques, shares, strict=True)):
+        separator = tree.separator(index)
+        of_separator = spread(added_up(table, clique, separator), separator, clique)
+        potentials.append(np.log(table, out=np.full_like(table, -np.inf), where=table > 0))
+        potentials[index] -= np.log(of_separator, out=np.zeros_like(of_separator), where=of_separator > 0)
+    home = tree.home(given.columns)
+    potentials[home] += spread(np.where(given.forbidden, -np.inf, 0.0), given.columns, tree.cliques[home])
+    total, beliefs = tree.calibrate(potentials)
+    if not np.isfinite(total):
+        raise RejectedRound("the model has no row in the cells that are left")
+    return [np.exp(belief) for belief in beliefs]
 
 
 def target_of(table: NoisyMarginal) -> Target:

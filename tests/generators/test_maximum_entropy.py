@@ -329,3 +329,27 @@ def test_what_is_not_a_number_has_not_converged() -> None:
     assert problem.converged(flat)
     flat[0] = np.nan
     assert not problem.converged(flat)
+
+
+def forbidding(columns: Columns, forbidden: np.ndarray) -> Mask:
+    return Mask(columns=columns, forbidden=forbidden)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_model_restricted_to_cells_has_the_law_of_the_whole_model_among_them(seed: int) -> None:
+    sets = [(0, 1), (1, 2), (2, 3), (0, 3)]
+    noisy = measured(table_of(seed, (3, 2, 4, 2)), sets, Fraction(1), seed)
+    rules = Plausibility(layout=noisy.layout, masks=(forbidding((1, 2), np.arange(8).reshape(2, 4) == 5),))
+    outside = forbidding((0, 2), np.random.default_rng(seed).random((3, 4)) < 0.6)
+    structure = [*sets, outside.columns]
+    whole = law(maximum_entropy(noisy, structure, rules, None, 10.0))
+    among = np.where(outside.forbidden[:, None, :, None], 0.0, whole)
+    restricted = law(maximum_entropy(noisy, structure, rules, None, 10.0, given=outside))
+    np.testing.assert_allclose(restricted, among / among.sum(), atol=1e-12)
+
+
+def test_a_model_without_a_row_in_the_cells_that_are_left_is_refused() -> None:
+    noisy = measured(table_of(1, (2, 3)), [(0, 1)], EXACT)
+    rules = Plausibility(layout=noisy.layout, masks=(forbidding((0,), np.array([True, False])),))
+    with pytest.raises(RejectedRound, match="no row"):
+        maximum_entropy(noisy, [(0, 1)], rules, None, 10.0, given=forbidding((0,), np.array([False, True])))

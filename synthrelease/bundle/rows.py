@@ -1,0 +1,221 @@
+"""Draw rows that meet a condition from the published noisy tables of a release: the command `rows`.
+
+A model of largest entropy is fitted to the noisy tables and restricted to the condition. All of it is post-processing of what
+is published (theory 1.2), so it costs no epsilon; no acceptance criterion holds for the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from synthrelease.answers.estimates import estimate
+from synthrelease.answers.questions import parse_condition
+from synthrelease.answers.words import Term
+from synthrelease.bundle.tables import csv_pieces
+from synthrelease.data.counts import DENSE_LIMIT, Counts
+from synthrelease.data.layout import Columns
+from synthrelease.data.plausibility import Mask, Plausibility
+from synthrelease.errors import InputError, RejectedRound, listing, so_many
+from synthrelease.generators.junction_tree import JunctionTree
+from synthrelease.generators.maximum_entropy import maximum_entropy
+from synthrelease.generators.measured_noise import LAWS
+from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
+from synthrelease.generators.projections import published_projection
+from synthrelease.published import load
+from synthrelease.published.folder import document_of
+from synthrelease.published.table import ReleasedTable, RowsBatch, TableShape, table_of
+from synthrelease.published.verify.alone import rebuild
+
+if TYPE_CHECKING:
+    from synthrelease.published import PublishedRelease
+
+MOST_ROWS = 1_000_000
+_UNIFORM_ROWS = 50.0
+"""How many records the uniform table is worth against the noise of the tables, as in the adaptive family."""
+
+_MOST_DRAWS = 20
+"""Times that rows are drawn to take the place of those that a rule between columns forbids."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ConditionalRows:
+    """Rows that meet a condition, drawn from published noisy tables.
+
+    Attributes
+    ----------
+    condition : as it was asked.
+    table : the rows, over the released bins.
+    columns : of the released table.
+    group : how many rows of the file meet the condition: an estimate with its interval (`rows`, `rows_low`, `rows_high`).
+    measured : columns that a published noisy table holds together with all columns of the condition.
+    through : the other columns, which follow the condition only as far as these tie them to it.
+    n_tables : how many noisy tables the rows were made from.
+    """
+
+    condition: str
+    table: ReleasedTable
+    shape: TableShape
+    group: Term
+    measured: tuple[str, ...]
+    through: tuple[str, ...]
+    n_tables: int
+
+    def write(self, path: Path) -> None:
+        """Write them as CSV in the form of data.csv. Raises InputError where the file exists or cannot be written."""
+        problem = "one that exists"
+        try:
+            with path.open("xb") as file:
+                file.writelines(csv_pieces(self.table))
+            return
+        except FileExistsError:
+            pass
+        except OSError as error:
+            problem = f"one that cannot be written ({error.strerror})"
+        raise InputError(f"{path}: expected a new file, found {problem}.")
+
+    def __str__(self) -> str:
+        low, high = self.group.rows_low, self.group.rows_high
+        about = "" if self.group.rows is None else f"about {self.group.rows:,} rows, "
+        sentences = [
+            f"{self.table.counts.total:,} rows with {self.condition}, drawn from "
+            f"{so_many(self.n_tables, 'published noisy table')}. They cost no epsilon.",
+            f"In the file, {about}{low:,} to {high:,} (95% interval) meet the condition. More synthetic rows than that tell no "
+            "more about them.",
+            f"Measured together with the condition: {listing(self.measured, 40)}."
+            if self.measured
+            else "No other column was measured together with the condition.",
+            f"Not measured together with it: {listing(self.through, 40)}. The rows have of these associations only what other "
+            "columns explain."
+            if self.through
+            else "",
+            "No acceptance criterion was tested on these rows. Do not append them to the released table. For a number with an "
+            "interval use `synthrelease estimate`.",
+        ]
+        return "\n".join(fill(sentence, 80) for sentence in sentences if sentence)
+
+
+def conditional_rows(release: str | Path, condition: str, n: int, *, seed: int | None = None) -> ConditionalRows:
+    """Draw rows that meet a condition. Needs no private data, costs no epsilon.
+
+    The released rules hold for them and the projection is made anew.
+
+    Parameters
+    ----------
+    release : the folder of a release with published noisy tables.
+    condition : in the grammar of the plausibility rules, with limits between released bins; the noisy tables must hold its
+        columns together.
+    n : number of rows, from 1 to 1,000,000.
+    seed : for the same rows again; by default fresh randomness.
+
+    Raises
+    ------
+    InputError : for a condition that cannot be read or that no noisy table holds, for a group of which the noise does not tell
+        that it has rows, for linked tables, and when no row is possible.
+
+    Examples
+    --------
+    >>> from synthrelease.bundle.rows import conditional_rows
+    >>> drawn = conditional_rows("measured", "face == 'head'", 100, seed=1)
+    >>> drawn.table.counts.total, drawn.measured
+    (100, ('year',))
+    """
+    if not 1 <= n <= MOST_ROWS:
+        raise InputError(f"expected from 1 to {MOST_ROWS:,} rows, found {n:,}.")
+    published, document = load(release), document_of(Path(release) / "release.json")
+    if published.linked is not None:
+        raise InputError(f"{published.folder}: expected a release of one table, found linked ones, of which `rows` draws none.")
+    asked = parse_condition(condition, published)
+    if asked.rule is None:
+        raise InputError('expected a condition, such as "age >= 80", found none. All rows are in data.csv.')
+    group = estimate(published, f"share {condition}").terms[0]
+    if not group.rows_low:
+        high = "" if group.rows_high is None else f" (at most {group.rows_high:,})"
+        raise InputError(
+            f"{condition!r}: expected a group with rows, found one that may have none{high}: the noise is as large as "
+            "the group itself. Ask for a larger group."
+        )
+    names = [column.name for column in published.schema if column.name in asked.columns]
+    columns = tuple(published.layout.columns.index(name) for name in names)
+    outside = Mask(columns=columns, forbidden=~asked.mask(tuple(published.by_name[name] for name in names)))
+    rules, tables = rebuild(document).plausibility, _tables(published)
+    together = [table for table in tables if set(columns) <= set(table.columns)]
+    fitted = _fitting(tables, columns, rules)
+    drawn = _drawn(fitted, outside, rules, published, n, np.random.default_rng(seed))
+    beside = {column for table in together for column in table.columns} - set(columns)
+    shape = replace(document.shape, weighted=False)
+    return ConditionalRows(
+        condition=asked.text,
+        table=table_of([RowsBatch(bins=list(drawn.bins), times=drawn.counts)], shape),
+        shape=shape,
+        group=group,
+        measured=tuple(name for index, name in enumerate(published.layout.columns) if index in beside),
+        through=tuple(name for index, name in enumerate(published.layout.columns) if index not in beside | set(columns)),
+        n_tables=len(fitted),
+    )
+
+
+def _tables(release: PublishedRelease) -> list[NoisyMarginal]:
+    """Return the published noisy tables by the places of their columns."""
+    published = release.measurements.tables if release.measurements else ()
+    place, tables = release.layout.columns.index, []
+    for table in published:
+        order = np.argsort([place(name) for name in table.columns])
+        tables.append(
+            NoisyMarginal(
+                columns=tuple(sorted(map(place, table.columns))),
+                values=table.values.transpose(order),
+                cells=table.cells.transpose(order),
+                cost=table.cost,
+                kind=LAWS[table.law],
+            )
+        )
+    return tables
+
+
+def _fitting(tables: Sequence[NoisyMarginal], columns: Columns, rules: Plausibility) -> list[NoisyMarginal]:
+    """Return the tables that one model can hold: those with most columns of the condition first, then those in their order."""
+    sets = [columns, *(mask.columns for mask in rules.masks)]
+    chosen: list[NoisyMarginal] = []
+    for table in sorted(tables, key=lambda table: -len(set(columns) & set(table.columns))):
+        if JunctionTree.of(rules.layout.sizes, [*sets, table.columns]).largest <= DENSE_LIMIT:
+            sets.append(table.columns)
+            chosen.append(table)
+    return chosen
+
+
+def _drawn(
+    tables: list[NoisyMarginal],
+    outside: Mask,
+    rules: Plausibility,
+    release: PublishedRelease,
+    n: int,
+    generator: np.random.Generator,
+) -> Counts:
+    """Return n rows of the model that are not outside the condition and break no rule, projected.
+
+    Raises
+    ------
+    InputError : when there are none.
+    """
+    measured = NoisyMarginals(layout=release.layout, n=release.measured_rows, tables=tuple(tables))
+    structure = [outside.columns, *(table.columns for table in tables)]
+    try:
+        network = maximum_entropy(measured, structure, rules, None, _UNIFORM_ROWS, given=outside)
+        rows = rules.filter(network.sample(n, generator))
+        for _ in range(_MOST_DRAWS):
+            if rows.total == n:
+                break
+            rows = rows + rules.filter(network.sample(n - rows.total, generator))
+        if rows.total < n:
+            raise RejectedRound("the rules between columns forbid nearly all of them")
+        projection = published_projection(release.configuration.get("projection") or {})
+        return rows if projection is None else projection.project(rows, generator)
+    except RejectedRound as error:
+        problem = str(error)
+    raise InputError(f"{release.folder}: expected rows that meet the condition, found none that the release allows: {problem}.")
