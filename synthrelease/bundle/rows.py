@@ -27,6 +27,7 @@ from synthrelease.generators.maximum_entropy import maximum_entropy
 from synthrelease.generators.measured_noise import LAWS
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.generators.projections import published_projection
+from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.published import load
 from synthrelease.published.folder import document_of
 from synthrelease.published.table import ReleasedTable, RowsBatch, TableShape, table_of
@@ -100,7 +101,7 @@ class ConditionalRows:
         return "\n".join(fill(sentence, 80) for sentence in sentences if sentence)
 
 
-def conditional_rows(release: str | Path, condition: str, n: int, *, seed: int | None = None) -> ConditionalRows:
+def conditional_rows(release: str | Path, condition: str, n: int) -> ConditionalRows:
     """Draw rows that meet a condition. Needs no private data, costs no epsilon.
 
     The released rules hold for them and the projection is made anew.
@@ -111,7 +112,6 @@ def conditional_rows(release: str | Path, condition: str, n: int, *, seed: int |
     condition : in the grammar of the plausibility rules, with limits between released bins; the noisy tables must hold its
         columns together.
     n : number of rows, from 1 to 1,000,000.
-    seed : for the same rows again; by default fresh randomness.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def conditional_rows(release: str | Path, condition: str, n: int, *, seed: int |
     Examples
     --------
     >>> from synthrelease.bundle.rows import conditional_rows
-    >>> drawn = conditional_rows("measured", "face == 'head'", 100, seed=1)
+    >>> drawn = conditional_rows("measured", "face == 'head'", 100)
     >>> drawn.table.counts.total, drawn.measured
     (100, ('year',))
     """
@@ -146,7 +146,7 @@ def conditional_rows(release: str | Path, condition: str, n: int, *, seed: int |
     rules, tables = rebuild(document).plausibility, _tables(published)
     together = [table for table in tables if set(columns) <= set(table.columns)]
     fitted = _fitting(tables, columns, rules)
-    drawn = _drawn(fitted, outside, rules, published, n, np.random.default_rng(seed))
+    drawn = _drawn(fitted, outside, rules, published, n, SystemEntropy().generator())
     beside = {column for table in together for column in table.columns} - set(columns)
     shape = replace(document.shape, weighted=False)
     return ConditionalRows(

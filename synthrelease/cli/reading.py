@@ -626,7 +626,6 @@ def rows(
     where: Annotated[str, Option(metavar="CONDITION")],
     out: Annotated[Path, Option(metavar="FILE.csv")],
     n: Annotated[int, Option(flags=("-n", "--rows"), least=1)] = 1000,
-    seed: int | None = None,
 ) -> None:
     """Draw rows that meet a condition, from published noisy tables.
 
@@ -639,13 +638,12 @@ def rows(
     where : Draw rows that meet this condition, such as "region == 'north' and age >= 80".
     out : Write the rows to this new CSV file, in the form of data.csv.
     n : Draw so many rows.
-    seed : Draw the same rows again with the same number. By default others each time.
     """
     from synthrelease.bundle.rows import conditional_rows
 
     if out.exists():
         raise InputError(f"{out}: expected a new file, found one that exists.")
-    drawn = conditional_rows(folder, where, n, seed=seed)
+    drawn = conditional_rows(folder, where, n)
     drawn.write(out)
     screen.print(str(drawn))
     screen.print(f"Written to {out}.")
