@@ -1,4 +1,4 @@
-"""Draw the rooms of docs/architecture.md, floor above floor, to docs/rooms.svg: `python -m tests.rooms`."""
+"""Draw the components of docs/architecture.md, layer above layer, to docs/rooms.svg: `python -m tests.rooms`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def drawn() -> str:
     height = GAP + (HEIGHT + GAP) * len(floors)
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" font-family="Helvetica, Arial, sans-serif" '
-        'font-size="15" role="img" aria-label="The rooms, floor above floor">',
-        "<title>The rooms: each imports from floors below its own; where rows and counts are is red</title>",
+        'font-size="15" role="img" aria-label="The components, layer above layer">',
+        "<title>The components: each imports only from lower layers; those with rows and counts are red</title>",
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>',
     ]
     for place, floor in enumerate(sorted(floors, reverse=True)):

@@ -783,8 +783,9 @@ def test_a_walk_takes_eight_files_that_import_one_another_and_have_what_it_names
     texts: dict[str, str] = {}
     for file, names in re.findall(r"`([\w/]+\.py)`\s*\(([^)]*)\)", walk):
         module, text = f"synthrelease.{file[:-3].replace('/', '.')}", (PACKAGE / file).read_text(encoding="utf-8")
-        for name in re.findall(r"`(\w+)`", names):
-            assert re.search(rf"(def|class) {name}\b|^{name}\b", text, re.MULTILINE), f"{file} has no {name}"
+        for name in re.findall(r"`([\w.]+)`", names):
+            for part in name.split("."):
+                assert re.search(rf"(def|class) {part}\b|^{part}\b", text, re.MULTILINE), f"{file} has no {name}"
         known = any(f"{module} " in other or f"{earlier} " in text for earlier, other in texts.items())
         assert known or not texts, f"{file} and the files before it know nothing of one another"
         texts[module] = text
