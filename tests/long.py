@@ -144,6 +144,7 @@ LONG = {
     "studio/drafting/test_adopting.py::test_from_a_rehearsal_to_the_release_that_costs_what_was_found": (
         "each of its steps in the same file; tests/studio/rehearsal/test_proposing.py"
     ),
+    "bundle/test_ask.py::test_two_thousand_questions_have_the_same_answers": "a hundred of them in the same file",
     "bundle/verify/test_forgeries.py::test_random_single_edits_are_found": "every kind of edit one by one in the same file",
     "studio/drafting/test_smaller.py::test_a_wide_survey_of_few_rows_is_drafted_smaller_and_says_so": (
         "each step towards a smaller draft in the same file"

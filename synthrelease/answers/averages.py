@@ -36,6 +36,10 @@ _CLOSE = 1e-6
 """Of the way from the estimate: an end that moved by less stands."""
 
 
+_CANCELLED = 1e-11
+"""Of the sizes of the terms of a variance: less than this is what floats lose."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ratio:
     """numerator / denominator, each a sum over the rows plus noise.
@@ -120,9 +124,8 @@ class Ratio:
 
     def _half_width(self, confidence: float, ratio: float) -> float:
         """Of the noise of numerator - ratio * denominator."""
-        along = np.array([1.0, -ratio])
-        normal = max(0.0, float(along @ self.sampling @ along))
-        return half_width(self.noises, along @ self.weights, normal, confidence, self.step)
+        weights = np.array([1.0, -ratio]) @ self.weights
+        return half_width(self.noises, weights, _along(self.sampling, ratio), confidence, self.step)
 
     @property
     def _covariance(self) -> np.ndarray:
@@ -130,8 +133,15 @@ class Ratio:
 
     def _variance(self, ratio: float) -> float:
         """Of numerator - ratio * denominator."""
-        along = np.array([1.0, -ratio])
-        return max(0.0, float(along @ self._covariance @ along))
+        return _along(self._covariance, ratio)
+
+
+def _along(covariance: np.ndarray, ratio: float) -> float:
+    """Return the variance of numerator - ratio * denominator; 0 where the terms cancel but for what floats lose, as of the mean
+    of one bin, which is known."""
+    terms = covariance[0, 0], -2 * ratio * covariance[0, 1], ratio**2 * covariance[1, 1]
+    variance = float(sum(terms))
+    return variance if variance > _CANCELLED * sum(map(abs, terms)) else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,6 +320,10 @@ _SCORE = np.array([[0.0, -0.5], [-0.5, -1.0]])
 
 _FAR = 12.0
 """Standard errors: a share that is further from 1/2 decides which bin the median is in, whatever its exact interval is."""
+
+
+_TIE = 1e-12
+"""A share this near to 1/2 is 1/2, however its sums were rounded."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -644,7 +658,7 @@ def _with_weighted_count(tables: NoisyTables, question: Question, share: Average
         return 0 if kept_rows.few else max(0, math.floor(min(lows))), math.ceil(max(0.0, *highs))
 
     (low, high), of_population = ends(kept_rows.left_out), ends(max(survey.factor, kept_rows.left_out))
-    rows = None if kept_rows.way == "stated" else round(max(0.0, times * share.file.numerator))
+    rows = None if kept_rows.way == "stated" else nearest_row(max(0.0, times * share.file.numerator))
     term = replace(term, rows=rows, rows_low=low, rows_high=high)
     return term if clustered else replace(term, population_rows_low=of_population[0], population_rows_high=of_population[1])
 
@@ -667,9 +681,15 @@ def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int
     counted = min(max(times * counted, 0.0), times * kept_rows.drawn * share.of_root)
     fewest, largest = (kept_rows.number, kept_rows.most) if kept_rows.way == "stated" else (kept_rows.drawn, kept_rows.drawn)
     low, high = (counted - half) * fewest / kept_rows.drawn, (counted + half) * largest / kept_rows.drawn
-    rows, all_rows = round(counted), kept_rows.most * share.of_root
+    rows, all_rows = nearest_row(counted), kept_rows.most * share.of_root
     ends = 0 if kept_rows.few else min(rows, max(0, math.ceil(low - 1e-9))), max(rows, min(all_rows, math.floor(high + 1e-9)))
     return (None if kept_rows.way == "stated" else rows), *ends
+
+
+def nearest_row(counted: float) -> int:
+    """Return the nearest whole number of rows, halves to the even one, where a half is one up to six decimals: so ask.html and
+    this program round the same sum alike, whatever the order of its terms."""
+    return round(round(counted, 6))
 
 
 def count_error(tables: NoisyTables, share: Average) -> float:
@@ -717,13 +737,16 @@ def _median(column: PublishedColumn, label: str, shares: list[Average], level: f
     shares : the shares of rows in the first 1, 2, ... bins.
     """
     bins, empty = range(column.present), any(not share.file.denominator > 0 for share in shares)
-    middle = next((bin_ for bin_, share in zip(bins, shares, strict=False) if share.file.estimate >= 0.5), column.present - 1)
+    halves = (bin_ for bin_, share in zip(bins, shares, strict=False) if share.file.estimate >= 0.5 - _TIE)
+    middle = next(halves, column.present - 1)
 
     ends = [_ends(share, level) for share in shares]
 
     def between(low: int, high: int) -> tuple[int, int]:
-        first = next((bin_ for bin_, interval in zip(bins, ends, strict=False) if interval[high] >= 0.5), column.present - 1)
-        last = next((bin_ for bin_ in reversed(bins[1:]) if ends[bin_ - 1][low] <= 0.5), 0)
+        first = next(
+            (bin_ for bin_, interval in zip(bins, ends, strict=False) if interval[high] >= 0.5 - _TIE), column.present - 1
+        )
+        last = next((bin_ for bin_ in reversed(bins[1:]) if ends[bin_ - 1][low] <= 0.5 + _TIE), 0)
         return min(first, last), max(first, last)
 
     (first, last), (population_first, population_last) = between(0, 1), between(2, 3)

@@ -110,7 +110,7 @@ class Condition:
         columns = tuple(column for column in release.schema if column.name in self.columns)
         if not columns or math.prod(len(column.labels) for column in columns) > most_cells:
             return self
-        possible, met = _possible(columns, release, never, most_cells), self.mask(columns)
+        possible, met = possible_cells(columns, release, never, most_cells), self.mask(columns)
         if not possible.any():
             return self
         yes, no = possible & met, possible & ~met
@@ -122,7 +122,7 @@ class Condition:
         return replace(self, decided=(tuple(column.name for column in columns), np.where(yes | no, yes, first)))
 
 
-def _possible(columns: Columns, release: AskedOf, never: Sequence[str], most_cells: int) -> np.ndarray:
+def possible_cells(columns: Columns, release: AskedOf, never: Sequence[str], most_cells: int) -> np.ndarray:
     """Return boolean array over the bins of some columns: the cells that rows can be in, by all rules that are linked with
     them.
 

@@ -27,9 +27,9 @@ from synthrelease.settings.questions import QuestionTable
 
 # Which estimates are given: one rule for the command, JSON, estimates.csv and Python.
 #
-# A number is not given where its interval leaves half of all that is possible or more, or has no end. A mean is not given
-# either where an open bin leaves that much room for the file's own values: then it rests on the number that somebody chose for
-# that bin.
+# A number is not given where its interval leaves half of all that is possible or more, or has no end; a median, where the bins
+# that may hold it are half of the steps between the first and the last or more. A mean is not given either where an open bin
+# leaves that much room for the file's own values: then it rests on the number that somebody chose for that bin.
 
 WIDEST = 0.5
 """An interval as wide as this part of all that is possible tells nothing: no number is given."""
@@ -63,9 +63,10 @@ def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) 
     weights = tables.release.by_name[question.weight].value_limits[1] if question.weight else np.ones(1)
     if statistic == "share" and not told(term.rows_low, term.rows_high, tables.kept.most * float(weights.max())):
         term = term.without(("rows", "rows_low", "rows_high", "population_rows_low", "population_rows_high"))
-    if "median" in statistic:
-        is_told = bool(term.bins and term.bins[1]) if statistic == "median" else told(term.low, term.high)
-        return term if is_told and (term.bins or term.estimate is not None) else _hidden(term)
+    if statistic == "median":
+        return term if _tells_bin(term, tables, question) else _hidden(term)
+    if statistic == "difference of medians":
+        return term if told(term.low, term.high) and term.estimate is not None else _hidden(term)
     possible, by_bins = possible_width(statistic, tables, question), term.binned_low is not None
     has_own = told(term.low, term.high, possible)
     is_told = told(term.binned_low, term.binned_high, possible) if by_bins else has_own
@@ -74,6 +75,13 @@ def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) 
         names = filter(None, (question.parts[0].column, question.weight))
         is_told = is_told and not any(open_bins(tables.release.by_name[name]) for name in names)
     return term if is_told and term.estimate is not None else _hidden(term)
+
+
+def _tells_bin(median: Term, tables: NoisyTables, question: Question) -> bool:
+    """Return whether the bins that may hold a median are less than half of the steps between the first and the last."""
+    column = tables.release.by_name[question.parts[0].column]
+    first, middle, last = (column.labels.index(label) if label else -1 for label in median.bins or ("", "", ""))
+    return middle >= 0 and (first == last or last - first < WIDEST * (column.present - 1))
 
 
 def told(low: float | None, high: float | None, possible: float = math.inf) -> bool:

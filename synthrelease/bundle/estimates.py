@@ -56,7 +56,7 @@ def estimates_part(
     ------
     Unexpected : for measurements that are not as they are written.
     """
-    release = replace(_with_tables(document, measured), not_a_sample=tuple(not_a_sample or ()))
+    release = replace(with_tables(document, measured), not_a_sample=tuple(not_a_sample or ()))
     if release.measurements is None or measured_times(release, None) is None:
         return None
     return EstimatesPart(
@@ -94,7 +94,7 @@ def _pair(table: PublishedMeasurement, axes: Sequence[int]) -> str:
     return ":".join(table.columns[axis] for axis in axes)
 
 
-def _with_tables(document: ReleaseDocument, measured: bytes) -> PublishedRelease:
+def with_tables(document: ReleaseDocument, measured: bytes) -> PublishedRelease:
     """The release that a document describes, with its noisy tables. Raises Unexpected as `estimates_part`."""
     columns = tuple(part.published() for part in document.columns)
     return release_of(document, measurements=measurements_of(measured, document, columns))
@@ -177,7 +177,7 @@ def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
     ------
     Unexpected : for measurements that are not as they are written.
     """
-    release, part = _with_tables(document, measured), document.estimates
+    release, part = with_tables(document, measured), document.estimates
     level, as_first = (0.95, False) if part is None else (float(part.level), part.not_a_sample is None)
     release = replace(release, not_a_sample=()) if as_first else release
     return listed(

@@ -1,0 +1,120 @@
+"""What a page without this program needs to answer questions by the rules of `estimate` (templates/answers.js).
+
+The data follow from release.json, measurements.json and the released rows alone. The page reads no rules: where they leave no
+row, the noisy counts in its data are 0, and so is the number of noises in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from synthrelease.answers.averages import Sampling
+from synthrelease.answers.limits import RISK, measured_times
+from synthrelease.answers.questions import Condition, Question, possible_cells, tells_values
+from synthrelease.answers.stated import CONFIDENCE, open_bins
+from synthrelease.answers.tables import MAX_CELLS, NoisyTables
+from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import added_up
+from synthrelease.data.schema import PublishedColumn
+from synthrelease.published import PublishedRelease
+from synthrelease.published.base import number
+
+MOST_CELLS = 100_000
+"""Of all noisy tables together: of more cells the page does not show what the rows would say, so that it stays small."""
+_DIGITS = 12
+"""Significant digits of computed numbers in the data, so that they are the same on every machine."""
+
+
+def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
+    """Return what the page computes from, as JSON: the noisy tables on released bins, the columns, and the rows of the file.
+
+    Parameters
+    ----------
+    rows : the released rows.
+    """
+    tables = NoisyTables(release)
+    kept, n_cells = tables.kept, sum(table.values.size for table in tables.tables)
+    names = [column.name for column in release.schema]
+    listed = []
+    for table in tables.tables:
+        columns = [names.index(name) for name in table.columns]
+        ordered = sorted(columns)
+        of_rows = rows.marginal(ordered) if n_cells <= MOST_CELLS else None
+        noises = np.unique(table.cells)
+        listed.append(
+            {
+                "columns": ordered,
+                "noise": table.noise.name,
+                "scale": _rounded(table.noise.scale),
+                "variance": _rounded(table.noise.variance),
+                "counts": added_up(table.values, columns, ordered).ravel().tolist(),
+                "noises": int(noises[0]) if len(noises) == 1 else added_up(table.cells, columns, ordered).ravel().tolist(),
+            }
+            | ({} if of_rows is None else {"rows": of_rows.ravel().tolist()})
+        )
+    low, high = kept.limits(RISK * (1 - CONFIDENCE))
+    return {
+        "rows": release.n_rows,
+        "confidence": CONFIDENCE,
+        "risk": _rounded(kept.spare(CONFIDENCE) / (measured_times(release, None) or 1.0)),
+        "kept": {
+            "way": "few" if kept.few else kept.way,
+            "drawn": kept.drawn,
+            "number": kept.number,
+            "most": kept.most,
+            "scale": None if kept.scale is None else _rounded(kept.scale),
+            "leftOut": _rounded(kept.left_out),
+            "low": low,
+            "high": high,
+            "persons": kept.persons,
+        },
+        "members": [] if release.linked is None else list(release.linked.names),
+        "weight": "" if release.design is None else release.design.weight or "",
+        "population": _population(release, ""),
+        "columns": [_column(release, column) for column in release.schema],
+        "tables": listed,
+    }
+
+
+def _column(release: PublishedRelease, column: PublishedColumn) -> dict[str, Any]:
+    never = [rule.never for rule in release.rules if "raw" in rule.applies_to]
+    of_column = {
+        "name": column.name,
+        "text": column.description,
+        "unit": column.unit,
+        "kind": column.kind,
+        "ordered": column.ordered,
+        "labels": list(column.labels),
+        "present": column.present,
+        "impossible": np.flatnonzero(~possible_cells((column,), release, never, MAX_CELLS)).tolist(),
+    }
+    if column.kind != "category":
+        of_column |= {"lower": _finite(column.lower), "upper": _finite(column.upper)}
+    if None not in column.numbers[: column.present]:
+        of_column["numbers"] = _finite(float(value or 0) for value in column.numbers[: column.present])
+        if not tells_values(column):
+            least, most = column.value_limits
+            of_column |= {"least": _finite(least), "most": _finite(most), "open": bool(open_bins(column))}
+    population = _population(release, column.name)
+    return of_column if population == _population(release, "") else of_column | {"population": population}
+
+
+def _population(release: PublishedRelease, column: str) -> dict[str, Any]:
+    """Return how the variance of drawing the rows of the file compares with that of a simple random sample, for questions about
+    a column, and why there is no interval for a population."""
+    every = Condition(text="", rule=None)
+    survey = Sampling.of(Question(kind="share", text="", column=column, met=every, where=every), release)
+    return {"factor": _rounded(survey.factor), "reasons": list(survey.reasons)}
+
+
+def _rounded(value: float) -> float | int:
+    return number(float(f"{value:.{_DIGITS}g}"))
+
+
+def _finite(values: Iterable[float]) -> list[float | int | None]:
+    """Return numbers for JSON; None for an infinite one, and for none."""
+    return [number(value) if isfinite(value) else None for value in map(float, values)]

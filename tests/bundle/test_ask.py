@@ -1,0 +1,170 @@
+"""ask.html answers as `estimate` does, from the same tables, and holds nothing that is not public."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from synthrelease.answers.estimates import estimate
+from synthrelease.answers.words import Term
+from synthrelease.bundle.ask import data_of
+from synthrelease.errors import InputError
+from synthrelease.privacy.charges import NUMBER_OF_ROWS, Charge
+from synthrelease.published import PublishedRelease
+from synthrelease.published.charges import DomainPart
+from synthrelease.published.folder import Measurements
+from synthrelease.published.options import DesignPart
+from tests.answers.test_estimable import ALLOWED, LINKED
+from tests.answers.test_estimate import TABLE, release
+from tests.helpers.page_answers import SCRIPT, page_answers, random_questions, with_counts, with_gaussian_noise
+from tests.helpers.published import category_column, integer_column, noisy_tables, published
+
+MEASURED = ("abd", "ac", "bc", "cg", "abc", "g")
+_NUMBERS = {
+    "estimate": "estimate",
+    "low": "low",
+    "high": "high",
+    "binned_low": "binnedLow",
+    "binned_high": "binnedHigh",
+    "population_low": "populationLow",
+    "population_high": "populationHigh",
+    "population_binned_low": "populationBinnedLow",
+    "population_binned_high": "populationBinnedHigh",
+}
+_ROWS = {"rows": "rows", "rows_low": "rowsLow", "rows_high": "rowsHigh"}
+
+
+def _drawn(way: str, n: int) -> PublishedRelease:
+    """A release with rows that were drawn from more of them, whose number was counted with noise, or stated."""
+    made = release(TABLE, MEASURED, Fraction(1, 5), np.random.default_rng(2))
+    margin = 40 if way == "counted" else None
+    counting = Charge(name=NUMBER_OF_ROWS, epsilon=Fraction(1, 10), because="a test")
+    charges = Charge(name="release", epsilon=Fraction(1, 10), because="a test", parts=(counting,))
+    domain = DomainPart(way=way, file_rows=n, margin=margin, shortfall="1/100" if margin else None, missing_values=[])
+    return replace(made, domain=domain, charges=charges if way == "counted" else made.charges)
+
+
+def _surveyed(**design: Any) -> PublishedRelease:
+    made = release(TABLE, MEASURED, Fraction(1, 5), np.random.default_rng(2))
+    part = DesignPart(**{"weight": None, "strata": [], "clusters": "tract", "effect": None, "source": "table 1"} | design)
+    return replace(made, design=part, population=100_000)
+
+
+WIDE = integer_column("w", [0, 5, 20, 100])
+KINDS = {
+    "laplace": lambda: release(TABLE, MEASURED, Fraction(1, 5), np.random.default_rng(1)),
+    "rules": lambda: release(ALLOWED, ("abd", "ac", "bc", "c", "b"), Fraction(1, 10), np.random.default_rng(4), rules=LINKED),
+    "chosen among several": lambda: release(TABLE, MEASURED, Fraction(1, 5), np.random.default_rng(3), times=2.5),
+    "gaussian": lambda: with_gaussian_noise(
+        release(TABLE, MEASURED), TABLE, MEASURED, Fraction(1, 200), np.random.default_rng(5)
+    ),
+    "little gaussian noise": lambda: with_gaussian_noise(
+        release(TABLE, MEASURED), TABLE, MEASURED, Fraction(2, 3), np.random.default_rng(6)
+    ),
+    "counted rows": lambda: _drawn("counted", 4000),
+    "stated rows": lambda: _drawn("stated", 4000),
+    "merged bins": lambda: _merged(),
+    "clusters": lambda: _surveyed(),
+    "effects": lambda: _surveyed(effect={"a": 2.5, "b": 1.5}),
+}
+
+
+def _merged() -> PublishedRelease:
+    made = release(TABLE, MEASURED, Fraction(1, 5), np.random.default_rng(7))
+    assert made.measurements is not None
+    return replace(made, measurements=replace(made.measurements, tables=with_counts(made.measurements.tables)))
+
+
+@pytest.mark.parametrize("kind", ["laplace", "rules", "gaussian", "counted rows", "clusters"])
+def test_the_page_answers_as_the_command_does(kind: str) -> None:
+    assert compared(KINDS[kind](), 20, seed=1) > 100
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_thousand_questions_have_the_same_answers(kind: str) -> None:
+    assert compared(KINDS[kind](), 200, seed=2) > 1000
+
+
+def test_intervals_that_hold_together_share_the_risk() -> None:
+    """A share has an interval of its rows as well: two for each group."""
+    made = KINDS["laplace"]()
+    question = {"kind": "share", "met": {"column": 2, "bins": [1]}, "by": 0}
+    [answer] = page_answers(data_of(made, made.counts), [question], among=6)
+    terms = estimate(made, "share c == 1 by a", together=True).terms
+    assert [term["low"] for term in answer["terms"]] == pytest.approx([term.low for term in terms], rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    "fault", [("ALLOWANCE = 1e-5", "ALLOWANCE = 0"), ("repeat > 0", "repeat > 9"), ("length - 1] = part", "length - 1] = 0")]
+)
+def test_a_page_that_computes_otherwise_is_found(fault: tuple[str, str], tmp_path: Path) -> None:
+    """Three faults that change the fifth digit at most."""
+    script, text = tmp_path / "answers.js", SCRIPT.read_text(encoding="utf-8")
+    assert text.count(fault[0]) == 1
+    script.write_text(text.replace(*fault), encoding="utf-8")
+    with pytest.raises(AssertionError):
+        compared(_drawn("counted", 40_000), 20, seed=1, script=script)
+
+
+def compared(made: PublishedRelease, n: int, seed: int, script: Path = SCRIPT) -> int:
+    """Ask both the same questions, and return how many numbers agreed: those of intervals to 1e-7, those of rows exactly."""
+    data = data_of(made, made.counts)
+    questions = random_questions(data, n, np.random.default_rng(seed))
+    n_numbers = 0
+    for question, answer in zip(questions, page_answers(data, questions, script=script), strict=True):
+        try:
+            terms = estimate(made, answer["text"]).terms
+        except InputError as refused:  # no row can be in it
+            assert answer["terms"] == [], (answer["text"], refused)
+            continue
+        groups = [""] if question.get("by") is None else data["columns"][question["by"]]["labels"]
+        assert [term.group for term in terms] == [groups[term["place"]] for term in answer["terms"]], answer["text"]
+        for term, computed in zip(terms, answer["terms"], strict=True):
+            n_numbers += _compared(data, question, term, computed)
+    return n_numbers
+
+
+def _compared(data: dict[str, Any], question: dict[str, Any], term: Term, computed: dict[str, Any]) -> int:
+    fields = asdict(term)
+    assert computed["estimable"] == term.estimable, (question, term, computed)
+    if question["kind"] == "median":
+        labels = data["columns"][question["column"]]["labels"]
+        assert (computed["bins"] and tuple(labels[bin_] for bin_ in computed["bins"])) == term.bins, (question, term)
+    for name, key in _NUMBERS.items():
+        expected = fields[name]
+        assert (computed.get(key) is None) == (expected is None), (question, name, term, computed)
+        assert expected is None or computed[key] == pytest.approx(expected, rel=1e-7, abs=1e-12), (question, name, term)
+    for name, key in _ROWS.items():
+        assert computed.get(key) == fields[name], (question, name, term)
+    return sum(fields[name] is not None for name in (*_NUMBERS, *_ROWS))
+
+
+def test_the_median_of_wide_bins_is_told_where_its_bins_are_less_than_half_of_the_steps() -> None:
+    """Of nine bins the median may be four steps away and no more."""
+    column = integer_column("x", list(range(10)))
+    for rows_of_a_bin, told in ((300, True), (3, False)):
+        table = np.repeat(np.arange(9), rows_of_a_bin)[:, None]
+        found = noisy_tables((column,), table, ["x"], Fraction(1, 5))
+        made = replace(published((column,), table, ()), measurements=Measurements(tables=found, times=1.0))
+        [term] = estimate(made, "median x").terms
+        assert term.estimable == told
+        assert (term.bins is not None) == told
+
+
+def test_labels_that_have_no_words_have_no_command() -> None:
+    """`'` and `"` in one label cannot be quoted."""
+    column = category_column("d", {'it\'s "x"': ["x"], "y's": ["y"]})
+    table = np.repeat([[0], [1]], 500, axis=0)
+    made = replace(
+        published((column,), table, ()),
+        measurements=Measurements(tables=noisy_tables((column,), table, ["d"], Fraction(1, 5)), times=1.0),
+    )
+    questions = [{"kind": "share", "met": {"column": 0, "bins": [bin_]}} for bin_ in (0, 1)]
+    texts = [answer["text"] for answer in page_answers(data_of(made, made.counts), questions)]
+    assert texts == [None, 'share d == "y\'s"']
+    assert estimate(made, texts[1]).terms[0].estimable
