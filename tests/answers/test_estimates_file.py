@@ -218,7 +218,7 @@ def test_the_median_is_in_the_bin_that_holds_it(counts: np.ndarray, label: str) 
 
 
 def test_a_median_between_two_bins_is_between_them() -> None:
-    """Half of the rows are in the first bin: every number from 0 on is a median. Of three bins it would be half of all steps."""
+    """Half of the rows are in the first bin: every number from 0 on is a median. Of three bins it is half of all steps."""
     column = integer_column("b", [0, 1, 4, 9, 16])
     made = release(np.array([500, 400, 60, 40]), [column], RowsRule(), 1000, 1000, Fraction(1000))
     [term] = estimate(made, "median b").terms
