@@ -51,7 +51,7 @@ synthrelease.release("coins.toml", "coins.csv", "out", unrehearsed=True)
 assert verify_bundle(Path("out")).passed
 found = synthrelease.load("out")
 assert found.codes.shape == (400, 2)
-found.table
+found.table()
 """
 
 

@@ -476,7 +476,7 @@ def bound(
     query: str = "",
     *,
     given: str = "",
-    mean_of: str | None = None,
+    mean: str | None = None,
     minus: str | None = None,
     confidence: float = 0.95,
     acceptance: float | None = None,
@@ -492,7 +492,7 @@ def bound(
         Asks for the number of rows that meet it. Or a whole question that `estimate` takes, of a share or mean without "by":
         "share gestation_week < 37: mother_age >= 35 against < 35". One that names a column of members is about all of them.
     given : a second condition; asks for the share of rows that meet `query` among those that meet `given`.
-    mean_of : a column; asks for its mean over the rows that meet `query` (and `given`) and that are not missing there. The
+    mean : a column; asks for its mean over the rows that meet `query` (and `given`) and that are not missing there. The
         released answer is by the numbers that stand for its bins.
     minus : a condition in place of `query`; asks for the difference of the two answers.
     confidence : at least 0.5 and below 1.
@@ -516,13 +516,13 @@ def bound(
     knowledge = Knowledge(published, confidence, acceptance)
     question = parse_question(query, published) if is_question(query) else None
     if question is not None:
-        if given or mean_of or minus is not None:
+        if given or mean or minus is not None:
             raise InputError(f"{cut(query, 200)!r}: expected a whole question alone, found given, mean or minus beside it.")
         measure = _of_question(knowledge, question)
     else:
         query_read, given_read = parse_condition(query, published), parse_condition(given, published)
         minus_read = None if minus is None else parse_condition(minus, published)
-        measure = _Measure(knowledge, mean_of, given_read, query_read, minus_read)
+        measure = _Measure(knowledge, mean, given_read, query_read, minus_read)
     file_range, binned = measure.range(), measure.binned()
     kept_rows = knowledge.kept
     rows = kept_rows.in_words(RISK * (1 - confidence))
@@ -644,23 +644,23 @@ class _Measure:
     def __init__(
         self,
         knowledge: Knowledge,
-        mean_of: str | None,
+        mean: str | None,
         given: Condition,
         query: Condition,
         minus: Condition | None,
         slot: int | None = None,
     ):
         self.knowledge, self.release, self.place = knowledge, knowledge.release, slot
-        self.mean_of, self.given, self.query, self.minus = mean_of, given, query, minus
-        self.kind = "mean" if mean_of else "share" if given.rule or slot is not None else "count"
-        if mean_of is not None:
-            check_numbers(self.release, mean_of)
-        self.unit = self.release.by_name[mean_of].unit if mean_of else "rows" if self.kind == "count" else ""
+        self.mean, self.given, self.query, self.minus = mean, given, query, minus
+        self.kind = "mean" if mean else "share" if given.rule or slot is not None else "count"
+        if mean is not None:
+            check_numbers(self.release, mean)
+        self.unit = self.release.by_name[mean].unit if mean else "rows" if self.kind == "count" else ""
         if not self._columns(query, minus):
             raise InputError("expected a condition on columns, or a column to average; found neither.")
 
     def _columns(self, *conditions: Condition | None) -> set[str]:
-        columns = {self.mean_of} if self.mean_of else set()
+        columns = {self.mean} if self.mean else set()
         return columns.union(self.given.columns, *(condition.columns for condition in conditions if condition))
 
     def range(self) -> Range:
@@ -669,7 +669,7 @@ class _Measure:
 
     def binned(self) -> Range | None:
         """Of the numbers that stand for bins; None where they are the values of their rows, or nothing is averaged."""
-        if self.mean_of is None or tells_values(self.release.by_name[self.mean_of]):
+        if self.mean is None or tells_values(self.release.by_name[self.mean]):
             return None
         return self._asked(values=False)
 
@@ -725,8 +725,8 @@ class _Measure:
             parts = [part.text for part in ((query, self.given) if self.kind == "mean" else (self.given,)) if part.text]
             raise InputError(f"{' and '.join(parts)!r}: expected a condition that some released rows meet, found none that do.")
         if self.kind == "mean":
-            facts = build_facts(self.knowledge, names, [group], keep=self.mean_of)
-            averaged = self.release.by_name[str(self.mean_of)]
+            facts = build_facts(self.knowledge, names, [group], keep=self.mean)
+            averaged = self.release.by_name[str(self.mean)]
             figure, *ends = (self._over(columns, of_bins, group) for of_bins in (numbers_of(averaged), *averaged.value_limits))
         else:
             counted = [group & first, group & second] if minus else [group & first]
@@ -740,20 +740,20 @@ class _Measure:
         """Of members of whom the release has none: whatever is possible."""
         low, high = 0.0, 1.0
         if self.kind == "mean":
-            ends = self.release.by_name[str(self.mean_of)].value_limits
+            ends = self.release.by_name[str(self.mean)].value_limits
             low, high = float(ends[0].min()), float(ends[1].max())
         reasons = (Reason(each="the release has no such member", amount=1.0),)
         return Range(answer=low, low=End(value=low, reasons=reasons), high=End(value=high, reasons=reasons))
 
     def _present(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
         """Return (n_combinations,) whether the averaged column has a value there."""
-        column = self.release.by_name[str(self.mean_of)]
+        column = self.release.by_name[str(self.mean)]
         return over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
 
     def _over(self, columns: tuple[PublishedColumn, ...], of_bins: np.ndarray, group: np.ndarray) -> np.ndarray:
         """Return (n_combinations,) what a row of the group counts in each combination of bins, by the bin of the averaged
         column."""
-        column = self.release.by_name[str(self.mean_of)]
+        column = self.release.by_name[str(self.mean)]
         absent = np.zeros(len(column.labels) - column.present)
         return np.where(group, over_cells(columns, column.name, np.concatenate([of_bins, absent])), 0.0)
 
@@ -761,7 +761,7 @@ class _Measure:
         def one(condition: Condition) -> str:
             if self.kind == "mean":
                 rows = both_of(condition.text, self.given.text)
-                return f"mean of {self.mean_of}" + (f" where {rows}" if rows else " over all rows")
+                return f"mean of {self.mean}" + (f" where {rows}" if rows else " over all rows")
             share = f" among rows with {self.given.text}" if self.kind == "share" else ""
             return f"{'share' if share else 'number'} of rows with {condition.text or 'any value'}{share}"
 

@@ -6,13 +6,17 @@ import csv
 import io
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from textwrap import fill, wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from synthrelease.data.questions import Kind
 from synthrelease.published.measurements import NOT_ESTIMABLE, NotSample
+from synthrelease.resources import library
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Ends = tuple[float, float, float, float]
 """The lower and upper end of an interval for the file, and of one for a population."""
@@ -170,19 +174,29 @@ class Estimate:
     @property
     def csv(self) -> str:
         """The terms as a table, numbers in full, for R, Stata or a spreadsheet; what is not estimable is an empty field."""
-        out = io.StringIO()
+        out, lines = io.StringIO(), self._lines()
+        table = csv.DictWriter(out, list(lines[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(lines)
+        return out.getvalue()
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the terms as a pandas frame, a row each, with the columns of `csv`; what is not estimable is missing.
+
+        Raises
+        ------
+        InputError : without pandas, which comes with the extra `frames`.
+        """
+        return library("pandas", "pandas", "data frames", "frames").DataFrame(self._lines())  # type: ignore[no-any-return]
+
+    def _lines(self) -> list[dict[str, Any]]:
         names = [field.name for field in fields(Term) if field.name != "bins"]
         of_bins = ["bin_low", "bin", "bin_high"] if self.kind == "median" else []
-        table = csv.DictWriter(out, [*names, *of_bins, "confidence", "intervals"], lineterminator="\n")
-        table.writeheader()
-        for term in (*self.terms, *self.contrasts):
-            line = (
-                asdict(term)
-                | {"confidence": self.confidence, "intervals": "together" if self.together else "individual"}
-                | dict(zip(of_bins, term.bins or ("",) * len(of_bins), strict=True))
-            )
-            table.writerow({name: value for name, value in line.items() if name != "bins"})
-        return out.getvalue()
+        of_all = {"confidence": self.confidence, "intervals": "together" if self.together else "individual"}
+        return [
+            {name: getattr(term, name) for name in names} | dict(zip(of_bins, term.bins or ("",) * 3, strict=False)) | of_all
+            for term in (*self.terms, *self.contrasts)
+        ]
 
 
 def known(value: float) -> float | None:

@@ -332,7 +332,7 @@ def bound(
         _intended(folder, as_json)
         return
     release = load(folder)
-    answer = ask(release, query, given=given, mean_of=mean, minus=minus, confidence=confidence, acceptance=acceptance)
+    answer = ask(release, query, given=given, mean=mean, minus=minus, confidence=confidence, acceptance=acceptance)
     # as it was asked, of any length: it has just been read
     asked = QuestionTable.model_construct(query=query, given=given, mean=mean, minus=minus)
     statement, estimated = verdict(release, asked), _estimated(release, asked, confidence)

@@ -98,8 +98,10 @@ class PublishedRelease:
     >>> release = synthrelease.load("release")
     >>> release.n_rows
     400
-    >>> release.table["year"].cat.categories.tolist()
+    >>> release.table()["year"].cat.categories.tolist()
     ['1-2', '3-4', '5-6', '7-8']
+    >>> sorted(set(release.table(numbers=True)["year"]))
+    [1.5, 3.5, 5.5, 7.5]
     >>> float(release.guarantee.epsilon)
     17.3805912
     >>> [criterion.name for criterion in release.criteria]
@@ -127,7 +129,7 @@ class PublishedRelease:
     intended: tuple[QuestionTable, ...] = ()
     """The questions that the release is meant to answer."""
     weights: np.ndarray | None = field(default=None, repr=False)
-    """(n_rows,) for how many each row stands, where the release was calibrated to published totals; `table` leaves them out."""
+    """(n_rows,) for how many each row stands, where the release was calibrated to published totals; not in `table()`."""
 
     divided_rows: int | None = None
     """Rows of the private file that were divided at random into pieces; None where the release worked with `n_rows`."""
@@ -272,9 +274,13 @@ class PublishedRelease:
             strengths=Strengths() if known is None else Strengths(shares=known.shares, pairs=known.pairs),
         )
 
-    @property
-    def table(self) -> pd.DataFrame:
-        """The released rows as a fresh pandas frame of categoricals, ordered where the bins have an order.
+    def table(self, *, numbers: bool = False) -> pd.DataFrame:
+        """Return the released rows as a fresh pandas frame of categoricals, ordered where the bins have an order.
+
+        Parameters
+        ----------
+        numbers : whether a column with a number for every bin holds these numbers, NaN where the value is missing. They stand
+            for their bins: a mean of them is no mean of the file's own values.
 
         Raises
         ------
@@ -283,16 +289,13 @@ class PublishedRelease:
         from synthrelease.resources import library
 
         pd = library("pandas", "pandas", "data frames", "frames")
-        return pd.DataFrame(
-            {
-                column.name: pd.Categorical.from_codes(
-                    self.codes[:, index],  # type: ignore[arg-type,call-overload]
-                    categories=list(column.labels),
-                    ordered=column.ordered,
-                )
-                for index, column in enumerate(self.schema)
-            }
-        )
+
+        def values(column: PublishedColumn, codes: np.ndarray) -> Any:
+            if numbers and None not in column.numbers[: column.present]:
+                return np.array(column.numbers, dtype=float)[codes]
+            return pd.Categorical.from_codes(codes, categories=list(column.labels), ordered=column.ordered)  # type: ignore[arg-type,call-overload]
+
+        return pd.DataFrame({column.name: values(column, self.codes[:, index]) for index, column in enumerate(self.schema)})
 
 
 def _ruled(rules: Sequence[RulePart], layout: Layout) -> Iterator[Columns]:

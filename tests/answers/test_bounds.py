@@ -184,10 +184,10 @@ QUERIES: list[dict[str, str]] = [
     {"query": "b == 2", "given": "a == 1"},
     {"query": "b <= 1", "given": "a == 0"},
     {"query": "b == 2", "given": "a == 1", "minus": "b == 0"},
-    {"mean_of": "b"},
-    {"mean_of": "b", "query": "a == 1"},
-    {"mean_of": "b", "query": "a == 1", "minus": "a == 0"},
-    {"mean_of": "b", "query": "b >= 1"},
+    {"mean": "b"},
+    {"mean": "b", "query": "a == 1"},
+    {"mean": "b", "query": "a == 1", "minus": "a == 0"},
+    {"mean": "b", "query": "b >= 1"},
 ]
 
 
@@ -200,7 +200,7 @@ def true_answer(table: Table, asked: dict[str, str]) -> float:
 
     def one(condition: str) -> float:
         meets, group = MEETS[condition], [row for row in table if MEETS[asked.get("given", "")](*row)]
-        if "mean_of" in asked:
+        if "mean" in asked:
             numbers = [row[1] for row in table if meets(*row)]
             return sum(numbers) / len(numbers) if numbers else math.nan
         if "given" in asked:
@@ -258,7 +258,7 @@ def test_counts_are_bounded_no_wider_than_they_can_be(tables, query: dict[str, s
 
 def test_the_bound_of_a_group_that_a_criterion_names_is_the_limit_of_that_criterion() -> None:
     # the group a == 1 has 4 rows in S and, within the errors of cells, at least as many as the criterion's public size
-    found = ask(release_with(absolute=0.15, mean=0.3), {"mean_of": "b", "query": "a == 1"})
+    found = ask(release_with(absolute=0.15, mean=0.3), {"mean": "b", "query": "a == 1"})
     assert (found.low, found.high) == (pytest.approx(found.answer - 0.3, abs=1e-6), pytest.approx(2.0, abs=0.06))
     assert [step.criterion for step in found.low_steps] == ["mean"]
 
@@ -268,7 +268,7 @@ def charnes_cooper(release: PublishedRelease, asked: dict[str, str], sign: float
     knowledge = Knowledge(release, 0.95)
     group = np.array([MEETS[asked.get("given", asked.get("query", ""))](*cell) for cell in CELLS])
     facts = build_facts(knowledge, ["a", "b"], [group], keep="b")
-    number = np.array([b if "mean_of" in asked else MEETS[asked["query"]](a, b) for a, b in CELLS], dtype=float)
+    number = np.array([b if "mean" in asked else MEETS[asked["query"]](a, b) for a, b in CELLS], dtype=float)
     size = group.astype(float)
     n_cells = len(CELLS)
     inequalities = [np.append(row, -limit) for row, limit in zip(facts.rows.toarray(), facts.row_limits, strict=True)]
@@ -370,7 +370,7 @@ def test_a_rule_that_cuts_a_bin_does_not_empty_it(rule: str) -> None:
 
 
 def test_a_group_that_may_be_empty_has_no_bound_and_says_so() -> None:
-    found = ask(release_with(absolute=0.6), {"mean_of": "b", "query": "a == 0"})
+    found = ask(release_with(absolute=0.6), {"mean": "b", "query": "a == 0"})
     assert (found.low, found.high) == (0, 2)
     assert [step.each for step in found.low_steps + found.high_steps] == ["the group may have no row in the file"] * 2
 
@@ -398,8 +398,8 @@ def test_a_cut_bin_is_refused_with_the_bins() -> None:
         ({"query": "agee > 3"}, "'agee'.*Did you mean"),
         ({"query": "a >"}, "end of the rule"),
         ({"query": ""}, "found neither"),
-        ({"mean_of": "c"}, "column of the release"),
-        ({"mean_of": "b", "query": "a == 0 and b == 2"}, "some released rows meet"),
+        ({"mean": "c"}, "column of the release"),
+        ({"mean": "b", "query": "a == 0 and b == 2"}, "some released rows meet"),
         ({"query": "b == 1", "given": "a == 0 and b == 2"}, "some released rows meet"),
     ],
 )
@@ -414,7 +414,7 @@ def test_queries_that_cannot_be_answered_are_refused(asked: dict[str, str], mess
 def test_a_column_without_numbers_has_no_mean() -> None:
     release = published([category_column("k", {"x": ["x"]})], np.zeros((4, 1)), figures(absolute=0.3))
     with pytest.raises(InputError, match="number for every bin"):
-        bound(release, mean_of="k")
+        bound(release, mean="k")
 
 
 def test_the_text_gives_answer_bound_and_reasons() -> None:

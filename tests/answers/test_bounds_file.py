@@ -46,8 +46,8 @@ QUERIES = [
     {"query": "a == 0 and b == 0", "minus": "a == 1 and b == 2"},
     {"query": "b == 2", "given": "a == 1"},
     {"query": "b == 2", "given": "a == 1", "minus": "b == 0"},
-    {"mean_of": "b"},
-    {"mean_of": "b", "query": "a == 1", "minus": "a == 0"},
+    {"mean": "b"},
+    {"mean": "b", "query": "a == 1", "minus": "a == 0"},
 ]
 
 
@@ -72,7 +72,7 @@ def test_no_file_that_the_figures_and_the_number_of_rows_allow_is_outside_the_bo
 def test_a_mean_of_the_file_leaves_room_for_where_in_its_bin_each_value_lies() -> None:
     """Rows of the last bin have 2, 3 or 4: the least and the largest mean have all 2 or all 4."""
     release = replace(release_with(**LIMITS), schema=(release_with(**LIMITS).schema[0], WIDE))
-    found = bound(release, mean_of="b")
+    found = bound(release, mean="b")
     means = [sum(largest if b == 2 else b for _, b in table) / N for table in allowed(**LIMITS) for largest in (2, 4)]
     assert found.low <= min(means) + 1e-9
     assert found.high == pytest.approx(max(means), abs=1e-6)
@@ -80,7 +80,7 @@ def test_a_mean_of_the_file_leaves_room_for_where_in_its_bin_each_value_lies() -
     [line] = [line for line in str(found).splitlines() if line.startswith("  the file")]
     assert "its own values" in line
     assert "of bin numbers" in line
-    assert bound(release_with(**LIMITS), mean_of="b").binned_low is None
+    assert bound(release_with(**LIMITS), mean="b").binned_low is None
 
 
 def test_open_bins_end_at_the_public_bounds() -> None:

@@ -87,7 +87,7 @@ def allowed(limits: tuple[tuple[str, float], ...]) -> list[Table]:
 def test_no_table_that_the_figures_allow_is_outside_the_bound(limits: dict[str, float], mean: bool, query: str) -> None:
     if not mean and not query or mean and query == "b is missing":
         return
-    found = bound(release_with(**limits), query, mean_of="b" if mean else None)
+    found = bound(release_with(**limits), query, mean="b" if mean else None)
     rows = [row for row in SYNTHETIC if MEETS[query](*row)]
     known = [b for _, b in rows if b != GONE]
     assert found.answer == pytest.approx(sum(known) / len(known) if mean else len(rows))

@@ -89,7 +89,7 @@ def test_published_measurements_bound_a_question() -> None:
 def test_what_is_covered_or_bounded_has_a_range_narrower_than_what_is_known_without_any_figure(asked: dict[str, str]) -> None:
     release = coins(CELLS, MEAN)
     assert verdict(release, QuestionTable(**asked)).word != "no statement"
-    found = bound(release, asked.get("query", ""), mean_of=asked.get("mean"))
+    found = bound(release, asked.get("query", ""), mean=asked.get("mean"))
     trivial = 4 if "mean" in asked else 600
     assert found.high - found.low < trivial / 2
 

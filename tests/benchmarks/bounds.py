@@ -104,7 +104,7 @@ def one_release(config: Path, data: Path, queries: int, seed: int) -> tuple[list
         scale = published.n_rows if "count" in query.kind else 1.0
         asked.append(
             Asked(
-                kind=f"{query.kind} of {query.mean_of}" if query.mean_of else query.kind,
+                kind=f"{query.kind} of {query.mean}" if query.mean else query.kind,
                 columns=len({name for name in published.by_name if name in f"{query.query} {query.given} {query.minus}"}),
                 covered=found.low - 1e-9 <= query.truth <= found.high + 1e-9,
                 width=(found.high - found.low) / 2 / scale,

@@ -91,7 +91,7 @@ def test_frictionless_reads_the_weights_as_numbers(tmp_path: Path) -> None:
 def test_a_loaded_release_has_the_weights_beside_its_rows(tmp_path: Path) -> None:
     found = synthrelease.load(write_files(bundle(), tmp_path / "bundle"))
     assert found.weights is not None
-    assert found.table.columns.tolist() == ["face", "year"]
+    assert found.table().columns.tolist() == ["face", "year"]
     assert found.weights.tolist() == [float(row["weight"]) for row in rows(bundle())]
     assert synthrelease.load(write_files(rich_bundle(), tmp_path / "other")).weights is None
 

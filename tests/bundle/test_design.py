@@ -63,7 +63,7 @@ def test_python_has_the_weight_as_a_number(folder: Path) -> None:
     release = load(folder)
     numbers = dict(zip(release.by_name["year"].labels, release.by_name["year"].numbers, strict=True))
     assert release.design_weights is not None
-    np.testing.assert_array_equal(release.design_weights, [numbers[label] for label in release.table["year"]])
+    np.testing.assert_array_equal(release.design_weights, [numbers[label] for label in release.table()["year"]])
 
 
 def test_weighted_answers_are_listed_and_verified(folder: Path) -> None:

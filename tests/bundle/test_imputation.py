@@ -94,7 +94,7 @@ def test_the_data_package_describes_the_copies(tmp_path: Path) -> None:
     folder = write_files(bundle(), tmp_path / "bundle")
     report = frictionless.validate(str(folder / "datapackage.json"))
     assert report.valid, report.flatten()
-    assert len(synthrelease.load(folder).table) == len(rows("data.csv"))
+    assert len(synthrelease.load(folder).table()) == len(rows("data.csv"))
 
 
 def forged(content: bytes, change: Callable[[dict], object] = lambda part: None):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
+from synthrelease.answers.estimates import estimate
 from synthrelease.cli import app
 from synthrelease.errors import InputError
 from tests.helpers.tiny import write_measured_release
@@ -35,6 +38,15 @@ def test_all_three_ways_to_print_have_the_same_numbers(folder: Path) -> None:
     shown = [line.split() for line in text.splitlines()[3:6]]
     assert [line[0] for line in shown] == ["1-2", "3-4", "5-6"]
     assert [float(line[1].rstrip("%")) / 100 for line in shown] == pytest.approx([t["estimate"] for t in terms], abs=0.001)
+
+
+def test_the_frame_of_pandas_has_the_lines_of_the_table(folder: Path) -> None:
+    found = estimate(folder, QUESTION)
+    of_csv = pd.read_csv(io.StringIO(found.csv), dtype={"group": str}, float_precision="round_trip")
+    frame = found.to_frame()
+    assert frame.columns.tolist() == of_csv.columns.tolist()
+    for name in ("group", "estimate", "low", "high", "rows", "confidence"):
+        assert frame[name].tolist() == of_csv[name].tolist()
 
 
 def test_two_ways_to_print_at_once_are_refused(folder: Path) -> None:

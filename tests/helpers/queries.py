@@ -19,18 +19,18 @@ class Query:
 
     query: str
     given: str
-    mean_of: str | None
+    mean: str | None
     minus: str | None
     truth: float
 
     @property
     def kind(self) -> str:
-        kind = "mean" if self.mean_of else "share" if self.given else "count"
+        kind = "mean" if self.mean else "share" if self.given else "count"
         return f"difference of two {kind}s" if self.minus is not None else kind
 
     @property
     def arguments(self) -> dict[str, str | None]:
-        return {"query": self.query, "given": self.given, "mean_of": self.mean_of, "minus": self.minus}
+        return {"query": self.query, "given": self.given, "mean": self.mean, "minus": self.minus}
 
 
 def random_query(release: PublishedRelease, original: Counts, random: np.random.Generator) -> Query:
@@ -39,15 +39,15 @@ def random_query(release: PublishedRelease, original: Counts, random: np.random.
     numbered = [column.name for column in release.schema if column.kind != "category"]
     kind = random.choice(["count", "share", "mean"], p=[0.5, 0.25, 0.25])
     chosen = [str(name) for name in random.permutation(names)[: random.integers(1, 4)]]
-    mean_of = str(random.choice(numbered)) if kind == "mean" else None
+    mean = str(random.choice(numbered)) if kind == "mean" else None
     given, query = ("", chosen)
     if kind == "share":
         given, query = _condition(release, chosen[-1:], random), chosen[:-1] or chosen
     texts = [_condition(release, query, random) for _ in range(2)]
     minus = texts[1] if random.random() < 0.25 else None
-    answers = [_answer(release, original, text, given, mean_of) for text in texts]
+    answers = [_answer(release, original, text, given, mean) for text in texts]
     truth = answers[0] - (answers[1] if minus is not None else 0.0)
-    return Query(query=texts[0], given=given, mean_of=mean_of, minus=minus, truth=truth)
+    return Query(query=texts[0], given=given, mean=mean, minus=minus, truth=truth)
 
 
 def _condition(release: PublishedRelease, names: list[str], random: np.random.Generator) -> str:
@@ -67,14 +67,14 @@ def _part(column: PublishedColumn, random: np.random.Generator) -> str:
     return "(" + " and ".join(ends) + ")" if ends else f"{column.name} >= {column.lower[1]:g}"
 
 
-def _answer(release: PublishedRelease, original: Counts, text: str, given: str, mean_of: str | None) -> float:
+def _answer(release: PublishedRelease, original: Counts, text: str, given: str, mean: str | None) -> float:
     """On the distinct rows of the original table, one by one."""
     met, group = (_met(release, original, condition) for condition in (text, given))
     weights = original.counts
-    if mean_of is None:
+    if mean is None:
         share = float(weights[met & group].sum()) / (float(weights[group].sum()) or math.nan)
         return share if given else float(weights[met].sum())
-    numbers = np.array(release.by_name[mean_of].numbers, dtype=float)[original.digits(original.layout.index(mean_of))]
+    numbers = np.array(release.by_name[mean].numbers, dtype=float)[original.digits(original.layout.index(mean))]
     return float((numbers * weights)[met & group].sum()) / (float(weights[met & group].sum()) or math.nan)
 
 

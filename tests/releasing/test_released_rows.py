@@ -50,7 +50,7 @@ def rows_of(spec: ReleaseSpec) -> dict[tuple[str, str], int]:
 
 
 def released(work: Path) -> dict[tuple[str, str], int]:
-    found = load(work / "earlier").table.value_counts()
+    found = load(work / "earlier").table().value_counts()
     return {(str(face), str(year)): int(count) for (face, year), count in found.items() if count}
 
 

@@ -128,9 +128,9 @@ def test_a_condition_never_holds_for_a_missing_value_unless_it_asks_for_it(folde
 
 def test_a_mean_is_asked_over_the_rows_that_have_a_value(folder: Path) -> None:
     release = load(folder / "release")
-    hours = release.table["hours"].astype(str)
+    hours = release.table()["hours"].astype(str)
     known = {"<6": 6.0, "6-11": 8.5, "12-23": 17.5, ">=24": 24.0}
-    found = synthrelease.bound(release, mean_of="hours")
+    found = synthrelease.bound(release, mean="hours")
     assert found.answer == pytest.approx(hours[hours != "missing"].map(known).mean())
     assert synthrelease.bound(release, "hours is missing").answer == (hours == "missing").sum()
     with pytest.raises(InputError, match=r"a category of 'reason' \('accident', 'illness'\), found 'not asked'"):

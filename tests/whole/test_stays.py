@@ -90,7 +90,7 @@ def test_with_the_key_the_untouched_draft_is_released_and_tells_a_stay_of_each_p
     released = synthrelease.load(out)
     assert json.loads((out / "release.json").read_text())["domain"]["persons"] == N_PATIENTS
     assert {column.name for column in released.schema} & {"potilas", "kyyti"} == set()
-    days = released.table["paivat"]
+    days = released.table()["paivat"]
     later = days.map(lambda label: int(re.findall(r"\d+", label)[0]) > 5).astype(bool).mean()
     drawn_first = (1 - math.exp(-0.25)) / 0.25  # the mean of 1 / k over patients with k stays: one of them is drawn
     assert abs(later - (1 - drawn_first)) < 0.04  # a first stay takes one to five days, a later one ten or more

@@ -80,6 +80,6 @@ def test_the_tutorial_shows_the_commands_of_a_release_and_nothing_is_skipped() -
 def test_the_rule_that_the_reader_adds_is_in_the_release(followed: Path) -> None:
     import synthrelease
 
-    table = synthrelease.load(followed / "release").table
+    table = synthrelease.load(followed / "release").table()
     assert not ((table["ward"] == "maternity") & (table["sex"] == "M")).any()
     assert synthrelease.bound(followed / "release", "ward == 'maternity' and sex == 'M'").high == 0

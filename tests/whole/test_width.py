@@ -55,7 +55,7 @@ def test_eighty_columns_are_read_released_verified_loaded_and_bounded(tmp_path: 
     assert "The files fit together." in run("verify", out)
     released, lines = synthrelease.load(out), lines_of(out / "data.csv")
     assert lines[0] == header
-    assert lines[1:] == released.table.astype(str).to_numpy().tolist()
+    assert lines[1:] == released.table().astype(str).to_numpy().tolist()
     assert min(Counter(map(tuple, lines[1:])).values()) >= 2
     assert released.counts.total == released.n_rows == len(lines) - 1
     answer = json.loads(run("bound", out, "c02 >= 15 and c06 < 4", "--json"))["answer"]

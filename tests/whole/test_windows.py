@@ -58,11 +58,11 @@ def test_a_release_is_loaded_with_whatever_line_ends_it_arrives(tmp_path: Path) 
     result = release(load_spec(write_config(tmp_path)), write_data(tmp_path))
     assert result is not None
     folder = write_bundle(result, tmp_path / "out")
-    before = load(folder).table
+    before = load(folder).table()
     assert b"\r" not in (folder / "data.csv").read_bytes() + (folder / "release.json").read_bytes()  # the same on every system
     for name in ("data.csv", "release.json"):
         as_on_windows(folder / name)
-    assert load(folder).table.equals(before)
+    assert load(folder).table().equals(before)
 
 
 @pytest.mark.parametrize("named", ["../acceptance/births.toml", "..\\acceptance\\births.toml"])
