@@ -187,7 +187,8 @@ class Estimate:
         ------
         InputError : without pandas, which comes with the extra `frames`.
         """
-        return library("pandas", "pandas", "data frames", "frames").DataFrame(self._lines())  # type: ignore[no-any-return]
+        lines = [{name: math.nan if value is None else value for name, value in line.items()} for line in self._lines()]
+        return library("pandas", "pandas", "data frames", "frames").DataFrame(lines)  # type: ignore[no-any-return]
 
     def _lines(self) -> list[dict[str, Any]]:
         names = [field.name for field in fields(Term) if field.name != "bins"]

@@ -46,7 +46,7 @@ def test_the_frame_of_pandas_has_the_lines_of_the_table(folder: Path) -> None:
     frame = found.to_frame()
     assert frame.columns.tolist() == of_csv.columns.tolist()
     for name in ("group", "estimate", "low", "high", "rows", "confidence"):
-        assert frame[name].tolist() == of_csv[name].tolist()
+        pd.testing.assert_series_equal(frame[name], of_csv[name])
 
 
 def test_two_ways_to_print_at_once_are_refused(folder: Path) -> None:
