@@ -137,7 +137,6 @@ def release(
     sign: str | Path | None = None,
     password_file: str | Path | None = None,
     archive: str | Path | None = None,
-    address: str | None = None,
     unrehearsed: bool = False,
     trust: Sequence[str] = (),
     rows: int | None = None,
@@ -159,7 +158,6 @@ def release(
     dataset, expect_head : the name that the ledger must have, and the head from the steward's logbook.
     sign, password_file : a private key that signs the files, and a file whose first line is its password.
     archive : a new .zip of the released files that tells no times.
-    address : of a Dask scheduler of the enclave, whose workers count the files of a folder, pattern or object store.
     unrehearsed : also release two files that were never tried on public data (a draft, a rehearsal), or were changed since.
     trust : packages of [[plugins]] that may run on the private file, as the configuration says, too.
     rows : how many the private file has: criteria that no table of so many rows can meet are refused before the charge. By
@@ -231,7 +229,6 @@ def release(
         sign=_path(sign),
         password_file=_path(password_file),
         archive=_path(archive),
-        address=address,
         unrehearsed=unrehearsed,
         trust=tuple(trust),
         rows=rows,

@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING
 from synthrelease.bundle.preview import preview, released_bytes
 from synthrelease.bundle.write import check_archive, check_free, keep_space, taking, write_archive, write_bundle
 from synthrelease.data.counts import Counts
-from synthrelease.data.misfits import TOGETHER
 from synthrelease.enclave.ingest import CalledPublic, check_not_public, tables_in
-from synthrelease.enclave.many_files import Run, counting_cluster
 from synthrelease.enclave.record_numbers import PieceOfRegister
 from synthrelease.errors import (
     BudgetError,
@@ -41,7 +39,7 @@ from synthrelease.releasing.dry_run import DryRun, dry_run
 from synthrelease.releasing.opening import check_opens, tables_to_read
 from synthrelease.releasing.release import KnownSplit, Release, piece_to_read, release
 from synthrelease.settings.base import RELEASED
-from synthrelease.sources.source import check_members, check_pieces
+from synthrelease.sources.source import check_members
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import ReleaseRequest
@@ -146,10 +144,6 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
         raise InputError(f"{request.config}: {NEVER} {INSTEAD}.")
     listener.tried(dry_run(spec, checked.priors, request.jobs))
     with ExitStack() as held:
-        # a cluster that is not there, is not fit for private rows or does not see the files is found before the charge
-        run = (
-            None if request.address is None else held.enter_context(counting_cluster(request.address, *request.source.tables()))
-        )
         places = Places(
             folder=held.enter_context(taking(request.out)),
             archive=None if request.archive is None else held.enter_context(taking(request.archive, "an archive")),
@@ -158,7 +152,7 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
             keep_space(place, checked.size)
         reserve(spec, request, listener, checked.piece)
         with protected():
-            return _spent(checked, request, listener, places, run)
+            return _spent(checked, request, listener, places)
 
 
 def chosen(request: ReleaseRequest) -> ReleaseSpec:
@@ -200,7 +194,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     for generator in spec.space.generators:
         generator.load()
     priors = read_priors(spec)
-    data, on_a_cluster = request.source, request.address is not None
+    data = request.source
     if not data.is_there():
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
     tables_read = tables_in(data, spec.schema, spec.input)
@@ -216,15 +210,6 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
         role = f"what {request.shortlist} was rehearsed on"
         public.append(CalledPublic(role=role, size=rehearsed.bytes, digest=rehearsed.sha256))
         tables.append(rehearsed.table)
-    if on_a_cluster and not data.holds_files():
-        raise InputError(
-            f"{data}: expected a folder, a pattern or an object store whose files a cluster counts, found one table. Nothing "
-            "was spent."
-        )
-    if on_a_cluster and spec.schema.linked is not None:
-        check_pieces(data)
-    if on_a_cluster and spec.unit.key is not None:
-        raise InputError(f"expected no cluster with [unit] key: {TOGETHER} Nothing was spent.")
     for source, schema, further in tables_to_read(spec.schema, tables_read):
         persons = [] if spec.unit.key is None else [spec.unit.key, *spec.unit.order]
         names = [*further, *persons] if spec.options.split is None else [spec.options.split.by]
@@ -237,7 +222,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
         expect_head=request.expect_head,
     )
     key = _key(request)
-    piece = piece_to_read(spec, split, on_a_cluster=on_a_cluster)
+    piece = piece_to_read(spec, split)
     check_ledger(spec, request, piece)
     size = released_bytes(spec, documents, data)
     return Checked(spec=spec, priors=priors, public_tables=tuple(tables), key=key, size=size, piece=piece)
@@ -329,9 +314,7 @@ def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
     return tuple(sorted(ledgers - {beside_output}))
 
 
-def _spent(
-    checked: Checked, request: ReleaseRequest, listener: Listener, places: Places, run: Run | None = None
-) -> Published | None:
+def _spent(checked: Checked, request: ReleaseRequest, listener: Listener, places: Places) -> Published | None:
     """Read, run and write; what goes wrong from here on ends with a message that holds nothing private, and no cause."""
     problem: SynthreleaseError
     try:
@@ -342,7 +325,6 @@ def _spent(
             progress=listener.phase,
             priors=checked.priors,
             public=checked.public_tables,
-            run=run,
             piece=checked.piece,
         )
         if result is None:

@@ -122,9 +122,6 @@ LONG = {
         "tests/test_contracts.py; its votes and what they cost in the same file"
     ),
     "generators/test_maximum_entropy.py::test_it_agrees_with_mbi": "slow references in the same file",
-    "studio/rehearsal/test_cluster.py::test_a_rehearsal_survives_the_death_of_a_worker_with_the_same_report": (
-        "every task runs once on a worker of a cluster, in the same file; tests/enclave, of a worker that dies"
-    ),
     "studio/rehearsal/test_command.py::test_after_kill_9_the_same_command_goes_on_and_ends_with_the_same_report": (
         "tests/studio/rehearsal/test_report.py stops a rehearsal and goes on"
     ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,7 +25,7 @@ from synthrelease.errors import InputError, OutputError, listing, so_many
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import check_delta, loss_text
 from synthrelease.privacy.selection import nothing_where
-from synthrelease.spec.requests import Config, Data, File, Json, Names, Number, Option, Public, TableName, check_cluster
+from synthrelease.spec.requests import Config, Data, File, Json, Names, Number, Option, Public, TableName
 
 if TYPE_CHECKING:
     from synthrelease.generators.associations import Associations
@@ -427,8 +426,6 @@ def check(
     data: Data | None = None,
     table: TableName | None = None,
     members: Public | None = None,
-    backend: str | None = None,
-    address: str | None = None,
     unrehearsed: bool = False,
     trust: Names = (),
 ) -> None:
@@ -451,7 +448,6 @@ def check(
     from synthrelease.sources.source import Source
     from synthrelease.spec.load import load_spec
 
-    check_cluster(backend, address)
     fits = True
     source = None if data is None else Source.of(data, table, members)
     spec = load_spec(config, None if data is None else trust)
@@ -470,12 +466,10 @@ def check(
     print_associations(spec)
     if source is not None:
         from synthrelease.enclave.ingest import check_fit
-        from synthrelease.enclave.many_files import counting_cluster
 
         with progress_line() as phase:
             phase("reading the private file")
-            with nullcontext() if address is None else counting_cluster(address, *source.tables()) as run:
-                rows = check_fit(source, spec.schema, spec.input, spec.raw, run, spec.unit)
+            rows = check_fit(source, spec.schema, spec.input, spec.raw, spec.unit)
         persons = spec.persons(rows.n_file)
         counted = f"{rows.n_file} rows" if persons is None else f"{persons} persons (different values of {spec.unit.key!r})"
         if (linked := spec.schema.linked) is not None:

@@ -26,7 +26,7 @@ SAME_NUMBER = (
     "{} of the {} keys are the same number as another key, such as 007 and 7, or 1E5 and 100000. A release counts each as a "
     "key of its own. If they belong to one person or record, write them in one way before the release."
 )
-IN_PIECES = "some keys lie in several files, of which each is read by itself on a cluster: their roots are left out."
+
 ADVICE = (
     "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "
     "private file and is not paid for: do not change bounds, bins or categories because of it. What works for any file, and is "

@@ -46,7 +46,6 @@ class CountedRows:
     n_rows: int
     problems: frozenset[tuple[int, int]]
     misfits: Mapping[tuple[int, int], int] = field(default_factory=Counter)
-    divided: bool = False
 
 
 def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) -> CountedRows:
@@ -57,18 +56,6 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
         if not rule.problems:
             cells.add(digits)
     return rule.counted(cells.total(), rule.n_rows)
-
-
-def added_up(layout: Layout, parts: Iterable[CountedRows]) -> CountedRows:
-    """Return what the rows of all parts add up to. Raises InputError for too many rows."""
-    cells, n_rows, problems, misfits = Tally(layout), 0, frozenset[tuple[int, int]](), Counter[tuple[int, int]]()
-    for part in parts:
-        cells.add(part.cells)
-        n_rows += part.n_rows
-        check_number_of_rows(n_rows)
-        problems |= part.problems
-        misfits.update(part.misfits)
-    return CountedRows(cells=cells.total(), n_rows=n_rows, problems=problems, misfits=misfits)
 
 
 class BinRule:

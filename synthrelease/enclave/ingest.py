@@ -17,7 +17,6 @@ from pathlib import Path
 from synthrelease.data.counts import Counts
 from synthrelease.data.misfits import (
     ADVICE,
-    IN_PIECES,
     MANY,
     MEND,
     NO_ROOTS,
@@ -32,8 +31,7 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.counting import KEYS, READ, count_batches
 from synthrelease.enclave.door import PrivateRows
-from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
-from synthrelease.enclave.members import count_linked_pieces, count_linked_rows
+from synthrelease.enclave.members import count_linked_rows
 from synthrelease.enclave.persons import first_rows, keys_in_two_ways
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
@@ -48,6 +46,7 @@ ROWS_ALONE = UnitTable()
 """Each row is a record."""
 _SEED = 19
 """Of the rows of persons that are drawn from public files."""
+UNFORESEEN = "expected a file that can be read, found one that cannot. The cause is not shown: it may hold values."
 
 
 def ingest(
@@ -55,15 +54,15 @@ def ingest(
     schema: Schema,
     policy: InputTable,
     raw: Plausibility,
-    run: Run | None = None,
     piece: PieceOfRegister | None = None,
     unit: UnitTable = ROWS_ALONE,
 ) -> PrivateRows:
     """Read the private file once and group the rows that the public rules keep to atomic cells.
 
-    Parameters ---------- run : where the files of a table are counted, when it has several: here, or on a cluster of the
-    enclave (`counting_cluster`). piece : of the register, whose rows alone are kept; None for all. unit : how rows belong to
-    persons: with a key, the first rows of each are kept alone (`persons.first_rows`).
+    Parameters
+    ----------
+    piece : of the register, whose rows alone are kept; None for all.
+    unit : how rows belong to persons: with a key, the first rows of each are kept alone (`persons.first_rows`).
 
     Raises
     ------
@@ -78,7 +77,7 @@ def ingest(
     rows of a person), with members that of roots (theory 1.10, roots with their members). Where the specification asks for
     "error", a value that does not fit stops the run: files with such values are outside the domain of the guarantee.
     """
-    rows = _counted(path, lambda source: _read(source, schema, policy, raw, run, piece, unit))
+    rows = _counted(path, lambda source: _read(source, schema, policy, raw, piece, unit))
     return PrivateRows(rows.kept, rows.n_file)
 
 
@@ -106,7 +105,6 @@ def check_fit(
     schema: Schema,
     policy: InputTable,
     raw: Plausibility,
-    run: Run | None = None,
     unit: UnitTable = ROWS_ALONE,
 ) -> Fit:
     """Read a private file as a release does, and keep nothing of it.
@@ -125,7 +123,7 @@ def check_fit(
     noticing = replace(schema, columns=noticed)
 
     def read(source: Source) -> _KeptRows:
-        rows = _read(source, noticing, policy, raw, run, None, unit)
+        rows = _read(source, noticing, policy, raw, None, unit)
         return replace(rows, many=(*rows.many, *_spellings(tables_in(source, schema, policy), schema, policy, unit)))
 
     rows = _counted(path, read)
@@ -160,7 +158,7 @@ def read_public(
     ------
     InputError : as `ingest`, for texts that are no number or no date, and for a file of which no row is kept.
     """
-    rows = _counted(path, lambda source: _read(source, schema, policy, raw, None, None, unit, SeededEntropy(_SEED)))
+    rows = _counted(path, lambda source: _read(source, schema, policy, raw, None, unit, SeededEntropy(_SEED)))
     if rows.unread:
         raise InputError("\n  ".join([f"{path}: the public file does not fit the specification.", *rows.unread]) + f"\n{MEND}")
     if not rows.kept.total:
@@ -195,7 +193,6 @@ def _read(
     schema: Schema,
     policy: InputTable,
     raw: Plausibility,
-    run: Run | None,
     piece: PieceOfRegister | None,
     unit: UnitTable,
     entropy: SystemEntropy = SYSTEM,
@@ -204,29 +201,26 @@ def _read(
     check_members(path, asked=schema.linked is not None)
     if schema.linked is not None and (piece is not None or unit.key is not None):
         raise InputError("expected no piece of a register and no [unit] key with [members]: " + TOGETHER)
-    if unit.key is not None and (piece is not None or run is not None):
-        raise InputError("expected no cluster and no piece of a register with [unit] key: " + TOGETHER)
+    if unit.key is not None and piece is not None:
+        raise InputError("expected no piece of a register with [unit] key: " + TOGETHER)
     messages = sentences(schema.columns, policy.decimal)  # before a value is seen
     if schema.linked is not None:
-        counted = count_linked_rows(path, schema, policy) if run is None else count_linked_pieces(path, schema, policy, run)
+        counted = count_linked_rows(path, schema, policy)
     elif unit.key is not None:
         with unwritten(lambda: [path.files()]):
             rows_of_persons = batches(path, schema, policy, [unit.key, *unit.order])
             counted = first_rows(rows_of_persons, schema, policy, raw, unit, entropy)
     elif piece is not None:
         counted = count_piece(path, schema, policy, piece)
-    elif path.holds_files():
-        counted = count_files(path.files, schema, policy, run)
-    elif run is not None:
-        raise InputError("expected a folder, a pattern or an object store whose files a cluster counts, found one file.")
     else:
-        counted = count_batches(batches(path, schema, policy), schema, policy)
+        with unwritten(lambda: [path.files()] if path.holds_files() else []):
+            counted = count_batches(batches(path, schema, policy), schema, policy)
     if counted.problems:  # of the whole table, in the order of the columns, whatever the order of the rows
         found_in = [messages[misfit] for misfit in sorted(counted.problems)]
         raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
     if not counted.n_rows:
         raise InputError("expected rows after the header, found none.")
-    unread, many, fits = list[str](), list[str](), not counted.divided
+    unread, many, fits = list[str](), list[str](), True
     for (index, kind), rows in sorted(counted.misfits.items()):
         often = kind != READ and MANY * rows > (read := counted.misfits[index, READ])
         fits = fits and not often
@@ -235,7 +229,6 @@ def _read(
         elif index != KEYS and (often or kind == WRONG):
             so = f" That is so in more than one row in {MANY}." if often else ""
             (unread if kind == WRONG else many).append(messages[index, kind] + so)
-    unread += [IN_PIECES] if counted.divided else []
     wrong, of_many = (tuple(dict.fromkeys(texts)) for texts in (unread, many))
     return _KeptRows(kept=raw.filter(counted.cells), n_file=counted.n_rows, fits=fits, unread=wrong, many=of_many)
 

@@ -12,8 +12,8 @@ the cap has a bin in every column. Of a key a mark is held in memory (`persons.m
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -22,26 +22,23 @@ from synthrelease.data.counts import Counts, EqualRows
 from synthrelease.data.linked import Linked
 from synthrelease.data.misfits import MISSING, ReadColumns, dates_in
 from synthrelease.data.schema import Column, Schema
-from synthrelease.enclave.counting import KEYS, READ, BinRule, CountedRows, added_up, check_number_of_rows
-from synthrelease.enclave.many_files import Run, each_once
-from synthrelease.enclave.persons import NO_MARKS, WORDS, different, keys_of, marker, order_of, repeated
+from synthrelease.enclave.counting import KEYS, READ, BinRule, CountedRows, check_number_of_rows
+from synthrelease.enclave.persons import NO_MARKS, WORDS, keys_of, marker, order_of
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts, key_text
 from synthrelease.errors import InputError
-from synthrelease.privacy.noise import secret_bytes
 from synthrelease.privacy.protection import told_of
 from synthrelease.settings.columns import InputTable
-from synthrelease.sources.source import File, Source, StoredFile, check_members, check_pieces, unwritten
+from synthrelease.sources.source import Source, check_members, unwritten
 
 
-def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece: Piece | None = None) -> CountedRows:
+def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> CountedRows:
     """Return the wide records of all keys; `n_rows` is the number of keys.
 
     Parameters
     ----------
     source : of the roots, with that of their members; of members that carry the columns of their root, where it has none.
     schema : of the wide record.
-    piece : of a table of many files, where this is one of them.
 
     Raises
     ------
@@ -50,7 +47,7 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece:
     linked = schema.linked
     if linked is None:
         raise ValueError("a schema without members has no linked rows")
-    reading = _Reading(schema, linked, policy, None if piece is None else piece.secret)
+    reading = _Reading(schema, linked, policy)
     check_members(source, asked=True)
     sources = source.tables()
     with unwritten(lambda: [of_keys.files() for of_keys in sources]):
@@ -58,7 +55,7 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece:
         context = f"in the file of members, {sources[-1]}: "
         of_members_file = partial(reading.rows, sources[-1], of_roots=False, of_members=True)
         members = roots if source.members is None else told_of(of_members_file, context)
-    if not len(roots.marks) and not len(members.marks) and piece is None:
+    if not len(roots.marks) and not len(members.marks):
         raise InputError(f"column {linked.key!r}: expected keys, as [members] says, found no row that has one.")
     one_file = source.members is None
     keys, of_roots, of_members = _numbered(roots.marks, roots.marks[:0] if one_file else members.marks)
@@ -68,9 +65,6 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece:
     wide = dict(zip(reading.read.of_roots.names, of_columns, strict=True))
     complete &= _members(keys, of_members, members, reading, wide)
     has_members, has_root = (np.bincount(of_keys, minlength=keys) > 0 for of_keys in (of_members, of_roots))
-    if piece is not None:
-        alone = ~_marked(keys, [(of_roots, roots.marks), (of_members, members.marks)], piece.left_out)
-        complete, has_members = complete & alone, has_members & alone
     reading.misfits.update({(KEYS, READ): int(has_members.sum()), (KEYS, MISSING): int((has_members & ~has_root).sum())})
     return CountedRows(
         cells=Counts.of(schema.layout, [wide[name][complete] for name in schema.layout.columns]),
@@ -78,43 +72,6 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece:
         problems=frozenset(reading.problems),
         misfits=reading.misfits,
     )
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Piece:
-    """What somebody who reads one file of many has to know. Private; the repr shows nothing.
-
-    Attributes
-    ----------
-    secret : with which marks of keys are made, the same for all files of one reading.
-    left_out : (n, 2) marks of the keys that are in other files, too.
-    """
-
-    secret: bytes
-    left_out: np.ndarray
-
-
-def _marked(keys: int, rows: Sequence[tuple[np.ndarray, np.ndarray]], listed: np.ndarray) -> np.ndarray:
-    """Return (n_keys,) whether the mark of a key is listed. Of rows the numbers of their keys, and their marks."""
-    marks = np.zeros((keys, 2), dtype=np.uint64)
-    for numbers, of_rows in rows:
-        marks[numbers] = of_rows
-    _, listed_numbers, key_numbers = _numbered(listed, marks)
-    is_listed: np.ndarray = np.isin(key_numbers, listed_numbers)
-    return is_listed
-
-
-def marks_of_keys(source: Source, schema: Schema, policy: InputTable, secret: bytes) -> np.ndarray:
-    """Return (n_keys, 2) the mark of each key of both files, once."""
-    if schema.linked is None:
-        raise ValueError("a schema without members has no keys")
-    mark, key = marker(policy, secret), schema.linked.key
-    parts = [NO_MARKS]
-    for table in source.tables():
-        for _, columns in batches(table, schema, policy, [key], only=True):
-            marks, has_key = mark(columns[key])
-            parts.append(different(marks[has_key]))
-    return different(np.concatenate(parts))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -144,10 +101,10 @@ class _Reading:
     problems, misfits : of all rows so far, as in `CountedRows`.
     """
 
-    def __init__(self, schema: Schema, linked: Linked, policy: InputTable, secret: bytes | None = None):
+    def __init__(self, schema: Schema, linked: Linked, policy: InputTable):
         self.schema, self.linked, self._policy = schema, linked, policy
         self.read = ReadColumns.of(schema, linked)
-        self._mark = marker(policy, secret)
+        self._mark = marker(policy)
         self.problems, self.misfits = set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def rows(self, source: Source, *, of_roots: bool, of_members: bool) -> _Rows:
@@ -255,49 +212,3 @@ def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wid
                 complete[at[column[at] == absent]] = False
             wide[name] = column
     return complete
-
-
-# Roots with their members in many files, each read by itself, here or by the workers of a cluster: the counts are a sum.
-#
-# A piece is a file of roots with the file of members of the same name, or one file that has both. Where a key is in several
-# pieces, it is left out whole, and counted once. Which piece a row is in belongs to the row, so what becomes of a key is a
-# function of its rows alone (theory 1.10, roots with their members). Every file is read twice, whatever is in it: for its keys,
-# and then to be counted.
-#
-# Privacy: beside counts, marks of keys come back from the workers, made with a secret of this reading, which makes marks
-# and nothing else. Scheduler and workers get it, who could tell by it whether a key that they guess is in a file that they read
-# anyway. Secret and marks stay in the processes of the cluster, which is in the enclave: neither is in counts, errors or files.
-
-
-def count_linked_pieces(source: Source, schema: Schema, policy: InputTable, run: Run) -> CountedRows:
-    """Return what the roots of all pieces add up to; `n_rows` is the number of different keys.
-
-    Raises
-    ------
-    InputError : as `check_pieces`; for the first piece, in order, with a file that cannot be read or was written meanwhile;
-        when no row has a key.
-    """
-    secret = secret_bytes(32)
-    with unwritten(lambda: check_pieces(source)) as pairs:
-        tasks = [(pair, states, schema, policy, secret) for pair, states in pairs]
-        marks = np.concatenate(list(each_once(_keys_of_pair, tasks, run)))
-        keys = different(marks)
-        check_number_of_rows(len(keys))
-        if not len(keys):
-            raise InputError("expected keys, as [members] says, found no row that has one.")
-        piece = Piece(secret=secret, left_out=repeated(marks))
-        counted = added_up(schema.layout, each_once(_count_pair, [(*task[:4], piece) for task in tasks], run))
-    return replace(counted, n_rows=len(keys), divided=bool(len(piece.left_out)))
-
-
-def _keys_of_pair(pair: Sequence[File], schema: Schema, policy: InputTable, secret: bytes) -> np.ndarray:
-    return marks_of_keys(_source(pair), schema, policy, secret)
-
-
-def _count_pair(pair: Sequence[File], schema: Schema, policy: InputTable, piece: Piece) -> CountedRows:
-    return count_linked_rows(_source(pair), schema, policy, piece)
-
-
-def _source(pair: Sequence[File]) -> Source:
-    roots, *members = (Source(uri=file.uri) if isinstance(file, StoredFile) else Source(path=file) for file in pair)
-    return replace(roots, members=members[0]) if members else roots

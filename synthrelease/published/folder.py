@@ -36,8 +36,9 @@ from synthrelease.published.measurements import (
     sum_on_released_bins,
 )
 from synthrelease.published.options import DesignPart
-from synthrelease.published.table import OtherLines, RowsBatch, TableError, TableShape, csv_lines, rows_of_table, written_rows
+from synthrelease.published.table import TableError, csv_lines, linked_csv, parquet_rows, rows_of_table
 from synthrelease.settings.questions import QuestionTable
+from synthrelease.settings.tables import BundleTable
 from synthrelease.sources.paths import checked_path
 
 if TYPE_CHECKING:
@@ -510,29 +511,28 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
 
 def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarray | None]:
     """(n_rows, n_columns) bin indices, and (n_rows,) weights where there are any. Raises InputError for any other table."""
-    shape, (name, members) = document.shape, document.tables[0]
+    shape, ((name, members), (parquet, _)) = document.shape, document.tables
     path = folder / name
     try:
-        batches = _batches(path, shape) if not members else _linked_batches(path, folder / members, shape)
+        if members:
+            batches = list(linked_csv(_on_disk(path), _on_disk(folder / members), shape))
+        elif path.is_file() and path.stat().st_size > HELD and (folder / parquet).is_file():
+            says_synthetic = document.bundle != BundleTable()
+            batches = list(parquet_rows(_on_disk(folder / parquet), shape, says_synthetic, document.n_rows))
+        else:
+            batches = list(rows_of_table(filter(None, csv_lines(_text(path).encode("utf-8"))), shape))
     except TableError as error:
         problem = error
     else:
-        n_rows = sum(batch.n_rows for batch in batches)
+        n_rows = sum(len(batch.bins[0]) for batch in batches)
         if n_rows != document.n_rows:
             raise InputError(f"{path}: expected {document.n_rows} rows, as release.json says; found {n_rows}.")
         whole = np.empty((n_rows, len(shape.names)), dtype=np.min_scalar_type(max(shape.layout.sizes)))
         for column in range(len(shape.names)):
-            whole[:, column] = np.concatenate([batch.repeated(batch.bins[column]) for batch in batches])
-        weights = [batch.repeated(batch.weights) for batch in batches if batch.weights is not None]
+            whole[:, column] = np.concatenate([batch.bins[column] for batch in batches])
+        weights = [batch.weights for batch in batches if batch.weights is not None]
         return whole, np.concatenate(weights) if shape.weighted else None
     raise InputError(f"{path}: {problem}.")
-
-
-def _linked_batches(path: Path, members: Path, shape: TableShape) -> list[RowsBatch]:
-    """The wide rows of roots and their members. Raises as `_batches`."""
-    from synthrelease.published.table import linked_csv
-
-    return list(linked_csv(_on_disk(path), _on_disk(members), shape))
 
 
 def _on_disk(path: Path) -> OnDisk:
@@ -543,17 +543,3 @@ def _on_disk(path: Path) -> OnDisk:
     except OSError as error:
         problem = error.strerror or problem
     raise InputError(f"{path}: expected a file of a release; found {problem}.")
-
-
-def _batches(path: Path, shape: TableShape) -> list[RowsBatch]:
-    """The rows of data.csv, a large one piece by piece where it is as this program writes it.
-
-    Raises TableError for another table, and InputError where there is none.
-    """
-    try:
-        if path.stat().st_size > HELD:
-            return list(written_rows(OnDisk.of(path), shape))
-    except (OSError, OtherLines):  # said better below
-        pass
-    lines = filter(None, csv_lines(_text(path).encode("utf-8")))
-    return list(rows_of_table(lines, shape))

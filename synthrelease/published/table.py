@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import operator
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -29,9 +28,8 @@ if TYPE_CHECKING:
 
     from synthrelease.data.synthetic_table import SyntheticTable
 
-# The lines of data.csv as bins: read in batches, since a table of many columns has far more texts than it has labels. Lines
-# that are as this program writes them are taken apart by pyarrow (`written_rows`). Whatever else stands there is read line by
-# line, by Python's `csv` (`rows_of_table`), which also finds what does not fit, and where.
+# The lines of data.csv as bins: read in batches, since a table of many columns has far more texts than it has labels. They are
+# read by Python's `csv` (`rows_of_table`), which also finds what does not fit, and where. A large table is read from Parquet.
 
 ROWS_PER_BATCH = 50_000
 VALUES_PER_BATCH = 2**19
@@ -93,21 +91,10 @@ class RowsBatch:
     ----------
     bins : for every column, (n_rows,) the bins, in the smallest type that holds them.
     weights : (n_rows,) of each, None where the table has none.
-    times : (n_rows,) how often each of them stands there, one after the other; once when it is None.
     """
 
     bins: list[np.ndarray]
     weights: np.ndarray | None = None
-    times: np.ndarray | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows, with all repetitions."""
-        return len(self.bins[0]) if self.times is None else int(self.times.sum())
-
-    def repeated(self, values: np.ndarray) -> np.ndarray:
-        """(n_rows,) values of its rows, with all repetitions."""
-        return values if self.times is None else np.repeat(values, self.times)
 
 
 def written(fields: Sequence[str]) -> bytes:
@@ -115,98 +102,6 @@ def written(fields: Sequence[str]) -> bytes:
     line = io.StringIO(newline="")
     csv.writer(line, lineterminator="\n").writerow(fields)
     return line.getvalue().encode("utf-8")
-
-
-class OtherLines(ValueError):
-    """Lines that are not all as this program writes them."""
-
-
-def written_rows(content: Content, shape: TableShape) -> Iterator[RowsBatch]:
-    """Batches of the rows of data.csv in their order, equal ones that stand one after the other taken together.
-
-    Raises
-    ------
-    OtherLines : where a line is not as this program writes them. What it is, `rows_of_table` tells.
-    """
-    apart, lines, times, most = _TakenApart(shape), list[bytes](), list[int](), shape.rows_per_batch
-    with opened(content) as file:
-        header = written(shape.header)
-        if file.read(len(header)) != header:
-            raise OtherLines
-        while block := file.read(_BLOCK):
-            read = (block + file.readline(_LONGEST)).removesuffix(b"\n").split(b"\n")
-            differs = np.fromiter(map(operator.ne, read, [None, *read]), dtype=bool, count=len(read))
-            starts = np.flatnonzero(differs)
-            lines += read if len(starts) == len(read) else map(read.__getitem__, starts.tolist())
-            times += np.diff(starts, append=len(read)).tolist()
-            if len(lines) >= most:
-                yield apart.rows(lines, times)
-                lines, times = [], []
-    if lines:
-        yield apart.rows(lines, times)
-
-
-class _TakenApart:
-    """Lines as bins, by the parser of pyarrow.
-
-    A label may be written in several ways, of which this program uses one. The bytes of these add up to those of the lines
-    where each is written so; else something was left out or put in that the parser did not mind.
-    """
-
-    def __init__(self, shape: TableShape):
-        import pyarrow as pa
-        from pyarrow import csv as arrow
-
-        alone = len(shape.header) == 1
-        texts = [[written([label] if alone else [label, ""]) for label in labels] for labels in shape.labels]
-        if any(b"\n" in text[:-1] or b"\r" in text for of_column in texts for text in of_column):
-            raise OtherLines
-        self._shape, self._arrow = shape, arrow
-        self._lengths = [np.array([len(text) - (not alone) for text in of_column]) for of_column in texts]  # with its comma
-        self._places = [LabelledBins(labels) for labels in shape.labels]
-        names = [str(index) for index in range(len(shape.header))]
-        label = pa.dictionary(pa.int32(), pa.string())
-        kinds = [label] * len(shape.names) + [pa.string()] * shape.weighted + [label] * shape.marked
-        self._read = arrow.ReadOptions(column_names=names, use_threads=False, block_size=2**31 - 1)
-        self._parse = arrow.ParseOptions(ignore_empty_lines=False)
-        self._convert = arrow.ConvertOptions(column_types=dict(zip(names, kinds, strict=True)), null_values=[])
-
-    def rows(self, lines: list[bytes], times: list[int]) -> RowsBatch:
-        """The rows of these lines, with how often each stands there. Raises OtherLines."""
-        import pyarrow as pa
-
-        text = b"\n".join([*lines, b""])
-        try:
-            parsed = self._arrow.read_csv(pa.py_buffer(text), self._read, self._parse, self._convert)
-            columns = [column.combine_chunks() for column in parsed.columns]
-            marks = columns.pop().dictionary.to_pylist() if self._shape.marked else [MARK]
-            weights = _Weights.of(columns.pop()) if self._shape.weighted else None
-            bins = [labelled.bins(column) for labelled, column in zip(self._places, columns, strict=True)]
-        except (pa.ArrowException, NoLabel):
-            raise OtherLines from None
-        length = sum(int(lengths[bins_of].sum()) for lengths, bins_of in zip(self._lengths, bins, strict=True))
-        length += (0 if weights is None else weights.length) + len(bins[0]) * len(f"{MARK},") * self._shape.marked
-        if length != len(text) or len(bins[0]) != len(lines) or marks != [MARK]:
-            raise OtherLines
-        return RowsBatch(bins=bins, weights=None if weights is None else weights.numbers, times=np.array(times))
-
-
-@dataclass(frozen=True, eq=False)
-class _Weights:
-    """A column of weights, and the bytes of its texts with a comma after each."""
-
-    numbers: np.ndarray
-    length: int
-
-    @classmethod
-    def of(cls, texts: pa.Array) -> _Weights:
-        """Raise OtherLines for what is no weight."""
-        import pyarrow.compute as pc
-
-        numbers = np.from_dlpack(texts.cast("float64"))
-        if not (numbers >= 0).all() or np.isinf(numbers).any():
-            raise OtherLines
-        return cls(numbers, int(pc.sum(pc.binary_length(texts)).as_py()) + len(texts))
 
 
 class NoLabel(LookupError):
@@ -269,9 +164,7 @@ def rows_of_table(lines: Iterator[Sequence[str]], shape: TableShape) -> Iterator
     ------
     TableError : for another header, and at the first batch with a line that does not fit.
     """
-    header = next(lines, [])
-    if header != shape.header:
-        raise TableError(f"expected the columns {listing(shape.header)} in the header, found {listing(header) or 'none'}")
+    _check_header(next(lines, []), shape)
     return rows_of_lines(lines, shape)
 
 
@@ -476,7 +369,7 @@ def _csv_batches(content: Content, shape: TableShape, stack: ExitStack) -> Itera
     raise TableError(f"expected lines of {listing(shape.header)}, with whole numbers as {shape.key!r}, found something else")
 
 
-def _check_header(names: list[str], shape: TableShape) -> None:
+def _check_header(names: Sequence[str], shape: TableShape) -> None:
     if names != shape.header:
         raise TableError(f"expected the columns {listing(shape.header)} in the header, found {listing(names) or 'none'}")
 
@@ -729,10 +622,7 @@ def read_csv(content: Content, shape: TableShape, members: Content = b"") -> Rel
     most = min(count_lines(content), _ROOM)
     if shape.linked is not None:
         return table_of(linked_csv(content, members, shape), shape, most)
-    try:
-        return table_of(written_rows(content, shape), shape, most)
-    except OtherLines:
-        return table_of(rows_of_table(csv_lines(content), shape), shape, most)
+    return table_of(rows_of_table(csv_lines(content), shape), shape, most)
 
 
 def read_parquet(
@@ -755,7 +645,7 @@ def table_of(batches: Iterable[RowsBatch], shape: TableShape, most: int = 0) -> 
     """
     in_order, unsorted, weighted = _InOrder(shape.layout, most), Tally(shape.layout), list[RowsBatch]()
     for batch in batches:
-        counts = Counts.of(shape.layout, batch.bins, batch.times)
+        counts = Counts.of(shape.layout, batch.bins)
         if not in_order.append(counts):
             unsorted.add(counts)
         weighted += [batch] if shape.weighted else []

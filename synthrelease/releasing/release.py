@@ -11,7 +11,6 @@ from synthrelease.criteria.facts import Score
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import ingest
-from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.record_numbers import (
     BYTES,
     PieceOfRegister,
@@ -124,7 +123,7 @@ class KnownSplit:
     expect_head: str | None = None
 
 
-def piece_to_read(spec: ReleaseSpec, known: KnownSplit, *, on_a_cluster: bool = False) -> PieceOfRegister | None:
+def piece_to_read(spec: ReleaseSpec, known: KnownSplit) -> PieceOfRegister | None:
     """Return what tells the rows of the piece that a release reads; None where it reads all rows.
 
     The private file is not read for this. Record numbers are public, and whether they can be read may depend on any value of a
@@ -133,7 +132,7 @@ def piece_to_read(spec: ReleaseSpec, known: KnownSplit, *, on_a_cluster: bool = 
     Raises
     ------
     BudgetError : without a ledger, or when the ledger notes no split, or another.
-    InputError : when the key is not that of the ledger, or rows are counted on a cluster.
+    InputError : when the key is not that of the ledger.
     """
     rule, ledger = spec.options.split, known.ledger
     if rule is None:
@@ -142,10 +141,6 @@ def piece_to_read(spec: ReleaseSpec, known: KnownSplit, *, on_a_cluster: bool = 
         raise BudgetError(
             "Refused: a release of a piece of a register is charged to that piece, and only the ledger of the register knows "
             "the pieces: name it (--ledger FILE). Nothing was spent."
-        )
-    if on_a_cluster:
-        raise InputError(
-            "expected no cluster for a piece of a register: the secret key stays on this machine. Nothing was spent."
         )
     split = load_ledger(ledger, dataset=known.dataset, expect_head=known.expect_head).statement().split
     if split is None or split.pieces != rule.of:
@@ -208,7 +203,6 @@ def release(
     progress: Progress = lambda phase: None,
     priors: Mapping[str, Counts] | None = None,
     public: Collection[str] = (),
-    run: Run | None = None,
     piece: PieceOfRegister | None = None,
 ) -> Release | None:
     """Release one dataset from a private file. The budget was checked and reserved: `publish` is the way to do this.
@@ -219,7 +213,6 @@ def release(
     progress : told the phase; it never learns how many rounds were run.
     priors : the public tables that generators start from, where they were read already.
     public : digests of further tables that are said to be public (`enclave.ingest.check_not_public`).
-    run : where the files of a table are counted (`enclave.many_files`); here when omitted.
     piece : of the register, whose rows alone are read; of a specification with [split].
 
     Returns
@@ -243,7 +236,7 @@ def release(
     files = {
         public_digest(spec.priors[name].path, spec, prior) for name, prior in priors.items() if not name.startswith(RELEASED)
     }
-    private = read_private(spec, data, files | set(public), run, piece)
+    private = read_private(spec, data, files | set(public), piece)
     n_public = private.n if spec.rows.way == "exact" else private.n_file
     check_delta(spec.plan.total.delta, n_public, spent=True)
     table = divided(private, spec.options.partition, spec.plan.once)
@@ -271,7 +264,6 @@ def read_private(
     spec: ReleaseSpec,
     data: str | Path | Source,
     public: Collection[str] = (),
-    run: Run | None = None,
     piece: PieceOfRegister | None = None,
 ) -> PrivateCounts:
     """Return the table that a release works with: read once, its number of rows made public, with the charges before the loop.
@@ -279,7 +271,6 @@ def read_private(
     Parameters
     ----------
     public : digests of public tables that the kept rows must not be (`enclave.ingest.check_not_public` has the reason).
-    run : where the files of a table are counted.
     piece : of the register, where the specification reads one.
 
     Raises
@@ -293,7 +284,7 @@ def read_private(
     """
     if (None if piece is None else piece.rule) != spec.options.split:
         raise BudgetError("Refused: expected the piece that [split] names, found another or none. No private count was read.")
-    rows = ingest(data, spec.schema, spec.input, spec.raw, run, piece, spec.unit)
+    rows = ingest(data, spec.schema, spec.input, spec.raw, piece, spec.unit)
     some_rows = piece is not None or spec.unit.key is not None
     if rows.is_public(public) or (some_rows and public and _whole_is_public(spec, data, public)):
         raise BudgetError(

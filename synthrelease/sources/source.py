@@ -337,8 +337,7 @@ class Source:
             return False
 
     def files(self) -> list[File]:
-        """Return all files that are read, in the order of their names; none for a database behind a URI. Paths are absolute: a
-        worker of a cluster may stand in another folder.
+        """Return all files that are read, in the order of their names; none for a database behind a URI.
 
         Raises
         ------
@@ -365,38 +364,6 @@ class Source:
     def size(self) -> int:
         """Return bytes of all files that are read; 0 for a database behind a URI."""
         return sum(map(size_of, self.files())) + (0 if self.members is None else self.members.size())
-
-
-# Files of roots and of members, in pairs where they are many: by their names alone.
-
-
-def check_pieces(source: Source) -> list[tuple[File, ...]]:
-    """Return the pieces of a table of many files, by their names alone.
-
-    Raises
-    ------
-    InputError : when roots or members are no files of a folder, or both have not the same names.
-    """
-    sources = source.tables()
-    if not all(table.holds_files() for table in sources):
-        raise InputError(
-            "expected a folder, a pattern or an object store for roots and another for members, whose files a cluster counts "
-            "in pairs; found one table. Nothing was spent."
-        )
-    files = [table.files() for table in sources]
-    names = [[_stem(file.name) for file in of_table] for of_table in files]
-    if names[0] != names[-1]:
-        raise InputError(
-            "expected files of members with the names of the files of roots, each with the members of the roots in that one "
-            f"(they may end in another way); found {len(files[0])} of roots and {len(files[1])} of members with other names. "
-            "Nothing was spent."
-        )
-    return list(zip(*files, strict=True))
-
-
-def _stem(name: str) -> str:
-    """Return the name of a file without what tells its format."""
-    return name.removesuffix(".gz").removesuffix(".csv").removesuffix(".parquet")
 
 
 def check_members(source: Source, *, asked: bool) -> None:

@@ -11,8 +11,6 @@ table : Read this table of the database. Overrides table in [input].
 members : Read the members from this file (only with [members]). By default --data holds both.
 quasi_identifiers : Assume that an intruder knows these columns. By default none.
 jobs : Run this many processes in parallel.
-backend : Count the files of a table on this machine (loky) or on a cluster (dask). [default: dask with --address, else loky]
-address : Connect to this Dask scheduler in the enclave, such as tls://10.0.0.5:8786. By default none.
 unrehearsed : Accept files that were not rehearsed as they are. By default they are refused.
 trust : Run these packages of [[plugins]] on the private file. By default none.
 expect_head : Refuse a ledger that lacks this head from your logbook (16 digits or more). By default heads are not compared.
@@ -32,7 +30,6 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
 from synthrelease.data.texts import entries
-from synthrelease.errors import InputError
 from synthrelease.sources.source import Source
 
 
@@ -99,19 +96,7 @@ class TableRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterRequest(TableRequest):
-    """A table, and where its files are counted or attempts are run: on this machine or on a cluster."""
-
-    backend: str | None = None
-    address: str | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_cluster(self.backend, self.address)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReleaseRequest(ClusterRequest):
+class ReleaseRequest(TableRequest):
     """What `release` is asked for.
 
     Attributes
@@ -145,7 +130,7 @@ class ReleaseRequest(ClusterRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RehearsalRequest(ClusterRequest):
+class RehearsalRequest(TableRequest):
     """What `rehearse` is asked for.
 
     Attributes
@@ -160,8 +145,6 @@ class RehearsalRequest(ClusterRequest):
     nothing : Propose a plan that finds no table with at most this probability.
     copies : Draw this many synthetic tables for the statistics of utility and risk. Below 2 there are none.
     attacks : Try attacks with this number of fits. Below 4 there are none.
-    backend : Run attempts on this machine (loky) or on a cluster (dask). [default: dask with --address, else loky]
-    address : Connect to this Dask scheduler. By default none.
     adopt : Write the proposed budget and rounds to CONFIG. Comments stay.
     design : Draw samples of PUBLIC as [design] says, lose answers as it does, and show both errors beside the noise of each
         intended question, in place of the attempts.
@@ -282,17 +265,6 @@ class DraftRequest:
     areas: Annotated[str | None, Option(metavar="A>B")] = None
     important: Names = ()
     into: Folder = Path(".")
-
-
-def check_cluster(backend: str | None, address: str | None) -> None:
-    """Raise InputError for a backend that is unknown, or does not go with the address or with its absence."""
-    if backend not in (None, "loky", "dask"):
-        ray = " A Ray cluster is not used: start a Dask scheduler and workers on its machines." if backend == "ray" else ""
-        raise InputError(f"--backend: expected loky or dask, found {backend!r}.{ray}")
-    if backend == "dask" and address is None:
-        raise InputError("--backend dask: expected the address of a scheduler, found none. Add --address tls://10.0.0.5:8786.")
-    if backend == "loky" and address is not None:
-        raise InputError("--address: expected none, because --backend loky stays on this machine, found one. Leave one out.")
 
 
 def help_texts(command: Callable[..., Any]) -> dict[str, str]:

@@ -23,7 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.cluster import ROOT
+from tests.benchmarks.scale_tables import ROOT
 
 PEERS = Path(__file__).with_name("scale_peers.py")
 COUNTS, FITS = ("pyarrow", "polars", "duckdb"), ("mbi", "dpmm", "DataSynthesizer")

@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.scale_tables FOLDER --columns 6 --rows 160000
 
-Six columns are the births of `configs/births.toml`, drawn as in `cluster.py`; more are the register of `wide_register.py`.
+Six columns are the births of `configs/births.toml`, drawn by `births`; more are the register of `wide_register.py`.
 `bins.json` lists every value of every column with the bin that the public rules give it, so that nobody else needs the rules.
 """
 
@@ -22,12 +22,29 @@ from synthrelease.enclave.texts import Texts
 from synthrelease.enclave.values import atomic_bins
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from tests.benchmarks.cluster import ROOT, births
 from tests.benchmarks.wide_register import SIZES, made_up, write_csv, write_register
 
+ROOT = Path(__file__).resolve().parents[2]
 BIRTHS = 6
 PRIVBAYES = 'family = "privbayes"\nflavour = "theta"\ntheta = [8]\nepsilon_split = [0.1]'
 _BLOCK = 1_000_000
+
+
+def births(number: int, rows: int) -> pa.Table:
+    """Simulated births whose weights follow the week."""
+    draw = np.random.default_rng(number)
+    week = np.clip(39 - draw.geometric(0.4, rows) + draw.integers(0, 3, rows), 24, 43).astype(np.int8)
+    weight = 3300 + 150 * (week.astype(np.int16) - 39) + draw.integers(-600, 600, rows, dtype=np.int16)
+    month = draw.integers(0, 12, rows, dtype=np.int8)
+    table = {
+        "mother_age": draw.integers(16, 45, rows, dtype=np.int8) // 2 + draw.integers(8, 22, rows, dtype=np.int8),
+        "parity": np.minimum(draw.geometric(0.5, rows), 12).astype(np.int8),
+        "gestation_week": week,
+        "is_female": draw.integers(0, 2, rows, dtype=np.int8).astype(bool),
+        "birth_weight": np.clip(weight, 500, 5500).astype(np.int16),
+        "date_of_birth": pa.DictionaryArray.from_arrays(pa.array(month), [f"2019-{each:02}-15" for each in range(1, 13)]),
+    }
+    return pa.table(table)
 
 
 def make(folder: Path, columns: int, rows: int) -> None:

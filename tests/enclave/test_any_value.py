@@ -13,10 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synthrelease.data.misfits import WRONG
-from synthrelease.enclave.counting import READ
+from synthrelease.enclave.counting import READ, count_batches
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.ingest import check_fit, ingest, read_public
-from synthrelease.enclave.many_files import count_files
+from synthrelease.enclave.reading import batches
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import InputTable
 from synthrelease.sources.source import Source
@@ -147,7 +147,8 @@ def test_check_names_columns_in_which_more_than_one_row_in_ten_does_not_fit(tmp_
 def test_so_it_is_in_a_table_of_several_files(tmp_path):
     write(tmp_path / "a.csv", [GOOD])
     write(tmp_path / "b.csv", [("old", "F", "1990-04-01", "1.64")])
-    found = count_files(Source.of(tmp_path).files, schema_of(policy=DEFAULT), DEFAULT)
+    schema = schema_of(policy=DEFAULT)
+    found = count_batches(batches(Source.of(tmp_path), schema, DEFAULT), schema, DEFAULT)
     assert (found.n_rows, found.problems) == (2, frozenset())
     assert found.misfits == {**{(place, READ): 2 for place in range(4)}, (0, WRONG): 1}
     assert found.cells.total == 1

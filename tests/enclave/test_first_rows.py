@@ -22,7 +22,6 @@ from synthrelease.enclave import persons as first_rows
 from synthrelease.enclave import reading
 from synthrelease.enclave.counting import CountedRows
 from synthrelease.enclave.ingest import check_fit, ingest, read_public
-from synthrelease.enclave.many_files import one_by_one
 from synthrelease.errors import InputError
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.settings.columns import ColumnTable, InputTable
@@ -163,8 +162,6 @@ def test_rows_in_many_files_are_those_of_one_person(tmp_path: Path) -> None:
     written(tmp_path / "b.csv", [("p", "1", "2", "b")])
     found = count_first_rows(Source.of(tmp_path / "*.csv"), SCHEMA, POLICY, RULE, unit())
     assert (found.cells.total, found.n_rows) == (2, 2)
-    with pytest.raises(InputError, match="all rows of a person must be seen together"):
-        ingest(Source.of(tmp_path / "*.csv"), SCHEMA, POLICY, RULE, one_by_one, unit=unit())
 
 
 def test_keys_are_texts_without_spaces_around_and_rows_without_one_are_left_out(tmp_path: Path) -> None:

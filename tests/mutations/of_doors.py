@@ -141,16 +141,6 @@ OF_DOORS = (
         tests=(f"{BEFORE}::test_a_file_that_is_no_table_costs_nothing",),
     ),
     Mutation(
-        name="release: workers are not asked whether they see the files",
-        breaks="a budget lost to a folder that is not mounted",
-        place="enclave.many_files:counting_cluster",
-        old="check_workers_see(client, address, partial(state_of, table.files()[0]), where)",
-        new="pass",
-        tests=(
-            "tests/enclave/test_release_on_a_cluster.py::test_a_worker_that_does_not_see_the_folder_costs_nothing_and_is_named",
-        ),
-    ),
-    Mutation(
         name="release: names are taken after the charge",
         breaks="a budget lost to another release into the same folder",
         place="publish:publish",

@@ -17,8 +17,6 @@ COUNTS = (
     f"{COUNTED}::test_what_is_said_of_fewer_members_is_not_said_of_a_root_that_may_have_more",
 )
 
-PIECES = "tests/enclave/test_linked_pieces.py"
-SEVERAL = (f"{PIECES}::test_a_key_in_several_pieces_is_left_out_whole_and_counted_once_whatever_stands_there",)
 COMPARED = "tests/studio/rehearsal/test_members_compared.py"
 
 CRITERIA = "tests/criteria/test_members.py"
@@ -359,38 +357,6 @@ OF_MEMBERS = (
         old="if waiting.more():",
         new="if False:",
         tests=(f"{BUNDLE}::test_members_that_do_not_fit_their_roots_are_found",),
-    ),
-    Mutation(
-        name="members in pieces: keys of several pieces are kept",
-        breaks="one replaced root is a kept record in each of them",
-        place="enclave.members:count_linked_pieces",
-        old="repeated(marks)",
-        new="marks[:0]",
-        tests=SEVERAL,
-    ),
-    Mutation(
-        name="members in pieces: a key is counted in each piece",
-        breaks="replacing a root changes a public number",
-        place="enclave.members:count_linked_pieces",
-        old="keys = different(marks)",
-        new="keys = marks",
-        tests=SEVERAL,
-    ),
-    Mutation(
-        name="members in pieces: each piece marks keys in its own way",
-        breaks="nobody sees that a key is in several pieces",
-        place="enclave.members:count_linked_pieces",
-        old="(pair, states, schema, policy, secret)",
-        new="(pair, states, schema, policy, secret_bytes(32))",
-        tests=SEVERAL,
-    ),
-    Mutation(
-        name="members in pieces: files with other names are pairs",
-        breaks="members are sought in another file than that of their roots",
-        place="sources.source:check_pieces",
-        old="names[0] != names[-1]",
-        new="False",
-        tests=(f"{PIECES}::test_other_layouts_are_refused_by_their_names_before_anything_is_charged",),
     ),
     Mutation(
         name="compare: columns of members are shuffled one by one",

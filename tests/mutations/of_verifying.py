@@ -37,14 +37,6 @@ OF_VERIFYING = (
         tests=(f"{CANONICAL}::test_the_shortlist_is_part_of_it_and_a_release_from_one_is_verified_and_written_anew",),
     ),
     Mutation(
-        name="verify: what the parser of data.csv leaves out is not looked for",
-        breaks="bytes that are no part of a label pass",
-        place="published.table:_TakenApart.rows",
-        old="length != len(text)",
-        new="False",
-        tests=("tests/bundle/test_reading_back.py::test_what_does_not_fit_is_said_as_line_by_line",),
-    ),
-    Mutation(
         name="verify: rows of data.parquet are compared as far as they go",
         breaks="a file that lacks the last rows passes",
         place="published.table:ReleasedTable.has",

@@ -31,7 +31,7 @@ CONFIG = Path("configs/coins 1.toml")
 REQUESTS = (
     ReleaseRequest(config=CONFIG, data="coins.csv", out=Path("out")),
     ReleaseRequest(
-        config=CONFIG, data="coins", table="coins", out=Path("out"), backend="dask", address="tcp://10.0.0.5:8786", jobs=2,
+        config=CONFIG, data="coins", table="coins", out=Path("out"), jobs=2,
         shortlist=Path("-list.toml"), ledger=Path("l"), expect_head="0123456789abcdef", unrehearsed=True, rows=400,
     ),
     RehearsalRequest(
@@ -61,15 +61,6 @@ def test_the_words_of_a_request_are_read_as_the_same_request(request_: object) -
     command = built("command", taking(type(request_), taken))
     assert command.main(command_words(request_), standalone_mode=False) in (0, None)
     assert taken == [request_]
-
-
-def test_an_address_alone_means_a_cluster_and_what_contradicts_itself_is_refused() -> None:
-    """Before anything else is looked at, by the function and by the command."""
-    asked = ReleaseRequest(config=CONFIG, data="coins.csv", out=Path("out"), address="tls://10.0.0.5:8786")
-    assert (asked.backend, asked.address) == (None, "tls://10.0.0.5:8786")
-    for given in ({"backend": "dask"}, {"backend": "loky", "address": "tls://10.0.0.5:8786"}, {"backend": "slurm"}):
-        with pytest.raises(InputError, match="--backend"):
-            ReleaseRequest(config=CONFIG, data="coins.csv", out=Path("out"), **given)
 
 
 def test_a_source_keeps_its_table_and_its_members(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -277,13 +277,6 @@ def no_key(office: ReleaseRequest) -> dict[str, Any]:
     return {"split_key": office.config.parent / "none.key"}
 
 
-def on_a_cluster(office: ReleaseRequest) -> dict[str, Any]:
-    folder = office.config.parent / "files"
-    folder.mkdir()
-    Path(str(office.data)).rename(folder / "coins.csv")
-    return {"data": folder, "backend": "dask", "address": "tcp://10.0.0.5:8786"}
-
-
 def changed(old: str, new: str, office: ReleaseRequest) -> dict[str, Any]:
     data = Path(str(office.data))
     data.write_text(data.read_text().replace(old, new))
@@ -304,7 +297,6 @@ def too_many(office: ReleaseRequest) -> dict[str, Any]:
         (another_key, InputError, "with another, records would change pieces. Nothing was spent."),
         (no_key, InputError, "found no such file. Nothing was spent."),
         (partial(changed, "certificate", "number"), InputError, "found no 'certificate' in the header"),
-        (on_a_cluster, InputError, "expected no cluster for a piece of a register: the secret key stays on this machine"),
     ],
 )
 def test_a_release_that_cannot_be_of_its_piece_costs_nothing(

@@ -16,7 +16,6 @@ from typing import Any
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import digest_of, read_public
-from synthrelease.enclave.many_files import dask_client
 from synthrelease.errors import InputError, OutputError, on_public_data
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SYSTEM
@@ -59,34 +58,18 @@ Run = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Generator[Any, N
 
 
 @contextmanager
-def running(jobs: int = 1, address: str | None = None) -> Iterator[Run]:
-    """A function that calls `action(*arguments)` for each of many arguments and yields the results as they come.
-
-    Parameters
-    ----------
-    jobs : processes of this machine; with a cluster, tasks that are handed out at a time (all its workers when 0).
-    address : of the scheduler of a Dask cluster, for example tcp://10.0.0.5:8786; None for this machine.
-
-    Raises
-    ------
-    InputError : when the cluster cannot be reached or its package is not installed.
-    """
-    if address is None:
-        yield _runner("loky", jobs)
-        return
-    with dask_client(address, of_rows=False) as client:
-        yield _runner("dask", jobs or sum(client.nthreads().values()))
-
-
-def _runner(backend: str, jobs: int) -> Run:
-    from joblib import Parallel, delayed, parallel_config
+def running(jobs: int = 1) -> Iterator[Run]:
+    """A function that calls `action(*arguments)` for each of many arguments and yields the results as they come."""
+    from joblib import Parallel, delayed
 
     def run(action: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:
         tasks = (delayed(action)(*chosen) for chosen in arguments)
-        with parallel_config(backend=backend, n_jobs=jobs):
-            yield from Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=2 * jobs, max_nbytes=None)(tasks)
+        parallel = Parallel(
+            n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch=2 * jobs, max_nbytes=None, backend="loky"
+        )
+        yield from parallel(tasks)
 
-    return run
+    yield run
 
 
 # Results of a rehearsal in a SQLite file, written as they come, so that no crash loses more than the attempts in flight.
@@ -306,7 +289,7 @@ def rehearse(
     Raises
     ------
     BudgetError : when the plan has no guarantee.
-    InputError : when the file, the cluster or the results of an earlier run do not fit.
+    InputError : when the file or the results of an earlier run do not fit.
     OutputError : when results cannot be written.
     """
     deadline = time.monotonic() + 60 * request.minutes if request.minutes else None
@@ -323,7 +306,7 @@ def rehearse(
         "seed": "" if request.seed is None else str(request.seed),
     }
     _make_folder(out)
-    with open_store(out / STORE, about) as store, running(request.jobs, request.address) as run:
+    with open_store(out / STORE, about) as store, running(request.jobs) as run:
 
         def told(phase: str, done: int, total: int) -> None:
             store.tell(phase, done, total)
