@@ -151,7 +151,7 @@ def conditional_rows(release: str | Path, condition: str, n: int) -> Conditional
     shape = replace(document.shape, weighted=False)
     return ConditionalRows(
         condition=asked.text,
-        table=table_of([RowsBatch(bins=list(drawn.bins), times=drawn.counts)], shape),
+        table=table_of([RowsBatch(bins=[np.repeat(bins, drawn.counts) for bins in drawn.bins])], shape),
         shape=shape,
         group=group,
         measured=tuple(name for index, name in enumerate(published.layout.columns) if index in beside),
