@@ -241,6 +241,11 @@ def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegis
             "Refused: a release of a plan over years is charged to the ledger that has the plan and knows the years that are "
             "done: name it (--ledger FILE; `synthrelease ledger years` notes the plan). Nothing was spent."
         )
+    elif spec.options.scout is not None:
+        raise BudgetError(
+            "Refused: a release after a scout is charged to the ledger that has the scout: name it (--ledger FILE). "
+            "Nothing was spent."
+        )
 
 
 def check_released(folder: Path) -> None:
@@ -284,7 +289,9 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
 
 def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun:
     """Return what the ledger has to know of the release; of one piece where one alone is read."""
-    run = ChargedRun(domain=spec.exact_domain, year=spec.year)
+    run = ChargedRun(
+        domain=spec.exact_domain, year=spec.year, cap=None if spec.options.scout is None else spec.options.scout.cap
+    )
     if piece is None:
         return run
     split = Split(pieces=piece.rule.of, key=piece.key.digest, register=piece.register)

@@ -32,6 +32,7 @@ from synthrelease.published.options import (
     NumberPart,
     PartitionPart,
     PopulationPart,
+    ScoutPart,
     SplitPart,
     weights_or_reason,
 )
@@ -135,6 +136,8 @@ def stated(document: ReleaseDocument, spec: ReleaseSpec) -> dict[str, Part]:
         parts["members"] = MembersPart.of(linked)
     if (population := spec.options.population) is not None and document.domain.file_rows is not None:
         parts["population"] = _population(population, document, document.domain.file_rows)
+    if (scout := spec.options.scout) is not None:
+        parts["scout"] = ScoutPart.of(scout)
     if (design := spec.options.design) is not None:
         parts["design"] = DesignPart.of(design)
     if (areas := spec.options.geography) is not None:
@@ -203,6 +206,8 @@ def statements(document: ReleaseDocument) -> list[CardStatement]:
         listed.append(CardStatement(heading="With all its members", text=said("protected_members")))
     if (population := document.population) is not None:
         listed.append(CardStatement(heading="Population", text=said("population", population)))
+    if document.scout is not None:
+        listed.append(CardStatement(heading="Scout and release", text=said("scouted", document.scout)))
     for table in document.plugins:
         claimed = [criterion.name for criterion in document.criteria if criterion.kind.startswith(f"{table.package}:")]
         generates = str(document.configuration["generator"].get("family")).startswith(f"{table.package}:")

@@ -13,7 +13,7 @@ from synthrelease.bundle.card.numbers import cost, rounded_up, share
 from synthrelease.bundle.card.sections import Useful
 from synthrelease.bundle.limits import band_columns, error_band
 from synthrelease.criteria.facts import figure, words
-from synthrelease.privacy.charges import ADDED, IN_PARALLEL, PRICED, REPLACING, SELECTION, STATED, SUM, TOGETHER
+from synthrelease.privacy.charges import ADDED, IN_PARALLEL, PRICED, REPLACING, SELECTION, STATED, SUM, TOGETHER, WITHIN_CAP
 from synthrelease.published.charges import ChargePart, CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
@@ -335,7 +335,7 @@ def charge_picture(root: ChargePart) -> Markup:
 
 _SIGNS = {
     **dict.fromkeys((SUM, STATED, ADDED, TOGETHER), "Σ "),
-    **{SELECTION: "2 × ", PRICED: "rounds: ", REPLACING: "2 steps: ", IN_PARALLEL: "largest: "},
+    **{SELECTION: "2 × ", PRICED: "rounds: ", REPLACING: "2 steps: ", IN_PARALLEL: "largest: ", WITHIN_CAP: "cap: "},
 }
 
 

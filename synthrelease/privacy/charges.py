@@ -27,12 +27,15 @@ HIDDEN_ROUNDS, STATED = "private selection: hidden number of rounds", "sum of cu
 ADDED = "sum of curves and of pure parts, stated at delta"
 GENERATION = "generation"
 """The name of the charge of a fit, or of measurements that all rounds share: what it pays for is told by it."""
+ONE_ROUND = "one round"
+"""The name of the sum of what a round costs."""
 JOINT_TEST = "joint test of all criteria"
 """The name of the charge of the test that decides a round for all criteria together."""
 PRICED = "private selection: price of the law of the number of rounds"
 REPLACING = "replacing a record: removing one and adding one"
 IN_PARALLEL = "in parallel: the largest over random pieces"
 TOGETHER = "one mechanism at the sum of its parts"
+WITHIN_CAP = "within a cap that was fixed before the scout"
 """How a node of the charge tree follows from its parts, for programs (`Charge.rule`)."""
 
 
@@ -224,7 +227,7 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
     """
     from synthrelease.privacy import curves as gaussian  # here, for readers of a release convert nothing
 
-    parts = _summed(charge)
+    parts = summands(charge)
     pure = sorted((part.epsilon for part in parts if part.pure), reverse=True)
     curves = [part for part in parts if not part.pure]
     exactly = all(part.gaussian for part in curves)
@@ -239,9 +242,9 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
     return min(epsilons)
 
 
-def _summed(charge: Charge) -> tuple[Charge, ...]:
+def summands(charge: Charge) -> tuple[Charge, ...]:
     """Return what a charge is the sum of, sums of sums taken apart."""
-    return tuple(summand for part in charge.parts for summand in _summed(part)) if charge.rule == SUM else (charge,)
+    return tuple(summand for part in charge.parts for summand in summands(part)) if charge.rule == SUM else (charge,)
 
 
 def check_above_0(delta: Fraction) -> None:

@@ -45,6 +45,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from synthrelease.errors import BudgetError, so_many
+from synthrelease.privacy.cap import Cap
 from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.ledger_file import (
     FORMAT,
@@ -166,12 +167,16 @@ class ChargedRun:
     piece, split : the piece of the register that the release reads, and the split that it knows; None for all rows, which
         counts for every piece.
     year : which year of which plan the release is; None for one that is in no plan.
+    cap : of a scout, or of a release after one, the cap on both; None for a release by itself.
+    scouts : whether the run is the scout.
     """
 
     domain: str | None = None
     piece: int | None = None
     split: Split | None = None
     year: YearOfSeries | None = None
+    cap: Cap | None = None
+    scouts: bool = False
 
 
 ALL_ROWS = ChargedRun()
@@ -236,6 +241,10 @@ class Ledger:
         self._check_piece(statement, run)
         check_year(self.path, statement, run.year, epsilon, delta)
         notes = Notes(piece=run.piece) if run.year is None else Notes(year=run.year.year, again=run.year.again)
+        if run.cap is not None:
+            notes = Notes(cap=run.cap) if run.scouts else Notes(scouted=_open_scout(self.path, statement, run.cap))
+            if not run.scouts:  # the scout paid the delta and its own epsilon
+                epsilon, delta = epsilon - run.cap.alone, delta - run.cap.delta
         charged = statement.with_charge(started=_now(), what=purpose, epsilon=epsilon, delta=delta, domain=domain, notes=notes)
         if run.year is None:
             self._check_limit("epsilon", statement.epsilons.before(run.piece), epsilon, statement.epsilon_limit, run.piece)
@@ -351,6 +360,19 @@ class Ledger:
                 f"Refused: {self.path} allows {name} = {shown(limit)} in all, {shown(spent)} are spent{on}, and this run costs "
                 f"{shown(cost)}. No private data were read, nothing was charged. Plan a cheaper run: a limit cannot be changed."
             )
+
+
+def _open_scout(path: Path, statement: Statement, cap: Cap) -> int:
+    """Return the entry of a scout with this cap, after which no release was charged. Raises BudgetError where there is none."""
+    released = {entry.notes.scouted for entry in statement.entries}
+    scouts = [entry.number for entry in statement.entries if entry.notes.cap == cap and entry.number not in released]
+    if not scouts:
+        raise BudgetError(
+            f"Refused: expected {path} to note a scout with the cap of [scout] and no release after it, found none. "
+            "Name the ledger of the scout. A second release after one scout leaves [scout] out and costs its whole epsilon. "
+            f"{UNSPENT}"
+        )
+    return scouts[0]
 
 
 def check_unsplit(path: Path, statement: Statement) -> None:

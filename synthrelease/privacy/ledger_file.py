@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from synthrelease.errors import BudgetError, OutputError, so_many
+from synthrelease.privacy.cap import Cap
 from synthrelease.privacy.charges import decimal_text, exact
 from synthrelease.privacy.plan import MOST_YEARS, Horizon, Loss, over_years
 from synthrelease.privacy.subsets import MOST_PIECES, Spent, Split
@@ -57,6 +58,8 @@ def from_text(text: object) -> Fraction:
 _PIECE = re.compile(r"[1-9][0-9]{0,3}")
 _YEAR = re.compile(r"year (-?[0-9]{1,4})( again)?")
 _SPLIT = re.compile(r"split ([1-9][0-9]{0,3}) ([0-9a-f]{64}) ([0-9a-f]{64})")
+_CAP = re.compile(r"scout ([0-9/]+) ([0-9/]+) ([0-9/]+) ([0-9/]+) ([0-9/]+)")
+_SCOUTED = re.compile(r"release of scout ([1-9][0-9]{0,5})")
 _HORIZON = re.compile(r"years (-?[0-9]{1,4}) ([0-9,/]+) ([0-9/]+) ([1-9][0-9]{0,3}) ([1-9][0-9]{0,5}) ([0-9]{1,3}) ([0-9/]+)")
 
 
@@ -70,6 +73,8 @@ class Notes:
     split : how the register is split; such an entry costs nothing.
     year, again : the year of the release, None without a plan over years, and whether it replaces one that released nothing.
     horizon : the plan over years; such an entry costs nothing.
+    cap : of a scout, the cap on it and on a release after it.
+    scouted : of a release within such a cap, the number of the scout's entry; the two entries add up to the cap.
     """
 
     piece: int | None = None
@@ -77,6 +82,8 @@ class Notes:
     year: int | None = None
     again: bool = False
     horizon: Horizon | None = None
+    cap: Cap | None = None
+    scouted: int | None = None
 
     @property
     def once(self) -> bool:
@@ -92,6 +99,11 @@ class Notes:
             epsilons = ",".join(map(to_text, plan.epsilons))
             second = f"{plan.fallbacks} {to_text(plan.fallback_epsilon)}"
             return f"years {plan.first} {epsilons} {to_text(plan.delta)} {plan.in_year} {plan.in_all} {second}"
+        if self.cap is not None:
+            amounts = self.cap.epsilon, self.cap.delta, self.cap.rho, self.cap.rare, self.cap.tests
+            return f"scout {' '.join(map(to_text, amounts))}"
+        if self.scouted is not None:
+            return f"release of scout {self.scouted}"
         if self.year is not None:
             return f"year {self.year}{' again' if self.again else ''}"
         return "" if self.piece is None else str(self.piece)
@@ -145,6 +157,11 @@ def _read(text: str) -> Notes | None:
             fallback_epsilon=from_text(match[7]),
         )
         return Notes(horizon=plan) if len(epsilons) <= MOST_YEARS else None
+    if match := _CAP.fullmatch(text):
+        epsilon, delta, rho, rare, tests = map(from_text, match.groups())
+        return Notes(cap=Cap(epsilon=epsilon, delta=delta, rho=rho, rare=rare, tests=tests))
+    if match := _SCOUTED.fullmatch(text):
+        return Notes(scouted=int(match[1]))
     if match := _YEAR.fullmatch(text):
         return Notes(year=int(match[1]), again=match[2] is not None)
     if _PIECE.fullmatch(text):

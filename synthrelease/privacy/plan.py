@@ -11,8 +11,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from synthrelease.errors import BudgetError
+from synthrelease.privacy.cap import Cap, within_cap
 from synthrelease.privacy.charges import (
     ADDED,
+    ONE_ROUND,
     REPLACING,
     STATED,
     Charge,
@@ -205,8 +207,10 @@ class Plan:
         delta: Fraction = Fraction(0),
         partition: PartitionRule | None = None,
         sharing: Collection[str] = (),
+        cap: Cap | None = None,
     ) -> Plan:
         """Compose: once + selection of rounds + after, stated at `delta`. With a partition: so for each piece, and the largest.
+        With a cap: one round, beside the scout before it, within the cap.
 
         Theory 1.1, sequential composition; theory 2, selection; theory 4.3, figures afterwards; theory 11.10, release from two
         pieces.
@@ -224,6 +228,10 @@ class Plan:
             raise BudgetError("Two planned charges have the same name; names of criteria must differ.")
         if all(charge.pure for charge in once + per_round):
             sharing = ()  # a sum of epsilons, whoever shares
+        if cap is not None:
+            check_one_round(rule, delta, cap, partition)
+            total = within_cap("scout and release", cap, *once, in_sequence(ONE_ROUND, *per_round), *_figures(after, sharing))
+            return cls(once=once, per_round=per_round, after=after, total=total)
         if partition is None:
             total = in_sequence("release", *once, *_rounds_and_after(per_round, after, rule, delta, sharing))
         else:
@@ -254,13 +262,28 @@ def _rounds_and_after(
 ) -> tuple[Charge, ...]:
     """Return what the rounds cost, and the figures after them; of figures that share one noise as one mechanism."""
     # rounds without charges are post-processing of what was paid for before them
-    rounds = (private_selection("selection", in_sequence("one round", *per_round), rule, delta),) if per_round else ()
+    rounds = (private_selection("selection", in_sequence(ONE_ROUND, *per_round), rule, delta),) if per_round else ()
+    return (*rounds, *_figures(figures, sharing))
+
+
+def _figures(figures: tuple[Charge, ...], sharing: Collection[str]) -> tuple[Charge, ...]:
+    """Return what the figures of the accepted dataset cost; those that share one noise as one mechanism."""
     if together_paid := [charge for charge in figures if charge.name in sharing]:
         figures = (
             together("figures that share one noise", *together_paid),
             *(charge for charge in figures if charge.name not in sharing),
         )
-    return (*rounds, *((in_sequence("figures of the accepted dataset", *figures),) if figures else ()))
+    return (in_sequence("figures of the accepted dataset", *figures),) if figures else ()
+
+
+def check_one_round(rule: SelectionRule | None, delta: Fraction, cap: Cap, partition: PartitionRule | None) -> None:
+    """Raise BudgetError where a release after a scout is not one round on all rows, at the delta of the cap."""
+    if rule is None or rule.rounds is None or rule.rounds.exact_mean != 1 or partition is not None or delta != cap.delta:
+        raise BudgetError(
+            f"Refused: after a scout a release has one round on all rows at the delta of the cap, {float(cap.delta):g}: "
+            '[selection] mode = "hidden_number" with rounds = { 1 = 1 }, no [partition], and [budget] delta as in [scout]. '
+            "Nothing was spent."
+        )
 
 
 def pure_epsilon(charge: Charge) -> Fraction:

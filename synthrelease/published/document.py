@@ -45,6 +45,7 @@ from synthrelease.published.options import (
     MembersPart,
     PartitionPart,
     PopulationPart,
+    ScoutPart,
     SeriesPart,
     SplitPart,
 )
@@ -172,6 +173,7 @@ class ReleaseDocument(Part):
     split : the piece of the register.
     series : other releases of the same register.
     population : what the file is a simple random sample of.
+    scout : the noisy tables that were published before, and the cap on both.
     design : how the file was drawn as a survey.
     imputation : complete copies of the rows.
     estimates : what the published noisy tables answer.
@@ -211,6 +213,7 @@ class ReleaseDocument(Part):
     partition: PartitionPart | None = None
     split: SplitPart | None = None
     series: SeriesPart | None = None
+    scout: ScoutPart | None = None
     population: PopulationPart | None = None
     design: DesignPart | None = None
     imputation: ImputationPart | None = None

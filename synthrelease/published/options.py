@@ -14,6 +14,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.donors import Gaps
 from synthrelease.data.linked import Linked, slot_name
 from synthrelease.data.weights import Calibration, Margin, NotCalibrated, Weights, raked
+from synthrelease.privacy.cap import Cap
 from synthrelease.privacy.charges import Way
 from synthrelease.privacy.plan import Loss
 from synthrelease.privacy.subsets import MOST_PIECES, PartitionRule
@@ -21,7 +22,7 @@ from synthrelease.published.base import ExactText, Fact, Number, Part, number
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.measurements import IntendedEstimatePart
 from synthrelease.published.table import ReleasedTable
-from synthrelease.settings.options import DesignTable
+from synthrelease.settings.options import DesignTable, ScoutTable
 from synthrelease.settings.tables import BundleTable
 
 if TYPE_CHECKING:
@@ -489,6 +490,41 @@ class SeriesPart(Part):
     def several_releases(self) -> bool:
         """Earlier ones are named, or others are planned."""
         return bool(self.earlier) or self.years is not None
+
+
+class ScoutPart(Part):
+    """The scout before the release, and the cap on both together, which was fixed before the scout (theory 9.19, one cap).
+
+    Attributes
+    ----------
+    document : the SHA-256 of scout.json of the scout's folder.
+    epsilon_exact, delta_exact : the cap; the guarantee is the same.
+    rho_exact, rare_exact, tests_exact : as in `privacy.cap.Cap`.
+    alone_exact : the epsilon of the scout by itself, at the same delta.
+    """
+
+    document: str
+    epsilon_exact: ExactText
+    delta_exact: ExactText
+    rho_exact: ExactText
+    rare_exact: ExactText
+    tests_exact: ExactText
+    alone_exact: ExactText
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """Return the fact that is published exactly: the cap, which the specification states."""
+        return (("specification", "scout"),)
+
+    @classmethod
+    def of(cls, table: ScoutTable) -> ScoutPart:
+        """Return the part of release.json for a table [scout]."""
+        amounts = {f"{name}_exact": str(getattr(table, name)) for name in ("epsilon", "delta", "rho", "rare", "tests")}
+        return cls(document=table.document, alone_exact=str(table.cap.alone), **amounts)
+
+    def cap(self) -> Cap:
+        """The cap. Raises Unexpected (a ValueError) for numbers that make none."""
+        names = ("epsilon", "delta", "rho", "rare", "tests")
+        return Cap(**{name: Fraction(getattr(self, f"{name}_exact")) for name in names})
 
 
 class PopulationPart(Part):

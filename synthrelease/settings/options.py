@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from synthrelease.data.linked import Linked, slot_name
 from synthrelease.errors import Unexpected
+from synthrelease.privacy.cap import Cap
 from synthrelease.privacy.plan import MOST_YEARS, Horizon
 from synthrelease.settings.base import Line, Reason, SpecTable, checked
 from synthrelease.settings.columns import ColumnTable, RuleTable
@@ -43,6 +44,47 @@ class PartitionTable(SpecTable):
     def contradictions(self) -> Iterator[str | Unexpected]:
         if self.fit + self.score != 1:
             yield f"fit and score must add up to 1, found {float(self.fit + self.score):g}"
+
+
+class ScoutTable(SpecTable):
+    """[scout]: the scout before this release, and the cap on both together. `init --scout` writes this table. The ledger of
+    the scout has the same numbers; a release with others is refused.
+
+    Attributes
+    ----------
+    epsilon : the cap that was fixed before the scout: the epsilon of scout and release together. Example: `epsilon = 2`,
+        `delta = 1e-9`, `rho = 0.003`, `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
+    delta : the delta of both together; [budget] delta is the same. Example: `delta = 1e-9`, `epsilon = 2`, `rho = 0.003`,
+        `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
+    rho : the scout's cost, with Gaussian noise. Example: `rho = 0.003`, `epsilon = 2`, `delta = 1e-9`, `document =
+        "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
+    rare : the largest probability that the scout published a text that only one row has. Example: `rare = 1e-12`,
+        `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
+        "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
+    tests : the part of the epsilon that was kept for tests and figures of the release. Example: `tests = 0.2`, `epsilon =
+        2`, `delta = 1e-9`, `rho = 0.003`, `document =
+        "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
+    document : the SHA-256 of scout.json in the scout's folder. Example: `document =
+        "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`, `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`.
+    """
+
+    epsilon: PositiveFraction
+    delta: PositiveFraction
+    rho: PositiveFraction
+    rare: Annotated[Fraction, Field(ge=0)] = Fraction(0)
+    tests: Annotated[Fraction, Field(ge=0)] = Fraction(0)
+    document: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+    @property
+    def cap(self) -> Cap:
+        """The cap. Raises Unexpected where it leaves the release nothing."""
+        return Cap(epsilon=self.epsilon, delta=self.delta, rho=self.rho, rare=self.rare, tests=self.tests)
+
+    def contradictions(self) -> Iterator[str | Unexpected]:
+        try:
+            _ = self.cap
+        except Unexpected as error:
+            yield error
 
 
 class SplitTable(SpecTable):

@@ -28,6 +28,7 @@ from synthrelease.settings.options import (
     PartitionTable,
     PluginTable,
     PopulationTable,
+    ScoutTable,
     SeriesTable,
     SplitTable,
 )
@@ -351,7 +352,7 @@ def _not_too_many(columns: Any) -> Any:
 
 OPTIONS = (
     "partition", "split", "members", "calibration", "series", "population", "design", "imputation", "geography",
-    "marks",
+    "marks", "scout",
 )  # fmt: skip
 """Tables of the configuration that most releases do without, in the order of the settings."""
 
@@ -415,6 +416,9 @@ class ReleaseFile(SpecTable):
         `geography = { column = "municipality", levels = ["region"] }`.
     marks : Groups of indicators, such as rare diagnoses. Each group gets a column with the number of indicators in the row; its
         settings follow below. Example: `marks.groups.heart = ["infarct", "failure", "stroke"]`.
+    scout : The scout before this release, which shares its budget with it; its settings follow below. Example: `scout = {
+        epsilon = 2, delta = 1e-9, rho = 0.003, document =
+        "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }`.
     intended_queries : questions that the release is meant to answer; their settings follow below. The card says of each which
         error is stated. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
     plugins : other packages whose criteria and generators are named here; their settings follow below. Example: `plugins = [{
@@ -448,6 +452,7 @@ class ReleaseFile(SpecTable):
     imputation: ImputationTable | None = None
     geography: GeographyTable | None = None
     marks: MarksTable | None = None
+    scout: ScoutTable | None = None
     intended_queries: list[IntendedQueryTable] = Field(default=[], max_length=MAX_TABLES)
     plugins: list[PluginTable] = Field(default=[], max_length=MAX_TABLES)
     bundle: BundleTable = Field(default_factory=BundleTable.model_construct)

@@ -202,6 +202,7 @@ class SpecBuilder:
             imputation=release.imputation,
             geography=geography,
             marks=marks,
+            scout=release.scout,
         )
 
     def _check_not_promised(self) -> None:

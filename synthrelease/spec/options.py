@@ -14,10 +14,10 @@ from synthrelease.privacy.plan import Loss
 from synthrelease.privacy.subsets import PartitionRule, SplitRule
 from synthrelease.settings.card import CardTable
 from synthrelease.settings.mistakes import Problems
-from synthrelease.settings.options import DesignTable, ImputationTable, PopulationTable
+from synthrelease.settings.options import DesignTable, ImputationTable, PopulationTable, ScoutTable
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.spec.geography import Geography, Marks
-from synthrelease.spec.register import design_in_words, population_in_words
+from synthrelease.spec.register import design_in_words, population_in_words, scout_in_words
 from synthrelease.spec.series import Series, promise_text
 
 
@@ -40,6 +40,7 @@ class Options:
     imputation: ImputationTable | None = None
     geography: Geography | None = None
     marks: Marks | None = None
+    scout: ScoutTable | None = None
 
     @property
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -51,6 +52,8 @@ class Options:
         """Yield what `plan` says of options, for a private file of so many rows."""
         if self.series is not None and self.series.year is not None:
             yield promise_text(self.series.year)
+        if self.scout is not None:
+            yield scout_in_words(self.scout)
         if self.population is not None:
             yield population_in_words(self.population, total, rows)
         if self.design is not None:

@@ -13,7 +13,7 @@ from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.privacy.subsets import PartitionRule, SplitRule
 from synthrelease.settings.mistakes import Problems
-from synthrelease.settings.options import DesignTable, PopulationTable, SplitTable
+from synthrelease.settings.options import DesignTable, PopulationTable, ScoutTable, SplitTable
 from synthrelease.settings.tables import ReleaseFile
 
 
@@ -118,6 +118,16 @@ def design_in_words(table: DesignTable) -> str:
         return f"Design: clusters ({table.clusters}) without a design effect. No answer has an interval for a population."
     rest = "the stated design effect" if table.effect is not None else "rows that are drawn one by one"
     return f"Design: intervals for a population rest on {rest}."
+
+
+def scout_in_words(table: ScoutTable) -> str:
+    """Return what `plan` says of the scout before a release."""
+    delta = f"delta = {float(table.delta):g}"
+    return (
+        f"Scout: the noisy tables of single columns ({table.document[:16]}) cost epsilon = {decimal_text(table.cap.alone)} by "
+        f"themselves. Scout and release together cost epsilon = {decimal_text(table.epsilon)}, {delta}: the cap that was "
+        "fixed before the scout. The ledger charges the release the rest."
+    )
 
 
 def population_in_words(table: PopulationTable, total: Loss, rows: int) -> str:

@@ -201,6 +201,7 @@ class ReleaseSpec:
             delta=self.budget.delta,
             partition=self.options.partition,
             sharing=shared,
+            cap=None if self.options.scout is None else self.options.scout.cap,
         )
 
     def row_limits(self) -> Iterator[tuple[str, int]]:

@@ -43,6 +43,7 @@ from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_readers import OF_READERS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_rules import of_rules
+from tests.mutations.of_scouts import OF_SCOUTS
 from tests.mutations.of_spending import OF_SPENDING
 from tests.mutations.of_split import OF_THE_SPLIT
 from tests.mutations.of_verifying import OF_VERIFYING
@@ -1015,6 +1016,7 @@ QUOTED = (
     + OF_DOORS
     + OF_FLOATS
     + OF_THE_ROWS
+    + OF_SCOUTS
     + OF_SPENDING
     + OF_THE_SPLIT
     + OF_YEARS

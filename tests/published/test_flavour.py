@@ -25,6 +25,7 @@ from synthrelease.published.options import (
     MembersPart,
     PartitionPart,
     PopulationPart,
+    ScoutPart,
     SeriesPart,
     SplitPart,
 )
@@ -52,6 +53,7 @@ STATED: list[type[Part]] = [
     CalibrationPart,
     SeriesPart,
     PopulationPart,
+    ScoutPart,
     ImputationPart,
     GeographyPart,
     MarksPart,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from synthrelease.errors import BudgetError
+from synthrelease.privacy.cap import capped
 from synthrelease.privacy.charges import (
     ADDED,
     HIDDEN_ROUNDS,
@@ -21,6 +22,7 @@ from synthrelease.privacy.charges import (
     STATED,
     SUM,
     TOGETHER,
+    WITHIN_CAP,
     Charge,
     RowsRule,
     decimal_text,
@@ -88,7 +90,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
         if node.parts:
             yield f"charge {node.name!r}: a mechanism has no parts, found {len(node.parts)}"
         return
-    if node.rule not in (SUM, SELECTION, HIDDEN_ROUNDS, PRICED, STATED, ADDED, TOGETHER, REPLACING, IN_PARALLEL):
+    if node.rule not in (SUM, SELECTION, HIDDEN_ROUNDS, PRICED, STATED, ADDED, TOGETHER, REPLACING, IN_PARALLEL, WITHIN_CAP):
         yield f"charge {node.name!r}: expected a known rule, found {node.rule!r}"
         return
     if not node.parts:
@@ -110,6 +112,8 @@ def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
         return in_sequence(node.name, *parts)
     if node.rule == IN_PARALLEL:
         return in_parallel(node.name, *parts)
+    if node.rule == WITHIN_CAP:
+        return capped(node.name, Fraction(node.epsilon_exact), Fraction(node.delta_exact), tuple(parts))
     if node.rule == TOGETHER:
         return together(node.name, *parts)
     if node.rule in (STATED, ADDED):

@@ -15,7 +15,8 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.donors import Gaps, NotImputed, gaps_of_cells, patterns
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.weights import disagreements
-from synthrelease.errors import InputError, SynthreleaseError
+from synthrelease.errors import BudgetError, InputError, SynthreleaseError
+from synthrelease.privacy.cap import within_cap
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import Loss, YearOfSeries, of_the_population
 from synthrelease.published.base import Files, sha256
@@ -30,6 +31,7 @@ from synthrelease.published.options import (
     NumberPart,
     PartitionPart,
     PopulationPart,
+    ScoutPart,
     SeriesPart,
     SplitPart,
     YearsPart,
@@ -69,6 +71,7 @@ def options(document: ReleaseDocument, bundle: KnownFiles) -> Iterator[Check]:
         "members": lambda part: of_members(part, bundle),
         "calibration": lambda part: of_calibration(part, document, bundle),
         "series": lambda part: of_series(part, document, bundle),
+        "scout": lambda part: of_scout(part, document),
         "population": lambda part: of_population(part, document),
         "imputation": lambda part: of_imputation(part, document, bundle),
         "geography": lambda part: of_geography(part, bundle),
@@ -277,6 +280,30 @@ def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: Release
         return
     if not rows.counts.same_as(table.counts):
         yield f"{old.csv}: expected the same rows in an erratum, found others"
+
+
+# Scout and release cost their cap together, and what both spent is within it.
+
+
+def of_scout(part: ScoutPart, document: ReleaseDocument) -> Check:
+    """Compose the cap of a scout and its release once more."""
+    summary = f"epsilon = {decimal_text(Fraction(part.alone_exact))} by itself, with the release {document.guarantee.epsilon}"
+    return Check(name="scout", found=summary, problems=tuple(_scout_problems(part, document)))
+
+
+def _scout_problems(part: ScoutPart, document: ReleaseDocument) -> Iterator[str]:
+    root = document.charges.charge()
+    try:
+        cap = part.cap()
+        first = len(cap.charges)
+        composed = within_cap(root.name, cap, *root.parts[first:])
+    except (BudgetError, ValueError) as error:
+        yield f"scout: {error}"
+        return
+    if part.alone_exact != str(cap.alone):
+        yield f"scout: expected epsilon {cap.alone} by itself, found {part.alone_exact}"
+    if composed.price != root.price or [leaf.price for leaf in cap.charges] != [leaf.price for leaf in root.parts[:first]]:
+        yield "scout: expected the charges of the scout and its cap at the root of the charges, found others"
 
 
 # The sentence for a member of the population follows from the guarantee and from both numbers of records.

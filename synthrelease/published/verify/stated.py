@@ -22,7 +22,8 @@ from pydantic import ValidationError
 from synthrelease.data.linked import in_slots
 from synthrelease.data.schema import Binning, Column
 from synthrelease.errors import Unexpected
-from synthrelease.privacy.charges import GENERATION, HIDDEN_ROUNDS, JOINT_TEST, NUMBER_OF_ROWS, PRICED, SELECTION
+from synthrelease.privacy.cap import SCOUT, UNKNOWN
+from synthrelease.privacy.charges import GENERATION, HIDDEN_ROUNDS, JOINT_TEST, NUMBER_OF_ROWS, ONE_ROUND, PRICED, SELECTION
 from synthrelease.published.charges import ChargePart, CriterionPart
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.commitment import CommitmentPart, read_commitment
@@ -298,6 +299,8 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
     budgets: dict[str, Fraction] = {GENERATION: release.budget.generation}
     if document.domain.way == "counted":
         budgets[NUMBER_OF_ROWS] = release.budget.rows
+    if release.scout is not None:
+        budgets |= {SCOUT: release.scout.rho} | ({UNKNOWN: Fraction(0)} if release.scout.rare else {})
     if joint is not None:
         budgets[JOINT_TEST] = joint
     of_criteria = {f"{word}: {table.get('name')}": table for table in acceptance.criteria for word in _words(costs)}
@@ -325,7 +328,7 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
 
 def _rounds(node: ChargePart) -> Iterator[ChargePart]:
     """The nodes below which the charges of a round stand."""
-    if node.rule in (SELECTION, HIDDEN_ROUNDS, PRICED):
+    if node.rule in (SELECTION, HIDDEN_ROUNDS, PRICED) or node.name == ONE_ROUND:
         yield node
         return
     for part in node.parts:

@@ -1,0 +1,139 @@
+"""Account for a scout and a release together, under one cap that is fixed before the scout (theory 9.19, one cap).
+
+A scout is a first, noisy look at the columns of a register without a public file. What the release spends, and on what, is
+chosen after the scout has been read. So the promise is the cap, whatever the release then costs below it: Gaussian parts share
+one budget, and pure parts get an epsilon of their own, which is fixed beforehand, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from synthrelease.errors import BudgetError, Unexpected
+from synthrelease.privacy.charges import WITHIN_CAP, Charge, decimal_text, gaussian, mechanism, summands
+from synthrelease.privacy.curves import below, epsilon_of, exp_up, rho_within
+from synthrelease.privacy.grids import gaussian_scale
+
+SCOUT, UNKNOWN = "scout", "texts that no codebook lists"
+"""Names of the charges of a scout."""
+_BITS = 400
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cap:
+    """The most that a scout and a release of the same rows cost together, and the scout's part of it.
+
+    Attributes
+    ----------
+    epsilon, delta : the promise about both, above 0.
+    rho : of the scout, which is mu-Gaussian, rho = mu^2 / 2, but for texts that no codebook lists.
+    rare : the most that the probability is, over all columns of such texts, that a text of one single row is published.
+    tests : the epsilon that is kept for pure parts of the release, such as its joint test.
+
+    Raises
+    ------
+    Unexpected : where these leave the release nothing.
+
+    Examples
+    --------
+    >>> cap = Cap(epsilon=Fraction(2), delta=Fraction(1, 10**9), rho=Fraction(3, 1000), tests=Fraction(1, 5))
+    >>> float(cap.rho_left) > 14 * 0.003, float(cap.alone)
+    (True, 0.410185187)
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    rho: Fraction
+    rare: Fraction = Fraction(0)
+    tests: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.tests < self.epsilon and self.gaussian_delta > 0 and self.delta < 1 and self.rho > 0):
+            raise Unexpected("an epsilon above that of the tests, and a delta above what rare texts need", "others")
+        if self.rho_left <= 0:
+            raise Unexpected("a scout that leaves the release a part of the cap", f"rho = {decimal_text(self.rho)}")
+
+    @property
+    def rare_delta(self) -> Fraction:
+        """The part of delta for texts that only one of two neighbours holds: (1 + e^epsilon) times their probability."""
+        return (1 + exp_up(self.epsilon)) * self.rare
+
+    @property
+    def gaussian_delta(self) -> Fraction:
+        """The delta at which all Gaussian parts are stated together."""
+        return self.delta - self.rare_delta
+
+    @property
+    def rho_left(self) -> Fraction:
+        """What Gaussian parts of the release may add up to, as a rho."""
+        return rho_within(self.epsilon - self.tests, self.gaussian_delta) - self.rho
+
+    @property
+    def alone(self) -> Fraction:
+        """What the scout costs before there is a release, as an epsilon at the delta of the cap."""
+        return epsilon_of(self.rho, self.gaussian_delta)
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """The scout as it stands among the charges of the release."""
+        because = f"alone {decimal_text(self.alone)} at delta = {float(self.delta):g}"
+        scouted = gaussian(SCOUT, self.rho, f"noisy tables of single columns, before the release; {because}")
+        if not self.rare:
+            return (scouted,)
+        because = "(1 + e^epsilon) times the probability that a text of one row is published (theory 9.19, one cap)"
+        return scouted, mechanism(UNKNOWN, Fraction(0), because, self.rare_delta)
+
+
+def within_cap(name: str, cap: Cap, *parts: Charge) -> Charge:
+    """Return the cap as the cost of a scout and a release together.
+
+    Raises
+    ------
+    BudgetError : for a part that is neither Gaussian nor pure, or parts that exceed the cap.
+    """
+    rho, tests = _spent(parts)
+    if tests > cap.tests or rho > cap.rho_left:
+        raise BudgetError(
+            f"Refused: beside the scout the cap of epsilon = {decimal_text(cap.epsilon)} leaves rho = "
+            f"{decimal_text(cap.rho_left)}, and an epsilon of {decimal_text(cap.tests)} for tests and figures. The release "
+            f"costs rho = {decimal_text(rho)} and an epsilon of {decimal_text(tests)}. Nothing was read and nothing was spent."
+        )
+    return capped(name, cap.epsilon, cap.delta, (*cap.charges, *parts))
+
+
+def capped(name: str, epsilon: Fraction, delta: Fraction, parts: tuple[Charge, ...]) -> Charge:
+    """Return a node that states a cap above its parts. Raises BudgetError where they exceed it, as `within_cap`."""
+    rho, tests = _spent([part for part in parts if part.name != UNKNOWN])
+    left = delta - sum((part.delta for part in parts if part.name == UNKNOWN), Fraction(0))
+    if not 0 < left < 1 or not tests < epsilon or rho > rho_within(epsilon - tests, left):
+        raise BudgetError(f"The parts of {name!r} exceed the cap of epsilon = {decimal_text(epsilon)}.")
+    because = "a cap that was fixed before the scout, for scout and release together (theory 9.19, one cap)"
+    return Charge(name=name, epsilon=epsilon, delta=delta, because=because, rule=WITHIN_CAP, parts=parts)
+
+
+def _spent(parts: Sequence[Charge]) -> tuple[Fraction, Fraction]:
+    """Return the rho of Gaussian parts and the epsilon of pure ones. Raises BudgetError for any other part."""
+    apart = [summand for part in parts for summand in summands(part)]
+    if not all(part.gaussian or part.pure for part in apart):
+        raise BudgetError(
+            "Refused: beside a scout a release has Gaussian and pure parts alone. Other parts have no theorem under one cap. "
+            "Nothing was spent."
+        )
+    rho = sum((part.curve().rho for part in apart if part.gaussian), Fraction(0))
+    return rho, sum((part.epsilon for part in apart if part.pure), Fraction(0))
+
+
+def text_threshold(rho: Fraction) -> tuple[int, Fraction]:
+    """Return the noisy count from which on a text is published that no codebook lists, and how likely a text of one row
+    reaches it at most: 1 + 7 standard deviations, for one column whose counts cost `rho`.
+
+    Privacy
+    -------
+    The noise is `noise.rounded_gaussian` of squared sensitivity 2: 1 + noise >= T just when N(0, s^2) >= T - 3/2.
+    """
+    scale = Fraction(gaussian_scale(1 / rho))
+    threshold = -(-(7 * scale) // 1) + 2
+    chance = below(-(threshold - Fraction(3, 2)) / scale, _BITS).high
+    return int(threshold), Fraction(chance, 1 << _BITS)
