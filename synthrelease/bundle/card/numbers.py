@@ -11,6 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import escape as escaped
 
 from jinja2 import Environment
@@ -45,6 +46,12 @@ def environment() -> Environment:
     loaded.filters |= {"json": json.dumps, "repr": repr, "words": words}
     loaded.globals["n"] = sys.modules[__name__]
     return loaded
+
+
+def filled(name: str, **values: object) -> dict[str, Any]:
+    """Return a template of JSON, filled in."""
+    entry: dict[str, Any] = json.loads(environment().get_template(name).render(values))
+    return entry
 
 
 @lru_cache(maxsize=1)

@@ -21,6 +21,7 @@ from synthrelease.bundle.card import counts_of, numbers, sentences
 from synthrelease.bundle.card import sections as facts
 from synthrelease.bundle.card.numbers import (
     environment,
+    filled,
     labelled,
     link,
     public_epsilon,
@@ -48,7 +49,6 @@ from synthrelease.criteria.facts import figure, words
 from synthrelease.generators.associations import CarriedPairs
 from synthrelease.published.associations import of_document
 from synthrelease.published.base import sha256
-from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import page_name
 from synthrelease.published.table import ReleasedTable
@@ -59,58 +59,9 @@ from synthrelease.settings.card import LICENCES, CardTexts, direction
 
 def search_engines(dataset: Dataset) -> str:
     """Return the text of a script element: no sign in it can end the element."""
-    text = json.dumps(_schema_org(dataset), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    entry = with_something(filled("schema_org.json", dataset=dataset))
+    text = json.dumps(entry, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _schema_org(dataset: Dataset) -> dict[str, Any]:
-    card, catalogue = dataset.card, dataset.card.catalogue
-    days = "/".join("" if day is None else day.isoformat() for day in (catalogue.start, catalogue.end))
-    entry = {
-        "@context": "https://schema.org/",
-        "@type": "Dataset",
-        "name": dataset.title,
-        "description": f"{dataset.description}\n\n{dataset.provenance}",
-        "identifier": dataset.identifier,
-        "url": card.url,
-        "version": dataset.card.version,
-        "datePublished": dataset.day,
-        "inLanguage": card.language,
-        "license": dataset.licence.address or dataset.licence.title,
-        "isAccessibleForFree": True if catalogue.access == "public" else None,
-        "keywords": dataset.keywords,
-        "creator": _organisation(dataset),
-        "publisher": _organisation(dataset),
-        "spatialCoverage": list(catalogue.places),
-        "temporalCoverage": days if len(days) > 1 else "",
-        "variableMeasured": [_variable(dataset, column) for table in dataset.tables for column in table.file.columns],
-        "distribution": [
-            {"@type": "DataDownload", "name": file.name, "encodingFormat": file.media_type, "sha256": file.sha256}
-            | ({"contentUrl": card.url} if card.url else {})
-            for file in dataset.files
-        ],
-    }
-    return with_something(entry)
-
-
-def _organisation(dataset: Dataset) -> dict[str, Any]:
-    if not dataset.card.organisation:
-        return {}
-    contact = {"@type": "ContactPoint", **dataset.reached("email", "url")}
-    return {"@type": "Organization", "name": dataset.card.organisation} | (
-        {"contactPoint": contact} if dataset.card.contact else {}
-    )
-
-
-def _variable(dataset: Dataset, column: ColumnPart) -> dict[str, Any]:
-    variable = {
-        "@type": "PropertyValue",
-        "name": column.name,
-        "alternateName": dataset.card.columns.get(column.name, ""),
-        "description": column.description,
-        "unitText": column.unit,
-    }
-    return with_something(variable)
 
 
 # The words of the public part in one language: the framework's sentences and the publisher's texts.
