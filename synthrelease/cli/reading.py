@@ -209,6 +209,9 @@ def _print_sensitivities(result: AuditResult) -> None:
         sum(getattr(part, name) for part in result.sensitivities) for name in ("triples", "files", "violations")
     )
     screen.print(f"{triples:,} triples of tables and {files:,} of files with rows left out, {violations} violations.")
+    for part in result.sensitivities:
+        if part.first:
+            screen.print(f"{part.name}: {part.first}.")
 
 
 def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:

@@ -277,6 +277,12 @@ class World:
         """Return (n_tables, n_cells) counts of tables given by their codes."""
         return np.array([np.bincount(table, minlength=self.layout.n_cells) for table in tables])
 
+    def in_words(self, table: Sequence[int]) -> str:
+        """Return the records of a table, each with the labels of its bins."""
+        labels = [binning.labels for binning in self.transformation.binnings]
+        records = (np.unravel_index(cell, self.layout.sizes) for cell in table)
+        return "[" + ", ".join(" ".join(of[int(bin_)] for of, bin_ in zip(labels, bins, strict=True)) for bins in records) + "]"
+
     def all_tables(self, n: int) -> list[tuple[int, ...]]:
         """Every multiset of n cells."""
         return list(combinations_with_replacement(self.cells, n))

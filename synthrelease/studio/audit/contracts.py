@@ -28,7 +28,7 @@ from synthrelease.settings.options import PluginTable
 from synthrelease.spec.plugins import load_plugin
 from synthrelease.studio.audit.cases import FROM_0, World, behind_a_door
 from synthrelease.studio.audit.enumeration import neighbour_pairs
-from synthrelease.studio.audit.sweep import CODINGS, Table
+from synthrelease.studio.audit.sweep import CODINGS
 
 COLUMNS = {"a": 1, "b": 2, "c": 3}
 """Columns of the worlds, with the highest of their whole numbers, from 0; and moved by `CODINGS`."""
@@ -92,24 +92,17 @@ def _moved_too_far(criterion: OutsideCriterion, world: World) -> Iterator[str]:
             query = criterion.query(n, world.candidate(synthetic), setting, Fitted())
             figures = np.array([query.figure(table) for table in counts])
             if len(missing := np.flatnonzero(~np.isfinite(figures))):
-                yield f"the figure of {_shown(world, tables[missing[0]])} beside {_shown(world, synthetic)} is no number"
+                yield f"the figure of {world.in_words(tables[missing[0]])} beside {world.in_words(synthetic)} is no number"
                 return
             moves = np.abs(figures[first] - figures[second])
             worst = int(moves.argmax()) if len(moves) else 0
             if len(moves) and moves[worst] > query.sensitivity * (1 + 1e-9):
                 yield (
-                    f"beside {_shown(world, synthetic)} the figure is {figures[first[worst]]:g} for "
-                    f"{_shown(world, tables[first[worst]])} and {figures[second[worst]]:g} for "
-                    f"{_shown(world, tables[second[worst]])}: one replaced record moves it by {moves[worst]:g}, and the class "
+                    f"beside {world.in_words(synthetic)} the figure is {figures[first[worst]]:g} for "
+                    f"{world.in_words(tables[first[worst]])} and {figures[second[worst]]:g} for "
+                    f"{world.in_words(tables[second[worst]])}: one replaced record moves it by {moves[worst]:g}, and the class "
                     f"claims at most {query.sensitivity:g}"
                 )
-
-
-def _shown(world: World, table: Table) -> str:
-    """Return the records of a table, each with the labels of its bins."""
-    labels = [binning.labels for binning in world.transformation.binnings]
-    records = (np.unravel_index(cell, world.layout.sizes) for cell in table)
-    return "[" + ", ".join(" ".join(of[int(bin_)] for of, bin_ in zip(labels, bins, strict=True)) for bins in records) + "]"
 
 
 def _generator_problems(kind: type[OutsideGenerator], name: str) -> Iterator[str]:

@@ -38,7 +38,7 @@ from synthrelease.privacy.charges import RowsRule, decimal_text
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.studio.audit.cases import FROM_0, Case, ResizedPairs, Rows, World, file_pairs, resized_pairs
-from synthrelease.studio.audit.exact import exact_figures, least_slack
+from synthrelease.studio.audit.exact import ExactFigures, exact_figures, least_slack
 from synthrelease.studio.audit.sweep import SMALL, WIDE, Neighbours, Sweep, Table, criterion
 from synthrelease.studio.audit.worlds import SWEEPS
 
@@ -79,6 +79,7 @@ class Enumeration:
     disagreements : pairs (R, S) where the code's figure is not the exact one, or its sensitivity not the bound; and pairs
         (F, F') whose tables do not follow the resizing theorem.
     largest : the largest change as a share of the bound, exact.
+    first : the first tables that show a violation or disagreement of a figure, in words; empty where none does.
     """
 
     name: str
@@ -93,13 +94,15 @@ class Enumeration:
     largest: Fraction
     files: int = 0
     coupled: int = 0
+    first: str = ""
 
     @classmethod
     def of_all(cls, parts: Sequence[Enumeration], most_records: int) -> Enumeration:
         """Add the enumerations of tables of 1, 2, ... `most_records` records."""
         added = ("figures", "triples", "violations", "disagreements", "files", "coupled")
         totals = {name: sum(getattr(part, name) for part in parts) for name in added}
-        return replace(parts[-1], most_records=most_records, largest=max(part.largest for part in parts), **totals)
+        first = next((part.first for part in parts if part.first), "")
+        return replace(parts[-1], most_records=most_records, largest=max(part.largest for part in parts), first=first, **totals)
 
     @property
     def sound(self) -> bool:
@@ -130,7 +133,7 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
     resized = resized_pairs(bins, n, n_file) if plain else ResizedPairs.none()
     scorer = CodeFigures(sweep, world)
     privates = [scorer.behind_the_door(table) for table in codes]
-    violations, disagreements, largest = 0, resized.contradictions, Fraction(0)
+    violations, disagreements, largest, shown = 0, resized.contradictions, Fraction(0), ""
     for synthetic, counts in zip(codes, tables, strict=True):
         recorded = scorer.figures(privates, synthetic)
         if sweep.joint:
@@ -143,8 +146,13 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
         too_large |= np.abs(recorded.steps[first] - recorded.steps[second]) > recorded.allowed_steps
         violations += int(too_large.sum()) + resized.touched(first[too_large], second[too_large])
         tolerance = recorded.sensitivity * GRID_SHARE * (1 + 1e-9)
-        disagreements += int((np.abs(recorded.values - exact.values) > tolerance).sum())
-        disagreements += int(abs(recorded.sensitivity - float(exact.bound) * exact.unit) > 1e-12 * recorded.sensitivity)
+        others = np.abs(recorded.values - exact.values) > tolerance
+        disagreements += int(others.sum())
+        other_bound = abs(recorded.sensitivity - float(exact.bound) * exact.unit) > 1e-12 * recorded.sensitivity
+        disagreements += int(other_bound)
+        if not shown and (too_large.any() or others.any() or other_bound):
+            places = [*first[too_large][:1], *second[too_large][:1], *np.flatnonzero(others)[:1]]
+            shown = _in_words(world, synthetic, codes, places, recorded, exact)
         largest = max(largest, Fraction(int(changes.max(initial=0))) / allowed)
     return Enumeration(
         name=sweep.name,
@@ -159,6 +167,23 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
         largest=largest,
         files=resized.files * len(tables),
         coupled=resized.coupled * len(tables),
+        first=shown,
+    )
+
+
+def _in_words(
+    world: World, synthetic: Table, codes: Sequence[Table], places: Sequence[int], recorded: Recorded, exact: ExactFigures
+) -> str:
+    """Return the figures of some private tables beside a synthetic one, and the sensitivity; in brackets what they should be."""
+    figures = [
+        f"{world.in_words(codes[place])} has the figure {recorded.values[place]:g} ({exact.values[place]:g})"
+        for place in places
+    ]
+    sensitivity = f"the sensitivity is {recorded.sensitivity:g} ({float(exact.bound) * exact.unit:g})"
+    return (
+        f"beside {world.in_words(synthetic)}, "
+        + ", ".join([*figures, sensitivity])
+        + " (by the second formula, audit/exact.py)"
     )
 
 
