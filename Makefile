@@ -18,7 +18,7 @@ TO ?= wheelhouse
 INTO ?= dist
 RUNS ?= 3000
 
-.PHONY: demo quick versions criterion generator test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations report rooms settings sources clean
+.PHONY: demo quick versions new criterion generator option test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations report rooms settings sources clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -35,16 +35,20 @@ quick: $(QUICK)
 versions:
 	PYTHON="$(PYTHON)" WORKERS=$(WORKERS) requirements/versions.sh
 
-# The tests of one criterion, all neighbours of small tables among them: make criterion NAME=faithfulness
-KINDS := $(addprefix tests/criteria/test_,sensitivity.py joint.py measured_bounds.py public_facts.py a_trillion_rows.py)
-criterion: $(QUICK)
-	@test -n "$(NAME)" || { echo "usage: make criterion NAME=faithfulness"; exit 2; }
-	$(BIN)/pytest -k "$(NAME)" tests/test_contracts.py $(KINDS) $(wildcard tests/criteria/test_$(NAME).py)
+# A new kind from a template: its files, and its lines in others: make new KIND=criterion NAME=largest_gap
+new: $(QUICK)
+	@$(BIN)/python -m tests.new "$(KIND)" "$(NAME)"
+	@$(BIN)/python -m tests.reference
 
-# The tests of one generator: its contract, and its noise with three faults planted: make generator NAME=marginals
+# All checks that concern one kind, then what is left to do: make criterion NAME=faithfulness
+criterion: $(QUICK)
+	@$(BIN)/python -m tests.kind criterion "$(NAME)"
+
 generator: $(QUICK)
-	@test -n "$(NAME)" || { echo "usage: make generator NAME=marginals"; exit 2; }
-	$(BIN)/pytest -k "$(NAME)" tests/test_contracts.py tests/generators/test_noise_of_every_family.py $(wildcard tests/generators/test_$(NAME).py)
+	@$(BIN)/python -m tests.kind generator "$(NAME)"
+
+option: $(QUICK)
+	@$(BIN)/python -m tests.kind option "$(NAME)"
 
 test: $(TEST)
 	$(BIN)/ruff check .
@@ -103,7 +107,7 @@ kills: $(TEST)
 	$(BIN)/python -m tests.whole.kills
 
 mutations: $(TEST)
-	$(BIN)/python tests/mutations/of_theory.py
+	$(BIN)/python tests/mutations/of_theory.py $(if $(ONLY),"$(ONLY)")
 
 # docs/settings.md and the JSON Schemas in configs/, from the models that read the two files
 settings: $(QUICK)

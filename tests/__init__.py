@@ -7,5 +7,6 @@ Tests of the package as a whole (its layout, documents, contracts, `publish`, ra
 - `mutations`: mistakes in the code that the tests must notice, by `rules.py` and in `of_*.py`; run with `of_theory.py`
   (`make mutations`);
 - `helpers`: what several folders use: small worlds and tables, a tiny release, simulated people and surveys, published folders;
+- `templates`: what `make new` writes for a criterion, generator or option (`new.py`); `kind.py` checks one (`make criterion`);
 - `benchmarks`: times, memory and acceptance, run by hand (`make benchmarks`); not tests.
 """

@@ -63,12 +63,6 @@ def test_the_makefile_and_the_documents_name_tests_that_are_there() -> None:
     assert runnable == modules
 
 
-def test_the_tests_of_a_criterion_have_its_file_among_them() -> None:
-    named = " ".join(recipe("criterion"))
-    assert (ROOT / "tests" / "criteria" / "test_faithfulness.py").is_file()
-    assert "$(wildcard tests/criteria/test_$(NAME).py)" in named
-
-
 def test_one_version_is_said_everywhere() -> None:
     (packaged,) = re.findall(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     assert packaged == synthrelease.__version__ == own_version()

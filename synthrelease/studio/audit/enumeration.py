@@ -174,7 +174,7 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
 def _in_words(
     world: World, synthetic: Table, codes: Sequence[Table], places: Sequence[int], recorded: Recorded, exact: ExactFigures
 ) -> str:
-    """Return the figures of some private tables beside a synthetic one, and the sensitivity; in brackets what they should be."""
+    """Return figures of private tables beside a synthetic one, and the sensitivity; in brackets what they should be."""
     figures = [
         f"{world.in_words(codes[place])} has the figure {recorded.values[place]:g} ({exact.values[place]:g})"
         for place in places
