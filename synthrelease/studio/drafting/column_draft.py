@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations, groupby, pairwise
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain, combinations, count, groupby, pairwise
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,25 +21,13 @@ from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import MAX_TABLES
 from synthrelease.studio.drafting.bins import NumberBins, NumberFacts
 from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.studio.drafting.words import PARTS, WORDS, unaccented
 
 # Which texts of a column stand for no answer: what a codebook says, and what registers use by custom.
 
 NUMBER = re.compile(r"[+-]?(\d{1,15}\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
-_MARKS = frozenset(["?", "??", "-", "--", "---", ".", "..", "...", "*", "#"])
-
-
-def listed(words: str) -> frozenset[str]:
-    """Return the words between bars."""
-    return frozenset(words.split("|"))
-
-
-_WORDS = listed(
-    "n/a|na|n.a.|#n/a|nan|nil|null|unk|unknown|missing|refused|unspecified|undefined|not stated|not known|not available"
-    "|not applicable|not specified|not answered|not reported|no answer|don't know|dk|k.a.|keine angabe|unbekannt|n.d.|s/d"
-    "|sin dato|no especificado|se ignora|ignorado|non renseigné|inconnu|sconosciuto|onbekend|okänd|ukjent|ukendt"
-    "|uppgift saknas"
-)
-_AMONG_NUMBERS = frozenset(["n", "u", "x", "none"])
+WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?", re.ASCII)
+_MARKS, _NO_ANSWERS, _AMONG_NUMBERS = (frozenset(WORDS["missing"][name]) for name in ("marks", "words", "among_numbers"))
 _NO_DATE = re.compile(
     r"(9999|0000|8888)[-/.]?(99|00|88|12|01)[-/.]?(99|00|88|31|01)|(99|00|88)[-/.](99|00|88)[-/.](9999|0000|8888)"
 )
@@ -53,7 +41,7 @@ _GAP, _MANY_MISSING = 2, 20
 
 
 def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
-    """The texts of a column that stand for no answer, in the order of the file's texts.
+    """Return the texts of a column that stand for no answer, in the order of the file's texts.
 
     Beside what the codebook says: words such as "?" and "unknown"; "N" or "U" among numbers; dates such as 9999-99-99; codes of
     nines (97, 98, 99, 999; also -9, 777, 888) far from all other numbers of the column, unless the codebook says what they
@@ -63,19 +51,17 @@ def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, 
     ----------
     texts : how often each text occurs, without surrounding blanks.
     """
-    said = {text for text in texts if text in entry.missing}
-    rest = [text for text in texts if text not in said and text not in entry.labels]
-    numbers = [text for text in rest if NUMBER.fullmatch(text)]
-    known = _MARKS | _WORDS | (_AMONG_NUMBERS if _mostly_numbers(texts) else frozenset())
-    words = {text for text in rest if text.lower() in known}
-    dates = {text for text in rest if _NO_DATE.fullmatch(text)}
-    found = said | words | dates | _words_among_numbers(rest, texts) | _far_codes(texts, entry, numbers)
-    found |= set(codes_below_zero(texts, entry))
-    return tuple(text for text in texts if text in found)
+    unnamed = [text for text in texts if text not in entry.missing and text not in entry.labels]
+    n_numbers = sum(1 for text in texts if NUMBER.fullmatch(text))
+    mostly_numbers = n_numbers >= 2 and n_numbers >= len(texts) - 3
+    words = _MARKS | _NO_ANSWERS | (_AMONG_NUMBERS if mostly_numbers else frozenset())
+    missing = {text for text in unnamed if text.lower() in words or _NO_DATE.fullmatch(text)} | (texts.keys() & entry.missing)
+    missing |= _words_among_numbers(unnamed, texts) | _far_codes(texts, entry, unnamed) | {*codes_below_zero(texts, entry)}
+    return tuple(text for text in texts if text in missing)
 
 
 def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
-    """Up to three codes from -1 to -9 apart from at least ten other numbers that are never negative: "never", "not applicable".
+    """Return up to three codes from -1 to -9 apart from at least ten other numbers that are never negative, such as "never".
 
     They are no tail of the other numbers: the codebook names them, -1 is not among them, or it is alone or more frequent than 0
     and 1. A column whose other numbers have names, too, holds codes, of which these may be some.
@@ -90,19 +76,19 @@ def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[st
         return ()
     if entry.number or sum(text in entry.labels for text in values) > len(values) / 2:
         return ()
-    named = all(text in entry.labels for text in below)
-    alone = set(rows) == {-1.0} and (len(others) >= _MANY_MISSING or rows[-1.0] > max(others.get(0.0, 0), others.get(1.0, 0)))
-    spike = -1.0 in rows and min(rows.values()) > max(others.get(0.0, 0), others.get(1.0, 0))
-    return tuple(below) if named or -1.0 not in rows or alone or spike else ()
+    if -1.0 not in rows or all(text in entry.labels for text in below):
+        return tuple(below)
+    frequent = max(others.get(0.0, 0), others.get(1.0, 0))
+    alone = len(rows) == 1 and len(others) >= _MANY_MISSING
+    return tuple(below) if alone or min(rows.values()) > frequent else ()
 
 
-def _words_among_numbers(rest: list[str], texts: Mapping[str, int]) -> frozenset[str]:
-    """At most three words without a digit in a column of many numbers; "<5" and "100+" say something."""
-    others = [text for text in rest if not NUMBER.fullmatch(text)]
-    numbers = len(texts) - len(others)
-    words = len(others) <= _FEW_WORDS and all(re.fullmatch(r"\D*[^\W\d_]\D*", text) for text in others)
-    rare = sum(texts[text] for text in others) < sum(texts.values()) / 4
-    return frozenset(others) if words and rare and numbers >= _MANY_MISSING else frozenset()
+def _words_among_numbers(unnamed: Sequence[str], texts: Mapping[str, int]) -> frozenset[str]:
+    """Return at most three words without a digit in a column of many numbers; "<5" and "100+" say something."""
+    words = frozenset(text for text in unnamed if not NUMBER.fullmatch(text))
+    plain = len(words) <= _FEW_WORDS and all(re.fullmatch(r"\D*[^\W\d_]\D*", text) for text in words)
+    rare = sum(texts[text] for text in words) < sum(texts.values()) / 4
+    return words if plain and rare and len(texts) - len(words) >= _MANY_MISSING else frozenset()
 
 
 def _spikes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[str]:
@@ -110,23 +96,16 @@ def _spikes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[
 
     Of ages or hours the last ones are the rarest; a code that stands for no answer is not.
     """
-    before = [texts[text] for text, value in values.items() if 80 <= value < 97]
-    last = [text for text, value in values.items() if value in (97, 98, 99)]
-    beyond = any(value > 99 for value in values.values())
-    most = max(before, default=0)
-    frequent = len(values) >= _MANY_MISSING and not beyond and all(texts[text] > max(3 * most, _FEW_NUMBERS) for text in last)
-    return frozenset(last) if frequent else frozenset()
+    last = frozenset(text for text, value in values.items() if value in (97, 98, 99))
+    most = max((texts[text] for text, value in values.items() if 80 <= value < 97), default=0)
+    many = len(values) >= _MANY_MISSING and max(values.values()) <= 99
+    return last if many and all(texts[text] > max(3 * most, _FEW_NUMBERS) for text in last) else frozenset()
 
 
-def _mostly_numbers(texts: Mapping[str, int]) -> bool:
-    numbers = sum(1 for text in texts if NUMBER.fullmatch(text))
-    return numbers >= 2 and numbers >= len(texts) - 3
-
-
-def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: list[str]) -> frozenset[str]:
-    """Codes of nines with a wide gap to the other numbers of the column."""
+def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: Sequence[str]) -> frozenset[str]:
+    """Return codes of nines with a wide gap to the other numbers of the column."""
     values = {text: float(text) for text in texts if NUMBER.fullmatch(text) and text not in entry.missing}
-    suspects = {text for text in unnamed if _NINES.fullmatch(text) and texts[text] > 1}
+    suspects = {text for text in unnamed if text in values and _NINES.fullmatch(text) and texts[text] > 1}
     others = [value for text, value in values.items() if text not in suspects]
     if not others and len(texts) > len(suspects) + 1:
         return frozenset(text for text in suspects if len(text) > 1)  # 99 among words
@@ -135,25 +114,22 @@ def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: list[str
     low, high = min(others), max(others)
     few = len(others) <= 60 and high < 80
     gap = _GAP * (high - low) if len(others) >= _MANY_MISSING else math.inf
-    spikes = _spikes(texts, values)
-    return frozenset(
-        text
-        for text in suspects
-        if text in spikes
-        or (low >= 0 and values[text] < 0)
-        or (abs(values[text]) >= 10 and few and values[text] > high + 5 and values[text] > 1.5 * high)
-        or (values[text] >= 99 and values[text] > _FAR * max(high, 1))
-        or (values[text] >= 777 and values[text] - high > gap)
-    )
+
+    def is_far(value: float) -> bool:
+        above_few = few and abs(value) >= 10 and value > max(high + 5, 1.5 * high)
+        return (
+            (low >= 0 > value)
+            or above_few
+            or (value >= 99 and value > _FAR * max(high, 1))
+            or (value >= 777 and value - high > gap)
+        )
+
+    return _spikes(texts, values) & suspects | {text for text in suspects if is_far(values[text])}
 
 
 KEEP_MISSING = 20
 """Rows without an answer up to which they may be left out."""
 _AFTER_MARK = re.compile("([,;|\"'])[\\s=+@-]+")
-LETTERS = str.maketrans(
-    {"ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "l", "đ": "d", "ı": "i", "Ø": "O", "Æ": "AE", "Ł": "L"}
-)
-"""Letters that are not made of a plain one and a mark."""
 _RESERVED = {"and", "or", "not", "in"}
 
 
@@ -224,9 +200,34 @@ class ColumnDraft:
     doubt: str = ""
     kind_doubt: str = ""
 
+    @classmethod
+    def of(cls, answers: Answers, **settings: Any) -> ColumnDraft:
+        """Return a draft with what the column of the file says of itself and of its missing values."""
+        return cls(
+            source=answers.source,
+            description=answers.entry.description,
+            missing_values=answers.missing_values,
+            missing_label=answers.label_of_missing,
+            missing_rows=answers.missing_rows,
+            **settings,
+        )
+
     @property
     def of_date(self) -> bool:
         return self.part is not None or self.minus is not None
+
+    def asking(self, *questions: str) -> ColumnDraft:
+        """Return the column with more that the steward is asked about it."""
+        return replace(self, doubt="; ".join(filter(None, [self.doubt, *questions])))
+
+    @property
+    def is_whole(self) -> bool:
+        return self.kind == "integer"
+
+    @property
+    def texts_of_bins(self) -> list[str]:
+        """The bins of a column of numbers as a configuration has them."""
+        return self.bins.texts(whole=self.is_whole, weight=self.weight)["coarse"] if self.bins else []
 
     @property
     def derived(self) -> bool:
@@ -299,20 +300,38 @@ class Answers:
     @classmethod
     def of(cls, source: str, texts: Mapping[str, int], empty: int, entry: CodebookEntry) -> Answers:
         """Tell apart what is no answer; `empty` rows have none to begin with."""
-        gone = missing_texts(texts, entry)
+        below_zero = tuple(text for text in codes_below_zero(texts, entry) if text not in entry.labels)
+        whole = cls(source=source, texts=texts, missing_values=(), missing_rows=empty, entry=entry, below_zero=below_zero)
         unseen = tuple(code for code in entry.labels if code in entry.missing and code not in texts)
-        return cls(
-            source=source,
-            texts={text: times for text, times in texts.items() if text not in gone},
-            missing_values=gone + unseen,
-            missing_rows=empty + sum(texts[text] for text in gone),
-            entry=entry,
-            below_zero=tuple(text for text in codes_below_zero(texts, entry) if text not in entry.labels),
+        answers = whole.without(missing_texts(texts, entry))
+        return replace(answers, missing_values=(*answers.missing_values, *unseen))
+
+    def without(self, missing: Collection[str]) -> Answers:
+        """Return the answers without some texts, which stand for no answer."""
+        return replace(
+            self,
+            texts={text: times for text, times in self.texts.items() if text not in missing},
+            missing_values=(*self.missing_values, *missing),
+            missing_rows=self.missing_rows + sum(self.texts[text] for text in missing),
         )
 
     @property
     def rows(self) -> int:
         return sum(self.texts.values())
+
+    @cached_property
+    def are_numbers(self) -> bool:
+        return bool(self.texts) and all(map(NUMBER.fullmatch, self.texts))
+
+    @cached_property
+    def are_whole(self) -> bool:
+        return bool(self.texts) and all(map(WHOLE.fullmatch, self.texts))
+
+    @cached_property
+    def numbers(self) -> tuple[np.ndarray, np.ndarray]:
+        """(n_values,) the different numbers, increasing, and how many rows have each: "1" and "1.0" are one."""
+        values, of_text = np.unique(np.array([*map(float, self.texts)]), return_inverse=True)
+        return values, np.bincount(of_text, weights=np.array([*self.texts.values()])).astype(np.int64)
 
     @property
     def label_of_missing(self) -> str:
@@ -324,7 +343,7 @@ class Answers:
 
 
 def plain_label(text: str) -> str:
-    """One line of at most 200 characters that no spreadsheet would compute."""
+    """Return one line of at most 200 characters that no spreadsheet would compute."""
     shown = " ".join(text.split())[:190] or "empty"
     if is_executable(shown):
         shown = f"code {shown}"
@@ -332,16 +351,11 @@ def plain_label(text: str) -> str:
 
 
 def plain_name(source: str, taken: Collection[str]) -> str:
-    """A column name of plain letters, digits and underscores, as rules and TOML keys need it, that no other column has."""
-    plain = unicodedata.normalize("NFKD", source.strip().translate(LETTERS))
-    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    name = re.sub(r"\W+", "_", plain, flags=re.ASCII).strip("_") or "column"
+    """Return a name of plain letters, digits and underscores, as rules and TOML keys need it, that no other column has."""
+    name = re.sub(r"\W+", "_", unaccented(source.strip()), flags=re.ASCII).strip("_") or "column"
     if not name.isidentifier() or name in _RESERVED:
         name = f"column_{name}"
-    unique, number = name, 2
-    while unique in taken:
-        unique, number = f"{name}_{number}", number + 1
-    return unique
+    return next(unique for unique in chain([name], (f"{name}_{i}" for i in count(2))) if unique not in taken)
 
 
 # Which columns of a public file are drafted: those that were asked for, and of very many those with the strongest associations.
@@ -375,7 +389,7 @@ class AskedFor:
     leave_out: tuple[str, ...] = ()
 
     def of(self, names: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
-        """The columns to read, in the order of the file, and the others.
+        """Return the columns to read, in the order of the file, and the others.
 
         Raises
         ------
@@ -383,21 +397,18 @@ class AskedFor:
         """
         if self.only is not None and self.leave_out:
             raise InputError("expected --only or --leave-out, found both. Name the columns to keep, or those to leave out.")
-        asked = self.leave_out if self.only is None else self.only
-        option = "--leave-out" if self.only is None else "--only"
-        if unknown := [name for name in dict.fromkeys(asked) if name not in names]:
-            meant = [(name, closest(name, names)) for name in unknown]
-            guesses = "; ".join(f"{name!r}: did you mean {near!r}?" for name, near in meant if near is not None)
+        requested, option = (self.leave_out, "--leave-out") if self.only is None else (self.only, "--only")
+        if unknown := [name for name in dict.fromkeys(requested) if name not in names]:
+            guesses = "; ".join(f"{name!r}: did you mean {near!r}?" for name in unknown if (near := closest(name, names)))
             raise InputError(
                 f"{option}: expected columns of the file ({listing(names)}), found {listing(unknown)}."
-                + (f" {guesses}" if guesses else "")
-                + " A name that has a comma stands in double quotes."
+                f"{guesses and f' {guesses}'} A name that has a comma stands in double quotes."
             )
-        kept = [name for name in names if (name in asked) == (self.only is not None)]
-        if not kept:
+        stay = [name for name in names if (name in requested) == (self.only is not None)]
+        if not stay:
             raise InputError(f"{option}: expected that some column is left to draft, found none.")
-        because = "it was not asked for (--only)" if self.only is not None else "it was asked to leave it out (--leave-out)"
-        return kept, [LeftOut(source=name, because=because) for name in names if name not in kept]
+        because = "it was asked to leave it out" if self.only is None else "it was not asked for"
+        return stay, [LeftOut(source=name, because=f"{because} ({option})") for name in names if name not in stay]
 
 
 ALL = AskedFor()
@@ -406,7 +417,7 @@ ALL = AskedFor()
 def chosen_columns(
     columns: Sequence[ColumnDraft], batches: Iterable[Mapping[str, Texts]], n_rows: int, most: int = MOST_COLUMNS
 ) -> tuple[list[ColumnDraft], list[LeftOut]]:
-    """At most so many drafted columns, in the order of the file, and the others with the reason.
+    """Return at most so many drafted columns, in the order of the file, and the others with the reason.
 
     Whoever releases a table wants to keep the associations of its columns: a column that is tied to no other one loses nothing
     by being released on its own, and one that is nearly always empty ties nothing. So the columns of the file come in this
@@ -416,63 +427,48 @@ def chosen_columns(
     ties = dict(zip(sources, _ties(sources, columns, batches, n_rows), strict=True))
     weights = {column.source for column in columns if column.weight}
     order = sorted(sources, key=lambda source: (source not in weights, -ties[source]))
-    kept, places = set[str](), 0
+    width, stay = Counter(column.source for column in columns), set[str]()
     for source in order:
-        wide = sum(column.source == source for column in columns)
-        if places + wide <= most:
-            kept, places = kept | {source}, places + wide
+        if sum(width[other] for other in stay) + width[source] <= most:
+            stay.add(source)
     because = (
         f"a release has at most {most} columns, and it was not among those that were chosen ({ORDER}; --only and --leave-out "
         "choose others)"
     )
-    left_out = [LeftOut(source=source, because=because) for source in order if source not in kept]
-    return [column for column in columns if column.source in kept], left_out
+    left_out = [LeftOut(source=source, because=because) for source in order if source not in stay]
+    return [column for column in columns if column.source in stay], left_out
 
 
 def _ties(
     sources: Sequence[str], columns: Sequence[ColumnDraft], batches: Iterable[Mapping[str, Texts]], n_rows: int
 ) -> list[float]:
-    """For each column of the file how much it is associated with others, times its share of rows with a value."""
-    standard = InputTable().missing_values
-    missing = {column.source: {*standard, *column.missing_values} for column in columns}
+    """Return for each column of the file how much it is associated with others, times its share of rows with a value."""
+    missing = {column.source: {*InputTable().missing_values, *column.missing_values} for column in columns}
     numbers = {column.source for column in columns if column.bins and not column.of_date}
-    rows = _spread_rows(batches, sources, -(-n_rows // LOOKED_AT))
+    rows: dict[str, list[str | None]] = {source: [] for source in sources}
+    for batch in batches:  # rows from all of the file: neighbours in a file are often alike
+        for source in sources:
+            texts = batch[source]
+            rows[source] += [texts.texts[code] for code in texts.codes[:: -(-n_rows // LOOKED_AT)].tolist()]
     groups = np.stack([_grouped(rows[source], missing[source], source in numbers) for source in sources])
-    filled = (groups >= 0).mean(axis=1)
     strengths = _strengths(groups)
     np.fill_diagonal(strengths, 0.0)
     strongest = np.sort(strengths, axis=1)[:, -PARTNERS:]
-    return [float(mean * share) for mean, share in zip(strongest.mean(axis=1), filled, strict=True)]
-
-
-def _spread_rows(batches: Iterable[Mapping[str, Texts]], sources: Sequence[str], step: int) -> dict[str, list[str | None]]:
-    """The texts of every so many rows, from all of the file: neighbours in a file are often alike."""
-    found: dict[str, list[str | None]] = {source: [] for source in sources}
-    for batch in batches:
-        for source in sources:
-            texts = batch[source]
-            found[source] += [texts.texts[code] for code in texts.codes[::step].tolist()]
-    return found
+    return (strongest.mean(axis=1) * (groups >= 0).mean(axis=1)).tolist()
 
 
 def _grouped(texts: Sequence[str | None], missing: Collection[str], number: bool) -> np.ndarray:
     """(n_rows,) the group of each row: eighths of numbers, the most frequent texts and the rest; -1 without a value."""
-    plain = [None if text is None or text.strip() in missing else text.strip() for text in texts]
+    plain = ["" if text is None or text.strip() in missing else text.strip() for text in texts]
     if number:
-        values = np.array([_number(text) for text in plain])
+        decimal = (text.replace(",", ".") for text in plain)
+        values = np.array([float(text) if NUMBER.fullmatch(text) else math.nan for text in decimal])
         known = ~np.isnan(values)
         limits = np.unique(np.quantile(values[known], np.arange(1, _GROUPS) / _GROUPS)) if known.any() else np.empty(0)
         return np.where(known, np.searchsorted(limits, values, side="right"), -1)
-    _different, place, times = np.unique([text or "" for text in plain], return_inverse=True, return_counts=True)
+    _different, of_row, times = np.unique(plain, return_inverse=True, return_counts=True)
     rank = np.minimum(np.argsort(np.argsort(-times, kind="stable"), kind="stable"), _GROUPS)
-    return np.where([text is None for text in plain], -1, rank[place])
-
-
-def _number(text: str | None) -> float:
-    try:
-        return float("nan") if text is None else float(text.replace(",", "."))
-    except ValueError:
-        return float("nan")
+    return np.where([not text for text in plain], -1, rank[of_row])
 
 
 def _strengths(groups: np.ndarray) -> np.ndarray:
@@ -484,46 +480,35 @@ def _strengths(groups: np.ndarray) -> np.ndarray:
     n_columns, width = len(groups), _GROUPS + 1
     indicators = (groups[:, None, :] == np.arange(width)[None, :, None]).astype(np.float32)
     flat = indicators.reshape(n_columns * width, -1)
-    found = np.zeros((n_columns, n_columns))
+    strengths = np.zeros((n_columns, n_columns))
     for start in range(0, n_columns, _TOGETHER):
         some = indicators[start : start + _TOGETHER]
         tables = (some.reshape(len(some) * width, -1) @ flat.T).reshape(len(some), width, n_columns, width).astype(float)
-        found[start : start + _TOGETHER] = _cramers_v(tables.transpose(0, 2, 1, 3))
-    return found
+        strengths[start : start + _TOGETHER] = _cramers_v(tables.transpose(0, 2, 1, 3))
+    return strengths
 
 
 def _cramers_v(tables: np.ndarray) -> np.ndarray:
-    """Of many (..., n_first, n_second) tables; 0 where a column has one value."""
+    """Return Cramer's V of many (..., n_first, n_second) tables; 0 where a column has one value."""
     rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
     n = rows.sum(axis=-1)
     expected = rows[..., :, None] * columns[..., None, :] / np.maximum(n, 1)[..., None, None]
     apart = np.divide((tables - expected) ** 2, expected, out=np.zeros_like(tables), where=expected > 0)
-    many, most = (rows > 0).sum(axis=-1), (columns > 0).sum(axis=-1)
+    n_first, n_second = (rows > 0).sum(axis=-1), (columns > 0).sum(axis=-1)
     usable, others = n > 1, np.maximum(n - 1, 1)
-    squared = np.maximum(0.0, apart.sum(axis=(-2, -1)) / np.maximum(n, 1) - (many - 1) * (most - 1) / others)
-    fewest = np.minimum(many - (many - 1) ** 2 / others, most - (most - 1) ** 2 / others)
-    usable &= (np.minimum(many, most) > 1) & (fewest > 1)
+    squared = np.maximum(0.0, apart.sum(axis=(-2, -1)) / np.maximum(n, 1) - (n_first - 1) * (n_second - 1) / others)
+    fewest = np.minimum(n_first - (n_first - 1) ** 2 / others, n_second - (n_second - 1) ** 2 / others)
+    usable &= (np.minimum(n_first, n_second) > 1) & (fewest > 1)
     return np.sqrt(np.minimum(1.0, np.divide(squared, fewest - 1, out=np.zeros_like(squared), where=usable)))
 
 
 # Columns that name persons, events, records or places one by one: they are left out of a draft, and are questions.
 #
 # A key is told by its shape: how many values it has, how often they come again, and whether that is what a quantity would do
-# by
-# chance. Names decide where the shape allows both. Whether a key stands for a person no shape tells: `[unit]` of the draft
+# by chance. Names decide where the shape allows both. Whether a key stands for a person no shape tells: `[unit]` of the draft
 # asks.
 
-_NAMED = re.compile(
-    r"(^|_)(id|ids|number(?!_of)|no|nr|num(?!_of)|key|code|serial|ssn|name|address|phone|email)($|_)|(?-i:Id$|ID$)",
-    re.IGNORECASE,
-)
-_KEY = re.compile(
-    r"(^|[_. ])(hh|person|patient|case|pat|pers|household|subject|client|resp)?_?(id|ids|ident|idnr|nr|no|key|serial)($|[_. ])"
-    r"|(?-i:Id$|ID$)|lopnr|l[oö]pnummer|serialno|personnummer"
-    r"|(^|_)(ssn|nhs|cpr|bsn|pesel|curp|nif|dni|uuid|guid|hash|pseudonym)($|_)",
-    re.IGNORECASE,
-)
-_WHOLE = re.compile(r"\d{1,18}(\.0*)?", re.ASCII)
+_DIGITS = re.compile(r"\d{1,18}(\.0*)?", re.ASCII)
 _MOMENT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(([01]\d|2[0-3])([0-5]\d){1,2})?(\.0*)?", re.ASCII)
 """Digits of a date, and perhaps of a time of day behind it."""
 _FEWEST_ROWS = 50
@@ -549,21 +534,20 @@ _OF_TOP = 0.35
 
 
 def left_out_as_key(answers: Answers) -> LeftOut | None:
-    """Why a column is a key and no answer; None where it is none."""
+    """Return why a column is a key and no answer; None where it is none."""
     texts, rows = answers.texts, answers.rows
     if answers.entry.number or len(texts) <= _FEWEST_ROWS:
         return None
-    numeric = all(map(NUMBER.fullmatch, texts))
-    whole = all(map(_WHOLE.fullmatch, texts))
-    if all(map(_MOMENT.fullmatch, texts)) or (not numeric and (answers.shared or _are_classified(answers))):
+    whole = all(map(_DIGITS.fullmatch, texts))
+    if all(map(_MOMENT.fullmatch, texts)) or (not answers.are_numbers and (answers.shared or _are_classified(answers))):
         return None
-    if len(texts) > rows / 2 and (not numeric or (whole and _NAMED.search(answers.source))):
+    if len(texts) > rows / 2 and (not answers.are_numbers or (whole and PARTS["named"].search(answers.source))):
         return _key(answers, "free text, or names" if _are_words(texts) else "it may identify persons")
-    if answers.entry.labels or not (whole or not numeric):
+    if answers.entry.labels or not (whole or not answers.are_numbers):
         return None
     if whole and not answers.missing_rows and len(texts) == rows and _differ_by_design(answers):
         return LeftOut(source=answers.source, because="no two rows have the same number: it may identify persons")
-    if len(texts) >= _MANY and _KEY.search(answers.source):
+    if len(texts) >= _MANY and PARTS["key"].search(answers.source):
         return _key(answers, "so it is named")
     why = _number_of_something(answers) if whole else _mark_of_something(answers)
     return _key(answers, why) if why else None
@@ -574,43 +558,34 @@ _CLASSIFIED = re.compile(r"[A-Z]\d{2}([.-]?[0-9A-Z]{1,2})?|[A-Z]\d{2}[A-Z]{1,2}\
 
 
 def _are_classified(answers: Answers) -> bool:
-    """Whether nearly all texts are codes of a classification, with several that begin alike; no key is named so."""
-    written = sum(bool(_CLASSIFIED.fullmatch(text.upper())) for text in answers.texts)
-    beginnings = len({text[:3] for text in answers.texts})
-    return written >= 0.98 * len(answers.texts) and beginnings < 0.9 * len(answers.texts) and not _KEY.search(answers.source)
+    """Return whether nearly all texts are codes of a classification, with several that begin alike; no key is named so."""
+    n_written = sum(bool(_CLASSIFIED.fullmatch(text.upper())) for text in answers.texts)
+    beginnings, n = len({text[:3] for text in answers.texts}), len(answers.texts)
+    return n_written >= 0.98 * n and beginnings < 0.9 * n and not PARTS["key"].search(answers.source)
 
 
 def _are_words(texts: Collection[str]) -> bool:
-    """Whether most texts are several words, as remarks and names are, and keys are not."""
+    """Return whether most texts are several words, as remarks and names are, and keys are not."""
     return sum(bool(re.search(r"[^\W\d_]{2,}[\s,]+[^\W\d_]", text)) for text in texts) > 0.8 * len(texts)
 
 
 def _key(answers: Answers, why: str) -> LeftOut:
-    """A key, with how many rows have a value of their own and how many share one."""
-    times, rows = list(answers.texts.values()), answers.rows
-    most, own = max(times), _own_share(answers)
+    """Leave a key out, with how many rows have a value of their own and how many share one."""
+    times, most = answers.texts.values(), max(answers.texts.values())
+    own = sum(often == 1 for often in times) / answers.rows
     because = f"nearly every row has a value of its own: {why}"
     if own < _OWN:
         share = f"{own:.0%} of the rows have one of their own" if own else "no row has one of its own"
         like = "" if _are_words(answers.texts) else ", as a key of persons, events or places has"
         because = f"it has {len(times)} different values, up to {most} rows each{like} ({share}): {why}"
-    shared = most > 1 and 1 - own >= _SHARED
-    return LeftOut(
-        source=answers.source,
-        because=because,
-        rows_of_one=most if shared else 0,
-        mean_rows=rows / len(times) if shared else 0.0,
-        heavy=heavy_value(answers.texts) if shared else "",
-    )
-
-
-def _own_share(answers: Answers) -> float:
-    """Return the share of the rows that have a value of their own."""
-    return sum(times == 1 for times in answers.texts.values()) / answers.rows
+    if most == 1 or 1 - own < _SHARED:
+        return LeftOut(source=answers.source, because=because)
+    mean, heavy = answers.rows / len(times), heavy_value(answers.texts)
+    return LeftOut(source=answers.source, because=because, rows_of_one=most, mean_rows=mean, heavy=heavy)
 
 
 def heavy_value(times: Mapping[str, int]) -> str:
-    """The value of a key that far more rows have than any other, in words: it may say that there is none. Empty without one.
+    """Say which value of a key far more rows have than any other: it may say that there is none. Empty without one.
 
     Parameters
     ----------
@@ -623,14 +598,15 @@ def heavy_value(times: Mapping[str, int]) -> str:
 
 
 def _differ_by_design(answers: Answers) -> bool:
-    """Whether somebody saw to it that numbers differ: by chance ten pairs of rows would be equal, or all have nine digits."""
+    """Return whether somebody saw to it that numbers differ: by chance ten pairs of rows would be equal, or all have nine
+    digits."""
     values, rows = np.array([float(text) for text in answers.texts]), answers.rows
     pairs = rows * (rows - 1) / 2 / (values.max() - values.min() + 1)
     return bool(pairs >= _CHANCE or (values.min() >= 1e8 and len(_widths(answers)) == 1))
 
 
 def _number_of_something(answers: Answers) -> str:
-    """What in whole numbers no quantity has; empty where a quantity may have all of it.
+    """Say what in whole numbers no quantity has; empty where a quantity may have all of it.
 
     A quantity is about as dense in neighbouring parts of its range, so chance says how many different values so many rows have.
     Running numbers have more: hardly one is left out. Numbers that were given to somebody who comes again have fewer. So do
@@ -641,24 +617,24 @@ def _number_of_something(answers: Answers) -> str:
         by_value[int(text.partition(".")[0])] += often
     values = np.array(sorted(by_value), dtype=np.float64)
     times = np.array([by_value[value] for value in sorted(by_value)])
-    rows, widths = answers.rows, _widths(answers)
+    rows, widths, n = answers.rows, _widths(answers), len(values)
     mean, spread = _by_chance(values, times)
-    few_each = _is_even(times) and rows / len(values) <= _ROWS_OF_ONE["wide"] and max(times) <= max(_FEWEST_ROWS, 0.02 * rows)
-    if few_each and len(values) > mean + max(_SPREAD * spread, 0.03 * mean):
+    few_each = _is_even(times) and rows / n <= _ROWS_OF_ONE["wide"] and max(times) <= max(_FEWEST_ROWS, 0.02 * rows)
+    if few_each and n > mean + max(_SPREAD * spread, 0.03 * mean):
         return "fewer numbers are left out than by chance"
-    if len(widths) == 1 and len(values) >= _MANY and _fill_a_range(values, times, min(widths)):
+    if len(widths) == 1 and n >= _MANY and _fill_a_range(values, times, min(widths)):
         return "most numbers of so many digits occur, and about as often in both halves"
-    comes_again = len(values) < mean - max(_SPREAD * spread, 0.02 * mean)
     kind = "wide" if min(widths) >= 6 and len(widths) == 1 else "narrow"
-    if not (comes_again and few_each and rows / len(values) <= _ROWS_OF_ONE[kind] and _ends_evenly(values, times)):
+    comes_again = n < mean - max(_SPREAD * spread, 0.02 * mean)
+    if not (comes_again and few_each and rows / n <= _ROWS_OF_ONE[kind] and _ends_evenly(values, times)):
         return ""
-    if kind == "wide" or _lie_evenly(values):
-        return "the same numbers come again oftener than by chance, evenly and without being rounded"
-    return ""
+    lie_evenly = np.abs((values - values[0]) / (values[-1] - values[0]) - np.linspace(0, 1, n)).max() < 0.1
+    again = "the same numbers come again oftener than by chance, evenly and without being rounded"
+    return again if kind == "wide" or lie_evenly else ""
 
 
 def _by_chance(values: np.ndarray, times: np.ndarray) -> tuple[float, float]:
-    """How many different values so many rows of a quantity would have, in the mean and as a standard deviation."""
+    """Return how many different values so many rows of a quantity would have, in the mean and as a standard deviation."""
     step = float(np.gcd.reduce((values - values[0]).astype(np.int64)))
     cuts = np.linspace(0, len(values), min(_WINDOWS, len(values) // 10) + 1).astype(int)
     mean = variance = 0.0
@@ -673,32 +649,26 @@ def _by_chance(values: np.ndarray, times: np.ndarray) -> tuple[float, float]:
 
 
 def _fill_a_range(values: np.ndarray, times: np.ndarray, digits: int) -> bool:
-    """Whether most numbers occur, and in both halves of their range about as often."""
+    """Return whether most numbers occur, and in both halves of their range about as often."""
     low, high = values[0], values[-1]
     lower_half = times[values <= (low + high) / 2].sum() / times.sum()
     return bool(digits >= 5 and len(values) / (high - low + 1) > 0.5 and 0.35 < lower_half < 0.65)
 
 
 def _is_even(times: np.ndarray) -> bool:
-    """Whether the most frequent values have no more than a few times their part of the rows."""
+    """Return whether the most frequent values have no more than a few times their part of the rows."""
     top = max(1, round(_TOP * len(times)))
     return bool(np.sort(times)[-top:].sum() <= _OF_TOP * times.sum())
 
 
 def _ends_evenly(values: np.ndarray, times: np.ndarray) -> bool:
-    """Whether no last digit is much more frequent than others, as in rounded numbers."""
+    """Return whether no last digit is much more frequent than others, as in rounded numbers."""
     digits = (values % 10).astype(np.int64)
-    return bool(all(np.bincount(digits, weights=each, minlength=10).max() < 0.2 * each.sum() for each in (times, times > 0)))
-
-
-def _lie_evenly(values: np.ndarray) -> bool:
-    """Whether the values lie about as dense in all of their range."""
-    places = (values - values[0]) / (values[-1] - values[0])
-    return bool(np.abs(places - np.linspace(0, 1, len(values))).max() < 0.1)
+    return bool(all(np.bincount(digits, weights=rows, minlength=10).max() < 0.2 * rows.sum() for rows in (times, times > 0)))
 
 
 def _mark_of_something(answers: Answers) -> str:
-    """What marks have that were given out: they are made alike, with digits, and come again evenly. Empty for others."""
+    """Say what marks have that were given out: they are made alike, with digits, and come again evenly. Empty for others."""
     times = np.array(list(answers.texts.values()))
     if answers.rows / len(times) > _ROWS_OF_ONE["wide"] or not _is_even(times):
         return ""
@@ -710,9 +680,9 @@ def _mark_of_something(answers: Answers) -> str:
 
 
 def _shape(text: str) -> str:
-    """Digits and letters as what they are, runs of letters as one."""
-    marked = ("9" if letter.isdigit() else "A" if letter.isalpha() else letter for letter in text)
-    return "".join(letter if letter == "A" else letter * len(list(run)) for letter, run in groupby(marked))
+    """Return digits and letters as what they are, runs of letters as one."""
+    kinds = ("9" if letter.isdigit() else "A" if letter.isalpha() else letter for letter in text)
+    return "".join(letter if letter == "A" else letter * len(list(run)) for letter, run in groupby(kinds))
 
 
 def _widths(answers: Answers) -> set[int]:
@@ -726,7 +696,7 @@ LEAST = 5
 
 
 def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftOut]:
-    """Columns that could be told from another one that stays, by its bins, and the other from it; by name.
+    """Return the columns that could be told from another one that stays, by its bins, and the other from it; by name.
 
     A table measured with noise would let rows contradict themselves (a stay of 3 days from Monday to Tuesday), and a mean of
     one by the other is no finding. What is made of dates, or of the first characters of a code, goes first, then the later
@@ -736,33 +706,22 @@ def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftO
     ----------
     table : the rows of the public file in the drafted bins of these columns.
     """
-    digits = [table.digits(place) for place in range(len(columns))]
-    varies = [np.sort(np.bincount(each, weights=table.counts))[-2:][0] >= LEAST for each in digits]
-    used = [_used(each) for each in digits]
-    found: dict[str, LeftOut] = {}
-    for first, second in combinations(range(len(columns)), 2):
-        if (
-            not (varies[first] and varies[second] and used[first] == used[second])
-            or {columns[first].name, columns[second].name} & found.keys()
-        ):
+    bins = {column.name: table.digits(i) for i, column in enumerate(columns)}
+    varies = {name for name, digits in bins.items() if np.sort(np.bincount(digits, weights=table.counts))[-2:][0] >= LEAST}
+    n_used = {name: _used(digits) for name, digits in bins.items()}
+    left_out: dict[str, LeftOut] = {}
+    for first, second in combinations([column for column in columns if column.name in varies], 2):
+        if n_used[first.name] != n_used[second.name] or {first.name, second.name} & left_out.keys():
             continue
-        if _tell_each_other(digits[first], digits[second]):
-            derived = columns[first].derived and not columns[second].derived
-            gone, kept = (columns[first], columns[second]) if derived else (columns[second], columns[first])
+        one_to_one = bins[first.name].astype(np.int64) * (int(bins[second.name].max()) + 1) + bins[second.name]
+        if _used(one_to_one) == n_used[first.name]:
+            gone, stays = (first, second) if first.derived and not second.derived else (second, first)
             of_it = f"{gone.name!r}, made of it," if gone.derived else "it"
-            found[gone.name] = LeftOut(
-                source=gone.source,
-                because=f"{of_it} says the same as {kept.name!r} in every row of the public file, in these bins",
-            )
-    return found
-
-
-def _tell_each_other(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether every bin of one goes with a single bin of the other, and the reverse."""
-    together = np.bincount(one.astype(np.int64) * (int(other.max()) + 1) + other)
-    return np.count_nonzero(together) == _used(one) == _used(other)
+            because = f"{of_it} says the same as {stays.name!r} in every row of the public file, in these bins"
+            left_out[gone.name] = LeftOut(source=gone.source, because=because)
+    return left_out
 
 
 def _used(digits: np.ndarray) -> int:
-    """How many bins occur."""
+    """Return how many bins occur."""
     return int(np.count_nonzero(np.bincount(digits)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,15 +28,7 @@ from synthrelease.studio.drafting.categories import (
     share_of_frequent,
 )
 from synthrelease.studio.drafting.codebook import CodebookEntry, no_answers
-from synthrelease.studio.drafting.column_draft import (
-    LETTERS,
-    NUMBER,
-    Answers,
-    ColumnDraft,
-    LeftOut,
-    left_out_as_key,
-    plain_name,
-)
+from synthrelease.studio.drafting.column_draft import NUMBER, Answers, ColumnDraft, LeftOut, left_out_as_key, plain_name
 from synthrelease.studio.drafting.options import AreasDraft, areas_asked, nested_columns
 from synthrelease.studio.drafting.public_file import (
     Order,
@@ -49,78 +40,7 @@ from synthrelease.studio.drafting.public_file import (
     public_rows,
     with_bins_for_gaps,
 )
-
-# What the name of a column, or its label, says in six languages and some of their neighbours.
-
-
-def words_in(name: str) -> str:
-    """Return a name as plain words between blanks, to search it for whole words.
-
-    Examples
-    --------
-    >>> words_in("GemeindeNr_2"), words_in("département")
-    (' gemeinde nr 2 ', ' departement ')
-    """
-    plain = unicodedata.normalize("NFKD", name.translate(LETTERS))
-    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    split = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])|[\W_]+", " ", plain)
-    return f" {' '.join(split.casefold().split())} "
-
-
-def _words(*alternatives: str) -> re.Pattern[str]:
-    """A pattern for whole words of `words_in`."""
-    return re.compile(rf" ({'|'.join(alternatives)})(?= )")
-
-
-_CLASSIFICATION = _words(
-    r"icd|cim|cie|isco|isic|nace|naics|naf|ateco|cnae|sbi|noga|isced|coicop|nuts|fips|atc|drg|pcs",
-    r"codes?|\w*code|kode|\w+kode|kod|codigos?|codice|cod|\w*kennziffer|\w*schlussel|zips?|plz|postal|\w*postleitzahl|postnummer",
-)
-"""Classifications, and words for a code."""
-_PLACE = _words(
-    r"municip\w*|kommun\w*|gemeinde\w*|gemeente\w*|comunes?|communes?|concelho|departe?ments?|departamento|dep|dept|dpt",
-    r"regions?|regione|regiao|regio|provinc\w*|prov|bezirk\w*|\w*kreis|canton|kanton|districts?|distrit[oe]|distretto|county",
-    r"fylke|zones?|zonas?|states?|estado|bundesland|country|pais|pays|paese|land|branche|sector|sektor|secteur|settore|setor",
-    r"industry|industria|beruf|profession|profesion|professione|profissao|occupation|ocupacion|occupazione|ocupacao",
-    r"diagnos\w*|diag|dx",
-)
-"""Places, industries, occupations and diagnoses: numbers in their place are codes."""
-_GROUP = _words(
-    r"areas?|aire|territor\w*|units?|ward|site|cent(er|re)|hospital|school|clinic|station|team|types?|tipo|typ|groups?|gruppe"
-    r"|groupe|gruppo|grupo|class|category|categorie|kategorie|categoria|status|statut|stato"
-)
-"""Words for groups, that are numbered now and then; of many different numbers they say nothing: an area has metres, too."""
-_QUANTITY = _words(
-    r"ages?|alter|edad|idade|eta|leeftijd|alder|years?|yrs|jahre|ans|anos|anni|jaar|months?|mois|monate|meses|mesi|weeks?|days?",
-    r"tage|jours|dias|giorni|dagen|hours?|hrs|heures|stunden|horas|ore|uren|minutes?|visits|children|siblings|persons?|number",
-    r"score|points|percent|pct|ratio|rate|taux|quote|income|einkommen|revenu|ingresos?|reddito|renda|inkomen|wages?|salary",
-    r"salaire|salario|lohn|loon|price|prix|preis|precio|prezzo|cost|amount|montant|betrag|importe|anzahl|nombre|height|length|distance",
-    r"size|dose|stay",
-)
-"""Quantities; a name alone outweighs little."""
-_WEIGHT = _words(
-    r"w|[a-z]{0,4}wts?|wt[a-z]{0,4}|\w*wgt\w*|\w*weights?|\w*factor|\w*faktor|i?pond\w*|poids|coef\w*|\w*gewicht\w*|gew",
-    r"pesos?|\w*vikt\w*|\w*vekt\w*|\w*vaegt\w*|\w*paino\w*|expansion|fexp|fac exp|hrf|raising|grossing",
-)
-"""Weights, also of bodies."""
-_DESIGN_WEIGHT = _words(
-    r"(survey|sampling|sample|design|persons?|household|final|respon\w*|expansion|grossing|calibrat\w*|poststrat\w*) weights?",
-    r"weighting (factor|variable)|(expansion|grossing|raising) factor|fa?c?(tor)? ?(de )?exp\w*|fnlwgt|i?pond\w*|extri\w*|hrf",
-    r"\w*(hoch|auf)rechnung\w*|\w*gewichtung\w*|(design|erhebungs)gewicht|(facteur|coefficient) d (extrapolation|expansion)",
-    r"(coef\w*|fattore) (di )?riporto|weegfactor|wegingsfactor|(opregnings|upprakning|oppblasning)\w*",
-    r"(peso|poids)( \w+){0,6} (calibra\w*|campion\w*|muestr\w*|amostr\w*|sondage)",
-)
-"""Weights that are no body's."""
-_BODY = re.compile(
-    r"birth|body|baby|bab|kg|gram|newborn|born|infant|f[oe]et|geburts|korper|peso nac|gain|loss|lost|change|kropp|corpor"
-)
-_STRATUM = _words(
-    r"\w{0,6}strat(um|a)?|strates?|estratos?|strat[oi]|schicht|\w*schichtung|sampling strat(um|a)|sdmvstra|\w*stratum"
-)
-_CLUSTER = _words(
-    r"\w{0,4}psu|upm|clusters?|kluster|klumpen|grappes?|conglomerad[oa]|conglomerat[oi]|primary (sampling )?unit",
-    r"(sampling|sample) point|enumeration area|unite primaire|unidad primaria|unita primaria",
-)
+from synthrelease.studio.drafting.words import NAMES, PARTS, WORDS, words_in
 
 # Whether whole numbers are a quantity or codes: points for either, each with its reason, and a doubt where they balance.
 #
@@ -136,7 +56,7 @@ _MANY = 50
 """Rows for each different number from which on numbers with gaps are taken for codes."""
 _DOUBT = 1.0
 """Points up to which a decision is asked about."""
-_YEARS_OF_KINDS = range(1850, 2101)
+_YEARS = range(1850, 2101)
 _LAGS = (1, 2, 5, 10)
 """Distances at which numbers that people round are alike."""
 
@@ -168,41 +88,42 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
     """
     if _are_years(values):
         return Kind(codes=False, because="years")
-    evidence = [each for each in (*_of_numbers(answers, values, rows), *_of_others(order)) if each[0]]
+    evidence = [(points, reason) for points, reason in (*_of_numbers(answers, values, rows), *_of_others(order)) if points]
     total = sum(points for points, _ in evidence)
-    few = len(values) <= _RATHER_FEW  # as codes each stands by itself, and nothing is lost
-    codes = total > 0 or (few and total >= -_DOUBT)
-    filled = len(values) / ((values[-1] - values[0]) / _step(values) + 1)
-    plain = (len(values) >= _FILLED and filled > 0.9 and rows.max() < rows.sum() / 20) or _named_a_quantity(answers)
+    codes = total > 0 or (
+        len(values) <= _RATHER_FEW and total >= -_DOUBT
+    )  # of few codes each stands by itself: nothing is lost
+    plain = (len(values) >= _FILLED and _filled(values) > 0.9 and rows.max() < rows.sum() / 20) or _named_a_quantity(answers)
     silent = order.unlike is None and rows.sum() >= _FEW * len(values) and not plain
-    strongest = sorted(evidence, key=lambda each: -abs(each[0]))
-    reasons = [because for points, because in strongest if (points > 0) == codes]
-    against = [because for points, because in strongest if (points > 0) != codes]
+    evidence.sort(key=lambda item: -abs(item[0]))
+    reasons, against = ([reason for points, reason in evidence if (points > 0) == side] for side in (codes, not codes))
+    doubtful = (abs(total) <= _DOUBT or (silent and not codes)) and len(values) > _VERY_FEW
     return Kind(
         codes=codes,
         because=" and ".join(reasons[:2]) or ("few different values" if codes else "nothing says that it holds codes"),
-        doubt=(" and ".join(against[:2]) or "no other column tells")
-        if (abs(total) <= _DOUBT or (silent and not codes)) and len(values) > _VERY_FEW
-        else "",
+        doubt=(" and ".join(against[:2]) or "no other column tells") if doubtful else "",
     )
 
 
 def _are_years(values: np.ndarray) -> bool:
-    """Whether all are years of four digits in no more than 150 years, of which many occur, or every second, fifth, ..."""
-    span = values[-1] - values[0]
-    if not (values[0] in _YEARS_OF_KINDS and values[-1] in _YEARS_OF_KINDS and span <= 150):
-        return False
-    return bool(len(values) >= 0.4 * (span / _step(values) + 1))
+    """Return whether all are years of four digits in no more than 150 years, of which many occur, or every fifth."""
+    in_range = values[0] in _YEARS and values[-1] in _YEARS and values[-1] - values[0] <= 150
+    return bool(in_range and _filled(values) >= 0.4)
 
 
 def _step(values: np.ndarray) -> int:
-    """What all numbers are a multiple of apart."""
+    """Return what all numbers are a multiple of apart."""
     return int(np.gcd.reduce(np.diff(values).astype(np.int64)))
 
 
+def _filled(values: np.ndarray, step: int | None = None) -> float:
+    """Return which share of the numbers from the first to the last occurs, in steps of what all are a multiple of apart."""
+    return float(len(values) / ((values[-1] - values[0]) / (step or _step(values)) + 1))
+
+
 def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether most rows have a multiple of 5, 10, 50, ... and such a number is far more frequent than others are: of codes
-    that are given out in tens each is as frequent as another one.
+    """Return whether most rows have a multiple of 5, 10, 50, ... and such a number is far more frequent than others are: of
+    codes that are given out in tens each is as frequent as another one.
     """
     rows = np.where(values == 0, 0, rows)
     for base in (unit * 10**power for power in range(7) for unit in (5, 10)):
@@ -215,72 +136,77 @@ def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _has_holes(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether a fifth of the numbers does not occur where the nine tenths of the rows in the middle are."""
+    """Return whether a fifth of the numbers does not occur where the nine tenths of the rows in the middle are."""
     cumulated = np.cumsum(rows) / rows.sum()
     middle = values[(cumulated > 0.05) & (cumulated - rows / rows.sum() < 0.95)]
-    return bool(len(middle) > 3 and len(middle) < 0.8 * ((middle[-1] - middle[0]) / _step(values) + 1))
+    return bool(len(middle) > 3 and _filled(middle, _step(values)) < 0.8)
+
+
+_POINTS_OF_JUMPS = ((0.1, -2.0), (0.25, -1.5), (0.4, -0.5), (0.55, 0.0), (0.8, 0.7), (math.inf, 1.2))
+_POINTS_OF_NEIGHBOURS = ((0.15, -3.0), (0.3, -2.0), (0.5, 0.0), (0.65, 0.5), (0.8, 1.0), (math.inf, 2.0))
+"""Points for codes up to a figure of unlikeness."""
+
+
+def _points(figure: float, steps: Sequence[tuple[float, float]]) -> float:
+    return next(points for limit, points in steps if figure < limit)
 
 
 def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> list[tuple[float, str]]:
-    """Points for codes, below 0 for a quantity, from the numbers themselves."""
-    n, total, filled = len(values), int(rows.sum()), len(values) / ((values[-1] - values[0]) / _step(values) + 1)
-    found = []
-    if n <= _VERY_FEW:
-        found.append((3.0, "few different values"))
-    elif n <= _RATHER_FEW:
-        found.append((0.5, "few different values"))
+    """Return points for codes, below 0 for a quantity, from the numbers themselves."""
+    n, total, filled = len(values), int(rows.sum()), _filled(values)
+    evidence = []
+    if n <= _RATHER_FEW:
+        evidence.append((3.0 if n <= _VERY_FEW else 0.5, "few different values"))
     if n > total / 10:
-        found.append((-3.0 if n > total / 4 else -1.5, "nearly every row has its own number"))
+        evidence.append((-3.0 if n > total / 4 else -1.5, "nearly every row has its own number"))
     mostly_none = n > _VERY_FEW and rows[values == 0].sum() > total / 2
     if mostly_none:
-        found.append((-2.5, "most are 0"))
+        evidence.append((-2.5, "most are 0"))
     if values[0] in (0, 1, 2) and filled > 0.75 and n > 5 and _fall(rows):
-        found.append((-1.5, "larger numbers are rarer, as in counts"))
+        evidence.append((-1.5, "larger numbers are rarer, as in counts"))
     if _named_a_quantity(answers) and n > _VERY_FEW:
-        found.append((-1.5, "named like a quantity"))
+        evidence.append((-1.5, "named like a quantity"))
     elif _named_codes(answers):
-        found.append((4.0, "named like a classification"))
-    elif n <= MAX_WELL_FILLED and _GROUP.search(words_in(answers.source)):
-        found.append((1.5, "named like a group"))
-    if widths := _widths_of_fractions(answers.texts):
-        found.append((-1.0, "they have fractions"))
-        found.append((1.5 if len(widths) == 1 and min(widths)[0] > 1 else 0.0, "all are written with as many digits"))
+        evidence.append((4.0, "named like a classification"))
+    elif n <= MAX_WELL_FILLED and NAMES["group"].search(words_in(answers.source)):
+        evidence.append((1.5, "named like a group"))
+    if widths := _widths_of_fractions(answers):
+        evidence.append((-1.0, "they have fractions"))
+        evidence.append((1.5 if len(widths) == 1 and min(widths)[0] > 1 else 0.0, "all are written with as many digits"))
     if n > _MANY_VALUES and _thin_out(values, rows):
-        found.append((-2.0, "there are hundreds of them, densest where most rows are"))
+        evidence.append((-2.0, "there are hundreds of them, densest where most rows are"))
     if n > _FEW and _are_rounded(values, rows):
-        found.append((-1.5, "most are round"))
+        evidence.append((-1.5, "most are round"))
     elif filled < 0.2 and values[0] > 0 and (total / n >= _MANY or _come_again(values, rows)):
-        found.append((2.0, "few of the numbers in between occur"))
+        evidence.append((2.0, "few of the numbers in between occur"))
     elif not mostly_none and total / n >= _FEW and _has_holes(values, rows):  # between 0 and amounts is a hole
-        found.append((1.0, "some numbers in between are missing"))
+        evidence.append((1.0, "some numbers in between are missing"))
     if n > 200 and filled > 0.95:
-        found.append((-1.0, "all numbers in between occur"))
+        evidence.append((-1.0, "all numbers in between occur"))
     jumps = _jumps(values, rows)
     if jumps is not None:
-        smooth, ragged = "neighbouring numbers are about equally frequent", "neighbouring numbers are unequally frequent"
-        steps = ((0.1, -2.0), (0.25, -1.5), (0.4, -0.5), (0.55, 0.0), (0.8, 0.7), (math.inf, 1.2))
-        points = next(points for limit, points in steps if jumps < limit)
-        found.append((points, ragged if points > 0 else smooth))
-    return found
+        points = _points(jumps, _POINTS_OF_JUMPS)
+        evidence.append((points, f"neighbouring numbers are {'unequally' if points > 0 else 'about equally'} frequent"))
+    return evidence
 
 
 def _named_codes(answers: Answers) -> bool:
-    """Whether the name, or the label, is that of a classification or of places."""
+    """Return whether the name, or the label, is that of a classification or of places."""
     name, label = words_in(answers.source), words_in(answers.entry.description)
-    return bool(_CLASSIFICATION.search(name) or _PLACE.search(name) or _CLASSIFICATION.search(label))
+    return any(map(NAMES["classification"].search, (name, label))) or bool(NAMES["place"].search(name))
 
 
 def _named_a_quantity(answers: Answers) -> bool:
-    """Whether the name is that of a quantity, and not that of codes as well, as in age_code."""
+    """Return whether the name is that of a quantity, and not that of codes as well, as in age_code."""
     name = words_in(answers.source)
-    return bool(_QUANTITY.search(name) and not _CLASSIFICATION.search(name))
+    return bool(NAMES["quantity"].search(name) and not NAMES["classification"].search(name))
 
 
-def _widths_of_fractions(texts: Collection[str]) -> set[tuple[int, int]]:
+def _widths_of_fractions(answers: Answers) -> set[tuple[int, int]]:
     """Return how many digits stand before and behind the points; nothing where all numbers are whole."""
-    if all(map(_WHOLE.fullmatch, texts)):
+    if answers.are_whole:
         return set()
-    return {(len(whole), len(rest)) for whole, _, rest in (text.lstrip("+-").partition(".") for text in texts)}
+    return {(len(whole), len(rest)) for whole, _, rest in (text.lstrip("+-").partition(".") for text in answers.texts)}
 
 
 _MANY_VALUES = 200
@@ -288,7 +214,7 @@ _MANY_VALUES = 200
 
 
 def _thin_out(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether most numbers up to the middle of the rows occur, and they lie farther apart beyond, as ratios and amounts do."""
+    """Return whether most numbers up to the middle of the rows occur, and they lie farther apart beyond, as amounts do."""
     cumulated = np.cumsum(rows) / rows.sum()
     middle = values[np.searchsorted(cumulated, 0.5)]
     below, above = (values <= middle).sum() / (middle - values[0] + 1), (values > middle).sum() / (values[-1] - middle)
@@ -296,35 +222,34 @@ def _thin_out(values: np.ndarray, rows: np.ndarray) -> bool:
 
 
 def _of_others(order: Order) -> list[tuple[float, str]]:
-    """Points for codes, below 0 for a quantity, from the other columns."""
-    found = []
+    """Return points for codes, below 0 for a quantity, from the other columns."""
+    evidence = []
     if order.part_of:
-        found.append((4.0, f"{order.part_of!r} has the same first or last digits"))
+        evidence.append((4.0, f"{order.part_of!r} has the same first or last digits"))
     if order.tells:
-        found.append((1.5, f"each goes with one {order.tells!r}, in no order"))
+        evidence.append((1.5, f"each goes with one {order.tells!r}, in no order"))
     if order.unlike is not None:
+        points = _points(order.unlike, _POINTS_OF_NEIGHBOURS) * min(1, order.witnesses / 3)
         alike, unlike = "neighbours are alike in other columns", "neighbours are no more alike in other columns than any two"
-        steps = ((0.15, -3.0), (0.3, -2.0), (0.5, 0.0), (0.65, 0.5), (0.8, 1.0), (math.inf, 2.0))
-        points = next(points for limit, points in steps if order.unlike < limit) * min(1, order.witnesses / 3)
-        found.append((points, unlike if points > 0 else alike))
-    return found
+        evidence.append((points, unlike if points > 0 else alike))
+    return evidence
 
 
 def _fall(rows: np.ndarray) -> bool:
-    """Whether numbers get rarer beyond a most frequent one near the start, as numbers of things do and codes do not."""
+    """Return whether numbers get rarer beyond a most frequent one near the start, as numbers of things do and codes do not."""
     most = int(np.argmax(rows))
     return most < len(rows) / 3 and all(b <= a + 3 * math.sqrt(a) for a, b in pairwise(rows[most:].tolist()))
 
 
 def _come_again(values: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether numbers of at least three digits come again far oftener than numbers without gaps would."""
+    """Return whether numbers of at least three digits come again far oftener than numbers without gaps would."""
     total, span = rows.sum(), values[-1] - values[0] + 1
     expected = span * -math.expm1(-total / span)
     return bool(values[0] >= 100 and len(values) < 0.2 * expected)
 
 
 def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
-    """How far the frequencies of neighbours differ, in units of how far any two do, both less what chance makes of them.
+    """Return how far the frequencies of neighbours differ, in units of how far any two do, both less what chance makes of them.
 
     On the scale of logarithms. Numbers that people round are alike two, five or ten further on: the least counts. Of many
     numbers the first and the last one stay aside: "none" and "this or more" are frequent. None where all are about equally
@@ -336,18 +261,15 @@ def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
     spread = logarithms.var() - chance.mean()
     if len(values) <= 3 or spread < 0.1:
         return None
-    found = []
-    step = _step(values)
+    figures, step = list[float](), _step(values)
     for lag in _LAGS:
-        partner = np.searchsorted(values, values + lag * step)
-        partner = np.minimum(partner, len(values) - 1)
+        partner = np.minimum(np.searchsorted(values, values + lag * step), len(values) - 1)
         pairs = np.flatnonzero(values[partner] == values + lag * step)
-        if len(pairs) < (2 if lag == 1 else max(8, 0.2 * len(values))):
-            continue
-        others = partner[pairs]
-        apart = (logarithms[pairs] - logarithms[others]) ** 2 - chance[pairs] - chance[others]
-        found.append(float(apart.mean()) / 2 / spread)
-    return min(found, default=None)
+        if len(pairs) >= (2 if lag == 1 else max(8, 0.2 * len(values))):
+            partners = partner[pairs]
+            apart = (logarithms[pairs] - logarithms[partners]) ** 2 - chance[pairs] - chance[partners]
+            figures.append(float(apart.mean()) / 2 / spread)
+    return min(figures, default=None)
 
 
 def labelled_scale(labels: Mapping[str, str], values: np.ndarray) -> bool:
@@ -365,15 +287,18 @@ _DECORATED = re.compile(
 )
 _SHORT_YEAR = re.compile(r"\d{1,2}([./-])(\d{1,2}|[A-Za-z]{3})\1\d{2}( .*)?", re.ASCII)
 _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?", re.ASCII)
-_WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?", re.ASCII)
+_UNTIDY = (
+    (_DECORATED, "its numbers are written with marks between thousands, units or signs: write plain numbers first"),
+    (_SHORT_YEAR, "its dates have years of two digits, which do not tell the century: write four"),
+    (_TIME, "its texts are times of day: write the hour as a number first"),
+)
 _PLAIN = re.compile(r"\d{1,10}(\.\d+)?", re.ASCII)
 _AS_WEIGHT = "a weight, in classes; "
-_FEW_CLUSTERS = 10
-"""Groups that are not taken for the clusters of a sample, whatever their name, at most."""
-_FEW_STRATA = 6
-"""Categories that are not taken for the strata of a sample, whatever their name, at most: social strata are as many."""
-
-
+_DESIGN = {
+    "cluster": ("clusters", 10, "its codes name places or interviewers; [design] names it, because its rows are alike"),
+    "stratum": ("strata", 6, "no estimate from the release uses strata; [design] names it"),
+}
+"""By name: the setting, how many groups are not taken for it (social strata are six), and what becomes of the column."""
 _NO_ORDER = Order()
 
 
@@ -390,22 +315,17 @@ def draft_column(answers: Answers, taken: Collection[str], order: Order = _NO_OR
 
 
 def _draft(answers: Answers, taken: Collection[str], order: Order) -> ColumnDraft | LeftOut:
-    texts, source = answers.texts, answers.source
-    if not texts:
-        return LeftOut(source=source, because="it has no values")
-    if len(texts) == 1 and not answers.missing_rows:
-        return LeftOut(source=source, because="it has one value only")
-    if len(texts) == 1 and answers.rows + answers.missing_rows < 50 * min(answers.rows, answers.missing_rows):
+    texts, rows, missing = answers.texts, answers.rows, answers.missing_rows
+    if len(texts) == 1 and missing and rows + missing < 50 * min(rows, missing):
         return draft_codes(answers, taken, "one value, or none")
-    if len(texts) == 1:
-        return LeftOut(source=source, because="nearly all rows have one value")
-    if untidy := _untidy(answers):
-        return LeftOut(source=source, because=untidy)
-    if part_of_design := _design(answers):
-        return part_of_design
-    if key := left_out_as_key(answers):
-        return key
-    if all(NUMBER.fullmatch(text) for text in texts):
+    because = ""
+    if len(texts) < 2:
+        because = "it has no values" if not texts else "nearly all rows have one value" if missing else "it has one value only"
+    if because := because or _untidy(answers):
+        return LeftOut(source=answers.source, because=because)
+    if left_out := _design(answers) or left_out_as_key(answers):
+        return left_out
+    if answers.are_numbers:
         return _numeric(answers, taken, order)
     return _grouped(answers, taken, f"{len(texts)} categories in the public file")
 
@@ -414,38 +334,31 @@ def _design(answers: Answers) -> LeftOut | None:
     """Return that a column of strata or clusters of a sample is left out; None for others, and where a codebook wants it."""
     if answers.entry.number or answers.entry.code:
         return None
-    named = f"{words_in(answers.source)} {words_in(answers.entry.description)}"
-    what = "cluster" if _CLUSTER.search(named) and len(answers.texts) > _FEW_CLUSTERS else ""
-    what = what or ("stratum" if _STRATUM.search(named) and len(answers.texts) > _FEW_STRATA else "")
-    if not what:
-        return None
-    lost = {
-        "cluster": "its codes name places or interviewers; [design] names it, because its rows are alike",
-        "stratum": "no estimate from the release uses strata; [design] names it",
-    }[what]
-    wanted = json.dumps({answers.source: {"kind": "code"}}, ensure_ascii=False)
-    because = f"it looks like the {what} of a sample: {lost}. If users need it, draft again with a codebook: {wanted}"
-    return LeftOut(source=answers.source, because=because, design="clusters" if what == "cluster" else "strata")
+    name = f"{words_in(answers.source)} {words_in(answers.entry.description)}"
+    for what, (setting, too_few, use) in _DESIGN.items():
+        if NAMES[what].search(name) and len(answers.texts) > too_few:
+            because = f"it looks like the {what} of a sample: {use}. If users need it, {_draft_again(answers, 'code')}"
+            return LeftOut(source=answers.source, because=because, design=setting)  # type: ignore[arg-type]
+    return None
+
+
+def _draft_again(answers: Answers, kind: str, how: str = "draft again with a codebook: ") -> str:
+    """Say how the steward says what kind a column is of."""
+    return how + json.dumps({answers.source: {"kind": kind}}, ensure_ascii=False)
 
 
 def _untidy(answers: Answers) -> str:
-    """What keeps texts from being numbers, where that is how they are written; empty for all others."""
+    """Say what keeps texts from being numbers, where that is how they are written; empty for all others."""
     texts = answers.texts
-    if texts and not any(map(str.isprintable, texts)):
+    if not any(map(str.isprintable, texts)):
         return "its texts have line ends, or other characters that cannot be printed: write them in one line first"
-    if all(map(NUMBER.fullmatch, texts)) or len(texts) <= _FEW_VALUES:
+    if answers.are_numbers or len(texts) <= _FEW_VALUES:
         return ""
-    if all(map(_DECORATED.fullmatch, texts)):
-        return "its numbers are written with marks between thousands, units or signs: write plain numbers first"
-    if all(map(_SHORT_YEAR.fullmatch, texts)):
-        return "its dates have years of two digits, which do not tell the century: write four"
-    if all(map(_TIME.fullmatch, texts)):
-        return "its texts are times of day: write the hour as a number first"
-    return ""
+    return next((problem for pattern, problem in _UNTIDY if all(map(pattern.fullmatch, texts))), "")
 
 
 def _grouped(answers: Answers, taken: Collection[str], remark: str) -> ColumnDraft | LeftOut:
-    """Codes or categories: by their first characters where these tell more, each by itself, or the frequent ones."""
+    """Draft codes or categories: by their first characters where these tell more, each by itself, or the frequent ones."""
     if by_beginning := draft_by_beginning(answers, taken):
         return by_beginning
     n = len(answers.texts)
@@ -455,38 +368,37 @@ def _grouped(answers: Answers, taken: Collection[str], remark: str) -> ColumnDra
 
 
 def _numeric(answers: Answers, taken: Collection[str], order: Order) -> ColumnDraft | LeftOut:
-    """Numbers, codes that are written as numbers, or a weight."""
-    values, rows = _numbers_and_rows(answers.texts)
-    weight = _is_weight(answers, values)
-    like_a_weight = "" if weight else _like_a_weight(answers, values, rows)
-    sure = weight or like_a_weight
+    """Draft numbers, codes that are written as numbers, or a weight."""
+    values, rows = answers.numbers
+    weight = _is_weight(answers)
+    like_a_weight = "" if weight else _like_a_weight(answers)
+    sure = weight or bool(like_a_weight)
     kind = Kind(codes=False, because="a design weight") if sure else _kind(answers, values, rows, order)
     if kind.codes:
-        found = _grouped(answers, taken, f"{len(answers.texts)} codes: {kind.because}")
-        if not (isinstance(found, LeftOut) and kind.doubt):
-            return _asked(found, answers, kind)
+        drafted = _grouped(answers, taken, f"{len(answers.texts)} codes: {kind.because}")
+        if not (isinstance(drafted, LeftOut) and kind.doubt):
+            return _with_question(drafted, answers, kind)
     if max(abs(values[0]), abs(values[-1])) > 1e14:
         return LeftOut(source=answers.source, because="its numbers are too large: it may be a code")
-    found = numbers(answers, answers.source, taken, weight=bool(sure))
-    if isinstance(found, LeftOut):
-        return found
+    drafted = numbers(answers, answers.source, taken, weight=sure)
+    if isinstance(drafted, LeftOut):
+        return drafted
     if like_a_weight:
-        none = json.dumps({answers.source: {"kind": "number"}}, ensure_ascii=False)
-        doubt = f"taken for a design weight: {like_a_weight}. If it is none, draft again with a codebook: {none}"
-        found = replace(found, doubt="; ".join(filter(None, [found.doubt, doubt])))
+        if_none = f"If it is none, {_draft_again(answers, 'number')}"
+        drafted = drafted.asking(f"taken for a design weight: {like_a_weight}. {if_none}")
     if not sure and _said_to_be_weight(answers):
-        found = without_role(found)
-    return _asked(found, answers, kind)
+        drafted = without_role(drafted)
+    return _with_question(drafted, answers, kind)
 
 
-def _asked(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind) -> ColumnDraft | LeftOut:
+def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind) -> ColumnDraft | LeftOut:
     """Return the column with what is doubtful about it, what the other answer would change, and how to give it."""
     if isinstance(drafted, LeftOut):
         return drafted
     if answers.below_zero and drafted.bins:
         codes = ", ".join(answers.below_zero)
         question = f"{codes} counts as missing, as no other number is negative. If it does not, take it out of missing_values"
-        drafted = replace(drafted, doubt="; ".join(filter(None, [drafted.doubt, question])))
+        drafted = drafted.asking(question)
     if not kind.doubt:
         return drafted
     is_code, n = drafted.kind == "code", len(answers.texts)
@@ -496,17 +408,13 @@ def _asked(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind) -> Colu
         if is_code
         else ("numbers", "code", f"As codes they are {min(n, MAX_CATEGORIES)} categories without a mean")
     )
-    answer = json.dumps({answers.source: {"kind": other}}, ensure_ascii=False)
-    question = (
-        f"codes or numbers? Taken for {this}, because {because}; against it, {against}. {change}: if so, draft again with a "
-        f"codebook {answer}"
-    )
-    return replace(drafted, kind_doubt=question)
+    question = f"codes or numbers? Taken for {this}, because {because}; against it, {against}. {change}: if so, "
+    return replace(drafted, kind_doubt=question + _draft_again(answers, other, "draft again with a codebook "))
 
 
 def with_kind_doubt(column: ColumnDraft) -> ColumnDraft:
     """Return the column with the question whether it holds numbers or codes among its questions."""
-    return replace(column, doubt="; ".join(filter(None, [column.doubt, column.kind_doubt])), kind_doubt="")
+    return replace(column.asking(column.kind_doubt), kind_doubt="")
 
 
 def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
@@ -519,42 +427,38 @@ def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
         return bool(column.doubt), max(column.n_bins, len(column.codes))
 
     doubtful = [column.name for column in sorted(columns, key=weight, reverse=True) if column.doubt or column.kind_doubt]
-    asked = doubtful[: max(1, len(columns) * _DOUBTS_OF_TEN // 10)]
-    drafted = []
-    for column in columns:
-        if column.name in asked or column.name not in doubtful:
-            drafted.append(with_kind_doubt(column))
-            continue
+    unasked = doubtful[max(1, len(columns) * _DOUBTS_OF_TEN // 10) :]
+
+    def in_remark(column: ColumnDraft) -> ColumnDraft:
         other = ("numbers" if column.kind == "code" else "codes") if column.kind_doubt else ""
         notes = [column.remark, column.doubt, f"perhaps {other}" if other else ""]
-        drafted.append(replace(column, doubt="", kind_doubt="", remark="; ".join(filter(None, notes))))
-    return drafted
+        return replace(column, doubt="", kind_doubt="", remark="; ".join(filter(None, notes)))
+
+    return [in_remark(column) if column.name in unasked else with_kind_doubt(column) for column in columns]
 
 
 _DOUBTS_OF_TEN = 3
 
 
 def without_role(column: ColumnDraft) -> ColumnDraft:
-    """The column as a number, with the reason, where its name suggested a design weight."""
+    """Return the column as a number, with the reason, where its name suggested a design weight."""
     remark = column.remark.removeprefix(_AS_WEIGHT)
     return replace(column, weight=False, remark=f'{remark}; taken for a number: set role = "weight" if it is a design weight')
 
 
-def _is_weight(answers: Answers, values: np.ndarray) -> bool:
-    """Whether it is called a design weight, by its name or by what is said of it, and adds up to the rows at least; where the
-    name may be a body's, its numbers must not be kilograms, pounds or, of the newborn, grams.
+def _is_weight(answers: Answers) -> bool:
+    """Return whether it is called a design weight, by its name or by what is said of it, and adds up to the rows at least;
+    where the name may be a body's, its numbers must not be kilograms, pounds or, of the newborn, grams.
     """
+    values, rows = answers.numbers
     if not _said_to_be_weight(answers) or len(values) <= 20 or values[0] < 0:
         return False
-    numbers, rows = _numbers_and_rows(answers.texts)
-    if (
-        numbers @ rows < 0.9 * rows.sum() or answers.missing_rows > 0.1 * answers.rows
-    ):  # scaled weights are 1 in the mean, others more
-        return False
+    if values @ rows < 0.9 * rows.sum() or answers.missing_rows > 0.1 * answers.rows:
+        return False  # scaled weights are 1 in the mean, others more
     name = words_in(answers.source)
-    if _DESIGN_WEIGHT.search(name) or _DESIGN_WEIGHT.search(words_in(answers.entry.description)):
+    if NAMES["design_weight"].search(name) or NAMES["design_weight"].search(words_in(answers.entry.description)):
         return True
-    if " w " in name and len(values) <= _MANY_VALUES and not _repeats_fractions(answers.texts, rows):
+    if " w " in name and len(values) <= _MANY_VALUES and not _repeats_fractions(answers):
         return False
     cumulated = np.cumsum(rows) / answers.rows
     low, middle, high = (float(values[np.searchsorted(cumulated, share)]) for share in (0.1, 0.5, 0.9))
@@ -563,35 +467,40 @@ def _is_weight(answers: Answers, values: np.ndarray) -> bool:
 
 def _said_to_be_weight(answers: Answers) -> bool:
     name, label = words_in(answers.source), words_in(answers.entry.description)
-    return bool((_WEIGHT.search(name) or _DESIGN_WEIGHT.search(name + label)) and not _BODY.search(name + label))
+    named = NAMES["weight"].search(name) or NAMES["design_weight"].search(name + label)
+    return bool(named and not PARTS["body"].search(name + label))
 
 
 _NEAR_1, _AT_1 = 0.02, 0.002
 """How far the mean of a weight may be from 1 where its values come again, and where each row has its own."""
 
 
-def _like_a_weight(answers: Answers, values: np.ndarray, rows: np.ndarray) -> str:
-    """Return why a column that is not named so looks like a design weight: its mean is 1, or fractions that come again add up
-    to a whole number, as those of a population do. Empty for all others.
+def _like_a_weight(answers: Answers) -> str:
+    """Say why a column that is not named so looks like a design weight: its mean is 1, or fractions that come again add up to a
+    whole number, as those of a population do. Empty for all others.
     """
+    values, rows = answers.numbers
     if answers.entry.number or answers.entry.code or answers.missing_rows or len(values) <= 20 or values[0] <= 0:
         return ""
-    again, total = _repeats_fractions(answers.texts, rows), float(values @ rows)
-    fine = again or any(len(text.partition(".")[2]) > 2 for text in answers.texts)
-    if fine and abs(total / rows.sum() - 1) <= (_NEAR_1 if again else _AT_1):
+    again, total = _repeats_fractions(answers), float(values @ rows)
+    if (again or _have_thousandths(answers)) and abs(total / rows.sum() - 1) <= (_NEAR_1 if again else _AT_1):
         return "its mean is 1"
     if again and total >= 2 * rows.sum() and abs(total - round(total)) <= 0.01:
         return f"its fractions add up to a whole number, {total:.0f}"
     return ""
 
 
-def _repeats_fractions(texts: Collection[str], rows: np.ndarray) -> bool:
-    """Whether numbers have three decimals or more, and each comes again in five rows or more in the mean."""
-    return any(len(text.partition(".")[2]) > 2 for text in texts) and bool(rows.mean() >= 5)
+def _have_thousandths(answers: Answers) -> bool:
+    return any(len(text.partition(".")[2]) > 2 for text in answers.texts)
+
+
+def _repeats_fractions(answers: Answers) -> bool:
+    """Return whether numbers have three decimals or more, and each comes again in five rows or more in the mean."""
+    return _have_thousandths(answers) and bool(answers.numbers[1].mean() >= 5)
 
 
 def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Kind:
-    """Whether numbers are a quantity or codes: by what is said of them, how they are written, and then by the evidence."""
+    """Say whether numbers are a quantity or codes: by what is said of them, how they are written, and then by the evidence."""
     texts, entry = answers.texts, answers.entry
     labels = {text: label for text, label in entry.labels.items() if text in texts and label != text}
     if entry.number or entry.code:
@@ -600,7 +509,7 @@ def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) 
         return Kind(codes=True, because=f"{answers.named_by!r} names them" if answers.named_by else "the codebook names them")
     if any(re.fullmatch(r"0\d+", text) for text in texts) or _are_dotted_codes(texts):
         return Kind(codes=True, because="some start with a 0")
-    if not all(map(_WHOLE.fullmatch, texts)):
+    if not answers.are_whole:
         decimals = max(len(text.partition(".")[2].rstrip("0")) for text in texts)
         if decimals > 2 or len(values) > MAX_WELL_FILLED or not all(map(_PLAIN.fullmatch, texts)):
             return Kind(codes=False, because="they have fractions")
@@ -613,63 +522,49 @@ def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) 
 
 
 def _are_dotted_codes(texts: Collection[str]) -> bool:
-    """Whether they look like 01.11: as many digits before each point, also where a 0 is among them."""
+    """Return whether they look like 01.11: as many digits before each point, also where a 0 is among them."""
     before = {text.partition(".")[0] for text in texts}
     return any(begin[:1] == "0" for begin in before) and {len(begin) for begin in before} == {2}
 
 
 def numbers(
     answers: Answers,
-    wanted: str,
+    name: str,
     taken: Collection[str],
     *,
     weight: bool = False,
     date: Mapping[str, str | None] | None = None,
-    known: NumberBins | None = None,
+    bins: NumberBins | None = None,
 ) -> ColumnDraft | LeftOut:
-    """A column of numbers in bins.
+    """Draft a column of numbers in bins.
 
     Parameters
     ----------
-    wanted : its name, of which one is made that rules and TOML can hold.
+    name : of which one is made that rules and TOML can hold.
     date : `part`, `minus`, `format`, `minus_format` of a date.
-    known : bins that take the place of those that the numbers suggest.
+    bins : that take the place of those that the numbers suggest.
     """
-    values, counts = _numbers_and_rows(answers.texts)
+    values, counts = answers.numbers
     if len(values) < 2:
         return LeftOut(source=answers.source, because="it has one value only")
-    whole = all(_WHOLE.fullmatch(text) for text in answers.texts)
-    bins = number_bins(values, counts, whole=whole)
-    if not bins.coarse:
+    whole = answers.are_whole
+    suggested = number_bins(values, counts, whole=whole)
+    if not suggested.coarse:
         return LeftOut(source=answers.source, because="nearly all rows have one value")
-    bins = known or bins
-    texts = bins.texts(whole=whole, weight=weight).values()
-    alternatives = [parse_bins(alternative, whole_numbers=whole) for alternative in texts]
+    bins = bins or suggested
+    alternatives = [parse_bins(texts, whole_numbers=whole) for texts in bins.texts(whole=whole, weight=weight).values()]
     remark = f"public file: {values[0]:.12g} to {values[-1]:.12g}, {len(values)} different values"
-    return ColumnDraft(
-        name=plain_name(wanted, taken),
-        source=answers.source,
+    return ColumnDraft.of(
+        answers,
+        name=plain_name(name, taken),
         kind="integer" if whole else "real",
         remark=f"{_AS_WEIGHT}{remark}" if weight else remark,
         doubt=far_value(values, counts),
-        description=answers.entry.description,
         bins=bins,
         facts=number_facts(values, counts, alternatives, (bins.low, bins.high), whole=whole, weight=weight),
-        missing_values=answers.missing_values,
-        missing_label=answers.label_of_missing,
-        missing_rows=answers.missing_rows,
         weight=weight,
-        **(date or {}),  # type: ignore[arg-type]
+        **(date or {}),
     )
-
-
-def _numbers_and_rows(texts: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
-    """(n_values,) the different numbers, increasing, and how many rows have each: "1" and "1.0" are one."""
-    sums: dict[float, int] = {}
-    for text, times in texts.items():
-        sums[float(text)] = sums.get(float(text), 0) + times
-    values = sorted(sums)
-    return np.array(values), np.array([sums[value] for value in values])
 
 
 # Dates of a public file: the time of the record by year and month or week, a date of birth as an age in years, the others by
@@ -682,24 +577,7 @@ FORMATS = (
 """As they are tried: where a file allows two readings, the first one is taken, and the draft says which."""
 
 _FORMATS = {form: DateFormat(form) for form in FORMATS}
-_YEARS = range(1850, 2101)
-_FILLERS = frozenset(
-    date(*day)
-    for day in (
-        (1753, 1, 1),
-        (1800, 1, 1),
-        (1899, 12, 30),
-        (1899, 12, 31),
-        (1900, 1, 1),
-        (1901, 1, 1),
-        (1911, 11, 11),
-        (1960, 1, 1),
-        (1970, 1, 1),
-        (2099, 12, 31),
-        (2100, 1, 1),
-        (2100, 12, 31),
-    )
-)
+_FILLERS = frozenset(WORDS["missing"]["days"])
 """Days that programs and clerks write where they have no date, beside years such as 9999 that no date of a register has."""
 _OFTEN, _APART = 5, 3653
 """How many times as often as any other date a filler stands there, or how many days it is apart from all of them."""
@@ -708,9 +586,6 @@ _WHOLE_YEARS = 1096
 """Days, in the median, from which on a duration is told in years."""
 _GENERATION = 3653
 """Days, in the median, by which dates of birth are before the time of the record, unless they are named so."""
-_BIRTH = re.compile(
-    r"birth|born|(^|_)dob($|_)|geb(urt|oren|dat)|naiss|nacim|nascim|nascita|f[oö]d(sel|d|elsedato)", re.IGNORECASE
-)
 _QUARTERS = (4.0, 7.0, 10.0)
 _MONTHS = NumberBins(low=1.0, high=12.0, coarse=_QUARTERS, fine=tuple(float(month) for month in range(2, 13)), groups=_QUARTERS)
 
@@ -732,20 +607,29 @@ class DateColumn:
     def name(self) -> str:
         return self.answers.source
 
+    @property
+    def known(self) -> np.ndarray:
+        """(n_rows,) whether a row has a date."""
+        return self.days >= 0
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.days[self.known]))
+
 
 def date_format(texts: Collection[str], formats: Collection[str] = FORMATS) -> str | None:
-    """The format in which all texts are dates between 1850 and 2100; None where there is none."""
+    """Return the format in which all texts are dates between 1850 and 2100; None where there is none."""
     return next((form for form in formats if texts and all(_parsed(text, form) for text in texts)), None)
 
 
 def _parsed(text: str, form: str) -> date | None:
-    """As a release reads it, in a year that dates of registers have."""
-    found = _FORMATS[form].read(text)
-    return found if found is not None and found.year in _YEARS else None
+    """Read a date as a release reads it, in a year that dates of registers have."""
+    day = _FORMATS[form].read(text)
+    return day if day is not None and day.year in _YEARS else None
 
 
 def date_column(answers: Answers, texts: list[str], codes: np.ndarray) -> DateColumn | None:
-    """A column of the file as dates; None where it is not one.
+    """Read a column of the file as dates; None where it is not one.
 
     Parameters
     ----------
@@ -754,7 +638,7 @@ def date_column(answers: Answers, texts: list[str], codes: np.ndarray) -> DateCo
     form = date_format(answers.texts)
     if form is None:
         return None
-    days = [found.toordinal() if (found := _parsed(text, form)) else -1 for text in texts]
+    days = [day.toordinal() if (day := _parsed(text, form)) else -1 for text in texts]
     return DateColumn(answers=answers, format=form, days=np.array([*days, -1])[codes])
 
 
@@ -770,29 +654,28 @@ def _without_fillers(answers: Answers) -> Answers:
         return answers
     days = {text: day for text in texts if (day := _FORMATS[form].read(text)) is not None}
     fillers = [text for text, day in days.items() if day.year not in _YEARS or day in _FILLERS]
-    others = np.sort([day.toordinal() for text, day in days.items() if text not in fillers])
-    if not fillers or not others.size:
+    others = {text: day.toordinal() for text, day in days.items() if text not in fillers}
+    if not fillers or not others:
         return answers
-    most = max(texts[text] for text in texts if text not in fillers)
+    most, far = max(texts[text] for text in others), np.array([*others.values()])
 
     def is_filler(text: str) -> bool:
-        day = days[text]
-        alone = np.abs(others - day.toordinal()).min() > _APART
-        return day.year not in _YEARS or bool(alone) or texts[text] > _OFTEN * most
+        alone = np.abs(far - days[text].toordinal()).min() > _APART
+        return days[text].year not in _YEARS or bool(alone) or texts[text] > _OFTEN * most
 
-    return _without(answers, {text: texts[text] for text in fillers if is_filler(text)})
+    return answers.without([text for text in fillers if is_filler(text)])
 
 
 def _mixed_dates(answers: Answers) -> LeftOut | None:
     """Return why a column is left out whose dates are written in several ways; None for every other column."""
     texts = answers.texts
-    if all(map(NUMBER.fullmatch, texts)) or sum(bool(_LOOKS_DATED.fullmatch(text)) for text in texts) < 0.95 * len(texts):
+    if answers.are_numbers or sum(bool(_LOOKS_DATED.fullmatch(text)) for text in texts) < 0.95 * len(texts):
         return None
     rest, ways = set(texts), list[str]()
-    written = {form: {text for text in texts if _parsed(text, form)} for form in FORMATS}
-    written["short"] = {text for text in texts if _SHORT_YEAR.fullmatch(text)}
+    groups = [{text for text in texts if _parsed(text, form)} for form in FORMATS]
+    groups.append({text for text in texts if _SHORT_YEAR.fullmatch(text)})
     while rest:
-        group = max(written.values(), key=lambda group: sum(texts[text] for text in group & rest)) & rest
+        group = max(groups, key=lambda group: sum(texts[text] for text in group & rest)) & rest
         if not group:
             break
         rows = sum(texts[text] for text in group)
@@ -804,22 +687,21 @@ def _mixed_dates(answers: Answers) -> LeftOut | None:
     return LeftOut(source=answers.source, because=because)
 
 
-def draft_dates(dates: list[DateColumn], taken: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
+def draft_dates(dates: Sequence[DateColumn], taken: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
     """Draft all columns of dates: by source, what is drafted, or why nothing is.
 
     The column with the fewest gaps, of these the earliest, stands for the time of the record and gives year and month. A date
     of birth does not: with it the record has an age in years. Of every other date people ask how much later it is.
     """
-    constant = [column for column in dates if len(np.unique(column.days)) == 1]
+    constant = [column.name for column in dates if len(np.unique(column.days)) == 1]
     drafts: dict[str, list[ColumnDraft] | LeftOut] = {
-        column.name: LeftOut(source=column.name, because="it has one value only") for column in constant
+        name: LeftOut(source=name, because="it has one value only") for name in constant
     }
     dates = [column for column in dates if column.name not in drafts]
     if not dates:
         return drafts
-    birth = _birth(dates)
+    birth, used = _birth(dates), [*taken]
     first = _time_of_record([column for column in dates if column is not birth])
-    used = list(taken)
     for column in [first, *(column for column in dates if column is not first)]:
         drafted = [] if column is first else _between(column, first, used, is_birth=column is birth)
         drafted = drafted or _parts(column, used)
@@ -829,22 +711,18 @@ def draft_dates(dates: list[DateColumn], taken: Collection[str]) -> dict[str, li
 
 
 def _time_of_record(dates: Sequence[DateColumn]) -> DateColumn:
-    return min(dates, key=lambda column: (column.answers.missing_rows, float(np.median(column.days[column.days >= 0]))))
+    return min(dates, key=lambda column: (column.answers.missing_rows, column.median))
 
 
 def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
     """Return the dates of birth: before another date in nearly all rows, and years before it or named so; None without any."""
-    for column in sorted(dates, key=lambda column: float(np.median(column.days[column.days >= 0]))):
-        others = [other for other in dates if other is not column]
-        if not others:
-            break
-        other = _time_of_record(others)
-        both = (column.days >= 0) & (other.days >= 0)
-        apart = (other.days - column.days)[both]
-        complete = other.answers.missing_rows <= column.answers.missing_rows + len(both) / 20
+    for column in sorted(dates, key=lambda column: column.median) if len(dates) > 1 else ():
+        other = _time_of_record([other for other in dates if other is not column])
+        apart = (other.days - column.days)[column.known & other.known]
+        complete = other.answers.missing_rows <= column.answers.missing_rows + len(column.days) / 20
         if not (len(apart) and complete and (apart >= 0).mean() >= 0.95):
             continue
-        if np.median(apart) >= _GENERATION or (_BIRTH.search(column.name) and np.median(apart) >= _WHOLE_YEARS):
+        if np.median(apart) >= _GENERATION or (PARTS["birth"].search(column.name) and np.median(apart) >= _WHOLE_YEARS):
             return column
     return None
 
@@ -852,22 +730,22 @@ def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
 def _between(column: DateColumn, first: DateColumn, taken: Collection[str], *, is_birth: bool) -> list[ColumnDraft]:
     """Draft the days or years between the time of the record and this date, from the one that mostly is the earlier; nothing
     where a format does not tell the day."""
-    both = (column.days >= 0) & (first.days >= 0)
+    both = column.known & first.known
     if not both.any() or _FORMATS[column.format].lacks(None) or _FORMATS[first.format].lacks(None):
         return []
     earlier, later = (first, column) if np.median((column.days - first.days)[both]) >= 0 else (column, first)
     starts, ends = earlier.days[both], later.days[both]
     in_years = is_birth or float(np.median(ends - starts)) >= _WHOLE_YEARS
     apart, times = np.unique(years_between(starts, ends) if in_years else ends - starts, return_counts=True)
-    answers = _with_numbers(later, dict(zip(apart.tolist(), times.tolist(), strict=True)), int((~both).sum()))
-    gone = dict.fromkeys([*later.answers.missing_values, *earlier.answers.missing_values])
-    answers = replace(answers, source=later.name, missing_values=tuple(gone))
+    missing = tuple(dict.fromkeys([*later.answers.missing_values, *earlier.answers.missing_values]))
+    texts = dict(zip(map(str, apart.tolist()), times.tolist(), strict=True))
+    answers = replace(later.answers, texts=texts, missing_rows=int((~both).sum()), missing_values=missing)
     unit = "years" if in_years else "days"
     name = f"{later.name}_{unit}_after_{plain_name(earlier.name, ())}"
     name = f"age_at_{plain_name(later.name, ())}" if is_birth and in_years else name
-    date = {"minus": earlier.name, "format": later.format, "part": "year" if in_years else None}
-    date["minus_format"] = None if earlier.format == later.format else earlier.format
-    drafted = numbers(answers, name, taken, date=date)
+    parts = {"minus": earlier.name, "format": later.format, "part": "year" if in_years else None}
+    parts["minus_format"] = None if earlier.format == later.format else earlier.format
+    drafted = numbers(answers, name, taken, date=parts)
     if isinstance(drafted, LeftOut):
         return []
     complete = "completed " if in_years else ""
@@ -875,32 +753,22 @@ def _between(column: DateColumn, first: DateColumn, taken: Collection[str], *, i
 
 
 def _parts(column: DateColumn, taken: Collection[str]) -> list[ColumnDraft]:
-    """The year where there are several; and the month, or the ISO week where there are few months."""
-    given = column.days[column.days >= 0]
-    different, times = np.unique(given, return_counts=True)
-    dates = [date.fromordinal(int(day)) for day in different]
-    found: list[ColumnDraft] = []
-    months = {(day.year, day.month) for day in dates}
-    weeks = {day.isocalendar()[:2] for day in dates}
+    """Draft the year where there are several; and the month, or the ISO week where there are few months."""
+    different, times = np.unique(column.days[column.known], return_counts=True)
+    days = dict(zip([date.fromordinal(int(day)) for day in different], times.tolist(), strict=True))
+    months, weeks = {(day.year, day.month) for day in days}, {day.isocalendar()[:2] for day in days}
     few = len(months) <= 6 and len(weeks) > 6 and len({year for year, _ in weeks}) == 1
-    fine = "week" if few and not _FORMATS[column.format].lacks("week") else "month"
-    for part in ("year", fine):
-        sums: dict[int, int] = {}
-        for day, rows in zip(dates, times.tolist(), strict=True):
-            value = day.isocalendar().week if part == "week" else getattr(day, part)
-            sums[value] = sums.get(value, 0) + rows
-        answers = _with_numbers(column, sums, column.answers.missing_rows)
-        named = {"part": part, "format": column.format}
-        drafted = numbers(answers, f"{column.name}_{part}", taken, date=named, known=_MONTHS if part == "month" else None)
-        if isinstance(drafted, LeftOut):
-            continue
-        found.append(replace(drafted, remark=f"only the {part} of the date is used"))
-    return found
-
-
-def _with_numbers(column: DateColumn, sums: Mapping[int, int], missing_rows: int) -> Answers:
-    """The answers of a column of dates with numbers in place of the dates."""
-    return replace(column.answers, texts={str(value): times for value, times in sums.items()}, missing_rows=missing_rows)
+    drafts: list[ColumnDraft] = []
+    for part in ("year", "week" if few and not _FORMATS[column.format].lacks("week") else "month"):
+        sums = Counter[str]()
+        for day, rows in days.items():
+            sums[str(day.isocalendar().week if part == "week" else getattr(day, part))] += rows
+        settings, bins = {"part": part, "format": column.format}, _MONTHS if part == "month" else None
+        answers = replace(column.answers, texts=sums)
+        drafted = numbers(answers, f"{column.name}_{part}", taken, date=settings, bins=bins)
+        if not isinstance(drafted, LeftOut):
+            drafts.append(replace(drafted, remark=f"only the {part} of the date is used"))
+    return drafts
 
 
 # Typing errors of a public file: one text that is no number must not make a column of numbers one of codes.
@@ -918,51 +786,38 @@ _NAMED = 3
 
 
 def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
-    """The column with such texts as missing values, and what the steward is asked about them; empty where there are none."""
+    """Return the column with such texts as missing values, and what the steward is asked about them; empty without any."""
     texts, entry = answers.texts, answers.entry
     most = answers.rows // _ONE_IN
     if not most or len(texts) <= _MANY_TYPING_ERRORS or entry.labels or entry.code:
         return answers, ""
-    if all(map(NUMBER.fullmatch, texts)) or date_format(texts):
+    if answers.are_numbers or date_format(texts):
         return answers, ""
-    strays = _strays(texts, lambda text: bool(NUMBER.fullmatch(text)), most)
+    listed = "The draft lists such texts as missing values"
+    strays = _strays(texts, NUMBER.fullmatch, most)
     if strays and max(strays.values()) <= _TWICE:
-        other = json.dumps({answers.source: {"kind": "code"}}, ensure_ascii=False)
-        if_not = f"If it holds codes, draft again with a codebook: {other}"
-        return _without(answers, strays), f"{_rows(strays)} without a number in it. {_TAKEN}. {if_not}"
+        if_not = f"If it holds codes, {_draft_again(answers, 'code')}"
+        return answers.without(strays), f"{_rows(strays)} without a number in it. {listed}. {if_not}"
     for form in FORMATS:
-        if strays := _strays(texts, partial(_is_date, (form,)), most):
-            return _without(answers, strays), f"{_rows(strays)} without a date from 1850 to 2100. {_TAKEN}"
+        if strays := _strays(texts, partial(_parsed, form=form), most):
+            return answers.without(strays), f"{_rows(strays)} without a date from 1850 to 2100. {listed}"
     return answers, ""
 
 
-_TAKEN = "The draft lists such texts as missing values"
-
-
-def _is_date(formats: tuple[str, ...], text: str) -> bool:
-    return date_format([text], formats) is not None
-
-
-def _strays(texts: Mapping[str, int], fits: Callable[[str], bool], most: int) -> dict[str, int]:
-    """The texts that do not fit, where some do not and no more rows than `most` have one; else none."""
-    found, rows = dict[str, int](), 0
+def _strays(texts: Mapping[str, int], fits: Callable[[str], object], most: int) -> dict[str, int]:
+    """Return the texts that do not fit, where some do not and no more rows than `most` have one; else none."""
+    strays, rows = dict[str, int](), 0
     for text, times in texts.items():
         if not fits(text):
-            found[text], rows = times, rows + times
+            strays[text], rows = times, rows + times
             if rows > most:
                 return {}
-    return found
-
-
-def _without(answers: Answers, strays: Mapping[str, int]) -> Answers:
-    texts = {text: times for text, times in answers.texts.items() if text not in strays}
-    missing = (*answers.missing_values, *strays)
-    return replace(answers, texts=texts, missing_values=missing, missing_rows=answers.missing_rows + sum(strays.values()))
+    return strays
 
 
 def _rows(strays: Mapping[str, int]) -> str:
-    named = ", ".join(map(repr, list(strays)[:_NAMED])) + (", ..." if len(strays) > _NAMED else "")
-    return f"the public file has {so_many(sum(strays.values()), 'row')} ({named})"
+    shown = ", ".join(map(repr, list(strays)[:_NAMED])) + (", ..." if len(strays) > _NAMED else "")
+    return f"the public file has {so_many(sum(strays.values()), 'row')} ({shown})"
 
 
 # Every column of a public file as a draft has it, or the reason why it is left out.
@@ -991,9 +846,9 @@ def drafted_columns(
     # dates together, then what says the same as another column, then what the columns say of each other's order
     dated = draft_dates(_date_columns(file, answers), [])
     dates = list(dated)
-    dated |= {source: mixed for source, found in answers.items() if source not in dated and (mixed := _mixed_dates(found))}
+    dated |= {name: mixed for name, column in answers.items() if name not in dated and (mixed := _mixed_dates(column))}
     rows = public_rows(file, answers)
-    once = one_to_one({source: found for source, found in answers.items() if source not in dated}, rows, file)
+    once = one_to_one({name: column for name, column in answers.items() if name not in dated}, rows, file)
     left_out += once.left_out
     order = orders(once.answers, rows)
 
@@ -1013,7 +868,10 @@ def drafted_columns(
     # what the steward is asked
     columns = _with_levels(columns, rows)
     nested = nested_columns(once.answers, drafts, rows)
-    columns = [replace(column, doubt=_questions(column, mistyped, once.doubts, nested)) for column in columns]
+    columns = [
+        column.asking(*(questions.get(column.source, "") for questions in (mistyped, once.doubts, nested)))
+        for column in columns
+    ]
     return with_bins_for_gaps(_with_fewer_doubts(columns), rows), left_out, dates
 
 
@@ -1026,10 +884,11 @@ def _read_answers(
         for source, texts in file.columns.items()
         if source != key
     }
-    answers = _with_codes_of_block(answers)
-    read = {source: without_typing_errors(_without_fillers(found)) for source, found in answers.items()}
-    answers = {source: found for source, (found, _) in read.items()}
-    return _with_shared_texts(answers), {source: asked for source, (_, asked) in read.items()}
+    corrected = {
+        source: without_typing_errors(_without_fillers(column)) for source, column in _with_codes_of_block(answers).items()
+    }
+    answers = _with_shared_texts({source: column for source, (column, _) in corrected.items()})
+    return answers, {source: question for source, (_, question) in corrected.items()}
 
 
 _BLOCK_NAME = re.compile(r"\d+|(?<=[_.-])[A-Za-z]$")
@@ -1043,45 +902,36 @@ def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
     the same. A code that the codebook of a column names otherwise stays there.
     """
     blocks: dict[str, list[str]] = {}
-    for source, found in answers.items():
+    for source, column in answers.items():
         blocks.setdefault(_BLOCK_NAME.sub("#", source), []).append(source)
-        if found.entry.labels:
-            blocks.setdefault(json.dumps(sorted(found.entry.labels.items())), []).append(source)
+        if column.entry.labels:
+            blocks.setdefault(json.dumps(sorted(column.entry.labels.items())), []).append(source)
     result = dict(answers)
     for sources in (sources for sources in blocks.values() if len(sources) > 1):
         codes = {text for source in sources for text in answers[source].missing_values if NUMBER.fullmatch(text)}
-        substance = [text for source in sources for text in answers[source].texts if text not in codes]
-        shared = {text for text, times in Counter(substance).items() if times > len(sources) / 2}
+        times = Counter(text for source in sources for text in answers[source].texts if text not in codes)
+        shared = {text for text, often in times.items() if often > len(sources) / 2}
         for source in sources:
-            found = result[source]
-            gone = [
-                text for text in found.texts if text in codes and text not in found.entry.labels.keys() - found.entry.missing
-            ]
-            own = [text for text in found.texts if text not in codes]
+            column, entry = result[source], result[source].entry
+            gone = [text for text in column.texts if text in codes and text not in entry.labels.keys() - entry.missing]
+            own = [text for text in column.texts if text not in codes]
             if gone and own and len(shared.intersection(own)) >= 0.8 * len(own):
-                result[source] = _without(found, {text: found.texts[text] for text in gone})
+                result[source] = column.without(gone)
     return result
 
 
 def _with_shared_texts(answers: Mapping[str, Answers]) -> dict[str, Answers]:
     """Mark the columns of codes that share a fifth of their texts with another column that is no key."""
-    many = {source for source, found in answers.items() if len(found.texts) > MAX_CATEGORIES and not _are_numbers(found)}
-    known = [source for source in many if not left_out_as_key(answers[source])]
-    return {
-        source: replace(found, shared=True)
-        if source in many
-        and any(
-            len(found.texts.keys() & answers[other].texts.keys()) >= 0.2 * len(found.texts)
-            for other in known
-            if other != source
-        )
-        else found
-        for source, found in answers.items()
+    wide = {
+        source: column for source, column in answers.items() if len(column.texts) > MAX_CATEGORIES and not column.are_numbers
     }
+    plain = {source: column.texts.keys() for source, column in wide.items() if not left_out_as_key(column)}
 
+    def shares(source: str) -> bool:
+        texts = wide[source].texts.keys()
+        return any(len(texts & plain[other]) >= 0.2 * len(texts) for other in plain if other != source)
 
-def _are_numbers(answers: Answers) -> bool:
-    return all(map(NUMBER.fullmatch, answers.texts))
+    return {source: replace(column, shared=source in wide and shares(source)) for source, column in answers.items()}
 
 
 _FEW_CATEGORIES = 6
@@ -1117,13 +967,8 @@ def _homes(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows) -> dict[s
     return {text: larger.codes[homes[at]].label for text, times, at in pairs if times == 1 and homes[at] in larger.codes}
 
 
-def _questions(column: ColumnDraft, *others: Mapping[str, str]) -> str:
-    """What the steward is asked about a column."""
-    return "; ".join(filter(None, [column.doubt, *(questions.get(column.source, "") for questions in others)]))
-
-
 def answers_of(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
-    """The answers of a column, by its texts without surrounding blanks."""
+    """Return the answers of a column, by its texts without surrounding blanks."""
     notes, standard = file.notes.get(source), InputTable().missing_values
     present, empty = Counter[str](), 0
     for text, times in texts.items():
@@ -1139,18 +984,23 @@ def answers_of(file: PublicFile, source: str, texts: Mapping[str | None, int], e
 
 
 def _date_columns(file: PublicFile, answers: Mapping[str, Answers]) -> list[DateColumn]:
-    """The columns of dates, row by row: only they need a second look at the file."""
-    dated = [source for source, found in answers.items() if date_format(found.texts) and not found.entry.number]
-    columns = [date_column(answers[source], *found) for source, found in every_row(file, dated).items()]
+    """Return the columns of dates, row by row: only they need a second look at the file."""
+    dated = [source for source, column in answers.items() if date_format(column.texts) and not column.entry.number]
+    columns = [date_column(answers[source], *rows) for source, rows in every_row(file, dated).items()]
     return [column for column in columns if column is not None]
 
 
 def with_areas(
-    asked: str, file: PublicFile, book: Mapping[str, CodebookEntry], columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]
+    request: str,
+    file: PublicFile,
+    book: Mapping[str, CodebookEntry],
+    columns: Sequence[ColumnDraft],
+    left_out: Sequence[LeftOut],
 ) -> tuple[AreasDraft, list[ColumnDraft], list[LeftOut]]:
-    """The draft of the areas, and the other columns, which are drafted first."""
-    *larger, smallest = areas_asked(asked, file)
-    others = [replace(each, doubt="") if each.source in larger else each for each in columns if each.source != smallest]
+    """Return the draft of the areas, and the other columns, which are drafted first."""
+    *larger, smallest = areas_asked(request, file)
+    others = [
+        replace(column, doubt="") if column.source in larger else column for column in columns if column.source != smallest
+    ]
     texts = answers_of(file, smallest, file.columns[smallest], book.get(smallest, CodebookEntry()))
-    gone = [each for each in left_out if each.source != smallest]
-    return AreasDraft.of(asked, file, texts, others), others, gone
+    return AreasDraft.of(request, file, texts, others), others, [column for column in left_out if column.source != smallest]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import math
 import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -89,20 +88,18 @@ class PublicFile:
         return self.input.encoding
 
     def read_with(self, other: InputTable) -> PublicFile | None:
-        """This file as the settings of another read it, which is the same where its letters are plain and its numbers whole;
-        None where it is not."""
-        mine, texts = self.input, [text.strip() for column in self.columns.values() for text in column if text]
-        wide = "utf-16" in (mine.encoding, other.encoding) or not all(text.isascii() for text in (*self.columns, *texts))
-        if mine.delimiter != other.delimiter or (mine.encoding != other.encoding and wide):
+        """Return this file as the settings of another read it, which is the same where its letters are plain and its numbers
+        whole; None where it is not."""
+        own, texts = self.input, [text.strip() for column in self.columns.values() for text in column if text]
+        wide = "utf-16" in (own.encoding, other.encoding) or not all(text.isascii() for text in (*self.columns, *texts))
+        differs = own.delimiter != other.delimiter or (own.encoding != other.encoding and wide)
+        if differs or (own.decimal != other.decimal and any(_POINT.fullmatch(text) for text in texts)):
             return None
-        if mine.decimal != other.decimal and any(_POINT.fullmatch(text) for text in texts):
-            return None
-        policy = mine.model_copy(update={"encoding": other.encoding, "decimal": other.decimal})
-        return replace(self, input=policy)
+        return replace(self, input=own.model_copy(update={"encoding": other.encoding, "decimal": other.decimal}))
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Mapping[str, Texts]]:
-        """The rows once more, in batches: for each column its texts, and which of them each row holds; of these columns of the
-        file, or of those that were read.
+        """Return the rows once more, in batches: for each column its texts, and which of them each row holds; of these columns
+        of the file, or of those that were read.
         """
         return _texts(self.source, list(self.columns) if names is None else names, self.input)
 
@@ -149,7 +146,7 @@ def read_public_tables(
 
 
 def names_of(path: str | Path, table: str | None = None, positions: FixedWidthTable | None = None) -> list[str]:
-    """The columns of a public file, before its rows are read; empty where nothing of a header can be read.
+    """Return the columns of a public file, before its rows are read; empty where nothing of a header can be read.
 
     Raises
     ------
@@ -162,7 +159,7 @@ def names_of(path: str | Path, table: str | None = None, positions: FixedWidthTa
 
 def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | None) -> PublicFile:
     policy, header = _layout(source, positions)
-    names, misnamed = _told_apart(header)
+    names, misnamed = _distinct_names(header)
     names, not_wanted = wanted.of(names)
     unreadable = {}
     if _unreadable(source, names, policy):
@@ -174,12 +171,11 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
     rows = 0
     for batch in _texts(source, names, policy):
         for name, texts in batch.items():
-            used = Counter(texts.codes.tolist())
-            for code, times in used.items():  # a text may stand there twice
+            for code, times in Counter(texts.codes.tolist()).items():  # a text may stand there twice
                 columns[name][texts.texts[code]] += times
             if len(columns[name]) > MAX_TEXTS:
                 raise InputError(f"column {name!r}: expected at most {MAX_TEXTS} different texts, found more. Leave it out.")
-            rows += len(texts.codes) if name == names[0] else 0
+        rows += len(batch[names[0]].codes)
     if not rows:
         raise InputError("expected a header and rows, found no rows.")
     with_comma = _with_comma(columns)
@@ -190,9 +186,8 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
     first = _first_file(source)
     if isinstance(first, Path) and isinstance(package := format_of(first, start_of(first)), Package):
         notes |= notes_of(package, first, policy.encoding)
-    name = source.path.name if source.path is not None else str(source)
     return PublicFile(
-        name=name,
+        name=source.path.name if source.path is not None else str(source),
         source=source,
         input=policy,
         n_rows=rows,
@@ -203,9 +198,9 @@ def _read_file(source: Source, wanted: AskedFor, positions: FixedWidthTable | No
     )
 
 
-def _told_apart(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
-    """The columns that the header names once, and those that it does not tell apart: without a name, as the row numbers that R
-    and pandas write, or with the name of another one."""
+def _distinct_names(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
+    """Return the columns that the header names once, and those that it does not tell apart: without a name, as the row numbers
+    that R and pandas write, or with the name of another one."""
     times = Counter(header)
     names = [name for name in header if name and times[name] == 1]
     misnamed = [LeftOut(source="", because="it has no name in the header")] * times[""]
@@ -215,13 +210,13 @@ def _told_apart(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
         if name and count > 1
     ]
     if not names:
-        found = f"{misnamed[-1].source!r} twice" if times[""] < len(header) else "columns without a name"
-        raise InputError(f"expected a header with different names, found {found}.")
+        problem = f"{misnamed[-1].source!r} twice" if times[""] < len(header) else "columns without a name"
+        raise InputError(f"expected a header with different names, found {problem}.")
     return names, misnamed
 
 
 def _alike_names(names: Iterable[str]) -> dict[str, str]:
-    """For columns whose names differ from that of an earlier one in blanks, marks or capitals alone, what to ask."""
+    """Return, for columns whose names differ from that of an earlier one in blanks, marks or capitals alone, what to ask."""
     first, doubts = dict[str, str](), dict[str, str]()
     for name in names:
         before = first.setdefault(re.sub(r"[\W_]", "", name).casefold(), name)
@@ -231,7 +226,7 @@ def _alike_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def _perhaps_codes(file: PublicFile, names: Iterable[str]) -> dict[str, str]:
-    """For columns of codes of two letters of which one is NA, as of countries and continents, what to ask."""
+    """Return, for columns of codes of two letters of which one is NA, as of countries and continents, what to ask."""
     doubts = {}
     for name in names:
         others = {text.strip() for text in file.columns[name] if text and text.strip()} - {"NA"}
@@ -245,7 +240,7 @@ def _first_file(source: Source) -> File | None:
 
 
 def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
-    """Why one of these columns of a file that knows types cannot be read; empty for columns of CSV and databases."""
+    """Say why one of these columns of a file that knows types cannot be read; empty for columns of CSV and databases."""
     first = _first_file(source)
     if first is None or format_of(first, start_of(first)) not in (Kind.PARQUET, Kind.ARROW):
         return ""
@@ -258,29 +253,29 @@ def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
 
 
 def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
-    """The columns of numbers with decimal commas; none where another column has points, or commas may part thousands."""
-    found = []
+    """Return the columns of numbers with decimal commas; none where another column has points, or commas may part thousands."""
+    names = []
     for name, texts in columns.items():
-        given = [text.strip() for text in texts if text]
-        with_mark = [text for text in given if "," in text or "." in text]
+        values = [text.strip() for text in texts if text]
+        with_mark = [text for text in values if "," in text or "." in text]
         if any(_POINT.fullmatch(text) for text in with_mark):
             return []
         numbers = sum(bool(_COMMA.fullmatch(text)) for text in with_mark)
-        others = sum(not text.lstrip("+-").isdigit() for text in given if not {",", "."} & set(text))
-        if numbers > 10 * (len(with_mark) - numbers + others) and not all(_THOUSANDS.fullmatch(text) for text in with_mark):
-            found.append(name)
-    return found
+        words = sum(not text.lstrip("+-").isdigit() for text in values if not {",", "."} & set(text))
+        if numbers > 10 * (len(with_mark) - numbers + words) and not all(_THOUSANDS.fullmatch(text) for text in with_mark):
+            names.append(name)
+    return names
 
 
 def _with_points(texts: Mapping[str | None, int]) -> Counter[str | None]:
-    found: Counter[str | None] = Counter()
-    for text, times in texts.items():
-        found[text.replace(",", ".") if text and _COMMA.fullmatch(text.strip()) else text] += times
-    return found
+    times = Counter[str | None]()
+    for text, rows in texts.items():
+        times[text.replace(",", ".") if text and _COMMA.fullmatch(text.strip()) else text] += rows
+    return times
 
 
 def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[InputTable, list[str]]:
-    """How the file is to be read, and its columns; anything wrong with a CSV file is left for `batches` to explain."""
+    """Return how the file is to be read, and its columns; anything wrong with a CSV file is left for `batches` to explain."""
     path = _first_file(source)
     if positions is not None and path is not None and not _has_header(path, positions):
         policy = InputTable(fixed_width=positions, encoding=_encoding(path, is_packed(path)), table=source.table)
@@ -293,43 +288,43 @@ def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[I
     encoding = encoding if encoding == "utf-16" else _encoding(path, compressed)
     try:
         with open_text(path, encoding, compressed) as text:
-            first, *after = islice(filter(str.strip, iter(lambda: text.readline(_BLOCK), "")), _HEAD) or [""]
+            first, *lines = islice(filter(str.strip, iter(lambda: text.readline(_BLOCK), "")), _HEAD) or [""]
     except (OSError, EOFError, UnicodeError, ValueError):
         return InputTable(encoding=encoding), ["?"]
     delimiter = max(_DELIMITERS, key=lambda mark: _width(first, mark))
-    lines = csv.reader([first, "the next line"], delimiter=delimiter, skipinitialspace=True)
-    fields = next(lines, [])
-    if lines.line_num > 1:
+    reader = csv.reader([first, "the next line"], delimiter=delimiter, skipinitialspace=True)
+    fields = next(reader, [])
+    if reader.line_num > 1:
         raise InputError(
             "expected the names of all columns in one line, found a quote in the header that its line does not close. "
             "Write the names without line breaks."
         )
-    widths = [{_width(line, mark) for line in after[-2:]} for mark in _DELIMITERS] if len(after) > 1 else []
-    if first.lower().startswith("sep=") or any(_width(first, delimiter) == 1 and min(each) > 1 for each in widths):
+    widths = [{_width(line, mark) for line in lines[-2:]} for mark in _DELIMITERS] if len(lines) > 1 else []
+    if first.lower().startswith("sep=") or (_width(first, delimiter) == 1 and any(min(width) > 1 for width in widths)):
         raise InputError(
             "expected the names of all columns in the first line, found another line. Delete what stands before them."
         )
-    named = [field.strip() for field in fields if field.strip()]
-    if named and all(map(NUMBER.fullmatch, named)):
+    names = [field.strip() for field in fields]
+    if any(names) and all(map(NUMBER.fullmatch, filter(None, names))):
         raise InputError("expected names of columns in the first line, found numbers alone, perhaps a row. Add a header.")
-    return InputTable(delimiter=delimiter, encoding=encoding), [field.strip() for field in fields] or ["?"]
+    return InputTable(delimiter=delimiter, encoding=encoding), names or ["?"]
 
 
 def _width(line: str, delimiter: str) -> int:
-    """How many fields a line has."""
+    """Return how many fields a line has."""
     return len(next(csv.reader([line], delimiter=delimiter), []))
 
 
 def _has_header(path: File, positions: FixedWidthTable) -> bool:
-    """Whether the file is another one than a codebook gives the positions of: its first line names the columns."""
-    known = {name.casefold() for columns in (positions.columns, *positions.records.values()) for name in columns}
+    """Return whether the file is another one than a codebook gives the positions of: its first line names the columns."""
+    names = {name.casefold() for columns in (positions.columns, *positions.records.values()) for name in columns}
     line = first_line(start_of(path)).decode("latin-1")
-    named = [word.strip().casefold() in known for word in re.split("[,;\t|]", line.replace('"', ""))]
-    return format_of(path, start_of(path)) is not Kind.TEXT or 2 * sum(named) > len(named)
+    in_codebook = [word.strip().casefold() in names for word in re.split("[,;\t|]", line.replace('"', ""))]
+    return format_of(path, start_of(path)) is not Kind.TEXT or 2 * sum(in_codebook) > len(in_codebook)
 
 
 def _encoding(path: File, compressed: bool) -> Encoding:
-    """UTF-8; a mixture, where more letters than other bytes are UTF-8; Windows-1252, which is Latin-1 for most; Latin-1.
+    """Return UTF-8; a mixture, where more letters than other bytes are UTF-8; Windows-1252, which is Latin-1 for most; Latin-1.
 
     Western words mix such bytes with plain letters. Where most consist of them alone the letters are others: Hebrew, where all
     are in its place of Windows-1255, or unknown, which reading the file as UTF-8 then tells.
@@ -359,7 +354,7 @@ def _encoding(path: File, compressed: bool) -> Encoding:
 
 
 def _kind(word: str) -> str:
-    """Of which letters a word may be; of plain ones alone it tells nothing."""
+    """Say of which letters a word may be; of plain ones alone it tells nothing."""
     if word.isascii():
         return "plain"
     if _ASCII.search(word):
@@ -368,7 +363,7 @@ def _kind(word: str) -> str:
 
 
 def _texts(source: Source, names: Sequence[str], policy: InputTable) -> Iterator[Mapping[str, Texts]]:
-    """The batches of these columns of a file, whatever is in them."""
+    """Return the batches of these columns of a file, whatever is in them."""
     return (batch for _, batch in batches(source, Schema(columns=()), policy, names, only=True))
 
 
@@ -419,13 +414,13 @@ class PublicBins:
     def total(self) -> int:
         return sum(self.rows)
 
-    def smaller_than(self, rows: float) -> int:
-        """How many bins hold fewer rows."""
-        return sum(each < rows for each in self.rows)
+    def smaller_than(self, least: float) -> int:
+        """Return how many bins hold fewer rows."""
+        return sum(rows < least for rows in self.rows)
 
 
 def public_bins(file: PublicFile, column: Column, policy: InputTable) -> PublicBins | None:
-    """By the public rules of a release; None where texts alone do not tell, as of the days between two dates.
+    """Count a column by the public rules of a release; None where texts alone do not tell, as of the days between two dates.
 
     Parameters
     ----------
@@ -439,24 +434,23 @@ def public_bins(file: PublicFile, column: Column, policy: InputTable) -> PublicB
         return None
     binning = next(iter(column.alternatives.values()))
     held = ~missing & (atoms >= 0)
-    of_bin = np.array(binning.of_atom)[atoms[held]]
-    rows = np.bincount(of_bin, weights=times[held], minlength=len(binning))[: binning.present]
-    found = PublicBins(
-        rows=tuple(rows.astype(int).tolist()),
+    bins, rows_of = np.array(binning.of_atom)[atoms[held]], times[held]
+    counted = PublicBins(
+        rows=_sums(bins, rows_of, len(binning))[: binning.present],
         gaps=int(times[missing].sum()),
         others=int(times[~missing & ~held].sum()),
     )
     if column.bounds is None or column.dates is not None or not held.any():
-        return found
+        return counted
     values = _clipped(file, column, held)
-    places = _places(values, times[held], column)
-    between = np.bincount([bisect_right(places, value) for value in values], weights=times[held], minlength=len(places) + 1)
-    return replace(
-        found,
-        grouping=_grouping(values, times[held], binning.known_numbers[of_bin]),
-        places=tuple(places),
-        between=tuple(between[1:].astype(int).tolist()),
-    )
+    limits = _places(values, rows_of, column)
+    between = _sums(np.searchsorted(limits, values, side="right"), rows_of, len(limits) + 1)[1:]
+    grouping = _grouping(values, rows_of, binning.known_numbers[bins])
+    return replace(counted, grouping=grouping, places=tuple(limits), between=between)
+
+
+def _sums(indices: np.ndarray, rows: np.ndarray, n: int) -> tuple[int, ...]:
+    return tuple(np.bincount(indices, weights=rows, minlength=n).astype(int).tolist())
 
 
 def own_numbers(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray]:
@@ -478,9 +472,9 @@ def _read(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndar
 
 
 def _clipped(file: PublicFile, column: Column, held: np.ndarray) -> np.ndarray:
-    numbers = [float(str(text)) for text, is_held in zip(file.columns[column.source], held, strict=True) if is_held]
+    values = [float(str(text)) for text, is_held in zip(file.columns[column.source], held, strict=True) if is_held]
     low, high = column.bounds or (-math.inf, math.inf)
-    return np.clip(np.array(numbers, dtype=float), low, high)
+    return np.clip(np.array(values, dtype=float), low, high)
 
 
 def _grouping(values: np.ndarray, times: np.ndarray, numbers: np.ndarray) -> GroupingError | None:
@@ -495,28 +489,26 @@ def _grouping(values: np.ndarray, times: np.ndarray, numbers: np.ndarray) -> Gro
 
 
 def _places(values: np.ndarray, times: np.ndarray, column: Column) -> list[float]:
-    """Round numbers over the bounds, and the limits that there are; the lower bound is the first."""
+    """Return round numbers over the bounds, and the limits that there are; the lower bound is the first."""
     low, high = column.bounds or (0.0, 0.0)
-    whole = column.kind == "integer"
-    limits = {each for binning in column.alternatives.values() for each in binning.lower[1:]}
-    order = np.argsort(values)
+    whole, order = column.kind == "integer", np.argsort(values)
+    limits = {limit for binning in column.alternatives.values() for limit in binning.lower[1:]}
     if skewed(values[order], times[order]) is not None:
-        found = _factors(low, high, whole)
+        round_numbers = _factors(low, high, whole)
     else:
         step = round_step((high - low) / MOST_PLACES, whole=whole)
         step = step if (high - low) / step <= MOST_PLACES else 2 * step
         first = math.floor(low / step) + 1
-        found = [float(f"{n * step:.12g}") for n in range(first, math.floor(high / step) + 1)]
-    return sorted({low, *limits, *(each for each in found if low < each <= high)})
+        round_numbers = [float(f"{n * step:.12g}") for n in range(first, math.floor(high / step) + 1)]
+    return sorted({low, *limits, *(number for number in round_numbers if low < number <= high)})
 
 
 def _factors(low: float, high: float, whole: bool) -> list[float]:
-    """Round numbers that grow by about a fifth, below and above 0."""
-    most = max(abs(low), abs(high), 1e-12)
-    powers = range(0 if whole else math.floor(math.log10(most)) - 4, math.floor(math.log10(most)) + 1)
-    sizes = {float(f"{factor * 10.0**power:.12g}") for power in powers for factor in FACTORS}
-    sizes = {each for each in sizes if not whole or each == int(each)}
-    return sorted({0.0, *sizes, *(-each for each in sizes)})
+    """Return round numbers that grow by about a fifth, below and above 0."""
+    most = math.floor(math.log10(max(abs(low), abs(high), 1e-12)))
+    sizes = {float(f"{factor * 10.0**power:.12g}") for power in range(0 if whole else most - 4, most + 1) for factor in FACTORS}
+    sizes = {size for size in sizes if not whole or size == int(size)}
+    return sorted({0.0, *sizes, *(-size for size in sizes)})
 
 
 # The rows of a public file for what its columns say of each other: which text of each column a row has.
@@ -548,36 +540,36 @@ class PublicRows:
 
 
 def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
-    """The rows of a public file, in the texts of its columns without surrounding blanks.
+    """Return the rows of a public file, in the texts of its columns without surrounding blanks.
 
     Of each batch the first row is taken, and every so many-th after it: no more than about `MOST_ROWS`.
     """
     rows, codes = every_row(file, list(answers), every=-(-file.n_rows // MOST_ROWS)), dict[str, np.ndarray]()
-    for source, found in answers.items():
-        places, (texts, of_rows) = {text: place for place, text in enumerate(found.texts)}, rows[source]
-        plain = (text.replace(",", ".") if file.input.decimal == "," and text not in places else text for text in texts)
-        codes[source] = np.array(list(map(places.get, plain, repeat(-1))), dtype=np.int32)[of_rows]
-    return PublicRows(texts={source: list(found.texts) for source, found in answers.items()}, codes=codes)
+    for source, column in answers.items():
+        index, (texts, of_rows) = {text: code for code, text in enumerate(column.texts)}, rows[source]
+        plain = (text.replace(",", ".") if file.input.decimal == "," and text not in index else text for text in texts)
+        codes[source] = np.array(list(map(index.get, plain, repeat(-1))), dtype=np.int32)[of_rows]
+    return PublicRows(texts={source: list(column.texts) for source, column in answers.items()}, codes=codes)
 
 
 def every_row(
     file: PublicFile, names: Sequence[str], key: str | None = None, every: int = 1
 ) -> dict[str, tuple[list[str], np.ndarray]]:
-    """Of each of these columns its different texts, without surrounding blanks, and (n_rows,) which of them every row has.
+    """Return of each of these columns its different texts, without surrounding blanks, and (n_rows,) which of them a row has.
 
     Parameters
     ----------
     key : one of them whose texts are keys, in their normal form, as a release reads them: "" for none.
     every : of each batch the first row and every so many-th after it are taken.
     """
-    known: dict[str, dict[str, int]] = {name: {} for name in names}
+    index: dict[str, dict[str, int]] = {name: {} for name in names}
     codes: dict[str, list[np.ndarray]] = {name: [] for name in names}
     for batch in file.batches(tuple(names)) if names else ():
-        for name, places in known.items():
-            texts = (each and each[0] for each in keys_of(batch[name], file.input)) if name == key else batch[name].texts
-            found = [places.setdefault((text or "").strip(), len(places)) for text in texts]
-            codes[name].append(np.array(found, dtype=np.int64)[batch[name].codes[::every]])
-    return {name: (list(known[name]), np.concatenate(codes[name])) for name in names}
+        for name, code_of in index.items():
+            texts = (pair and pair[0] for pair in keys_of(batch[name], file.input)) if name == key else batch[name].texts
+            of_texts = [code_of.setdefault((text or "").strip(), len(code_of)) for text in texts]
+            codes[name].append(np.array(of_texts, dtype=np.int64)[batch[name].codes[::every]])
+    return {name: (list(index[name]), np.concatenate(codes[name])) for name in names}
 
 
 def row_numbers(file: PublicFile, columns: Sequence[Column], policy: InputTable) -> dict[str, np.ndarray]:
@@ -585,12 +577,11 @@ def row_numbers(file: PublicFile, columns: Sequence[Column], policy: InputTable)
     rows, numbers = every_row(file, [column.source for column in columns]), {}
     for column in columns:
         atoms, _, missing = _read(file, column, policy)
-        held = {
-            (text or "").strip() for text, has in zip(file.columns[column.source], (atoms >= 0) & ~missing, strict=True) if has
-        }
+        held = zip(file.columns[column.source], (atoms >= 0) & ~missing, strict=True)
+        numeric = {(text or "").strip() for text, is_number in held if is_number}
         texts, codes = rows[column.source]
         plain = [text.replace(",", ".") if policy.decimal == "," else text for text in texts]
-        numbers[column.name] = np.array([float(text) if text in held else math.nan for text in plain])[codes]
+        numbers[column.name] = np.array([float(text) if text in numeric else math.nan for text in plain])[codes]
     return numbers
 
 
@@ -602,7 +593,6 @@ _FEWEST = 5
 """Values of columns that almost say the same, at least: of fewer, many agree by what they mean."""
 _SHORT, _TIMES = 6, 2
 """Characters of a code of letters at most, and how many times as long its texts are on average."""
-_WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -622,120 +612,109 @@ class OneToOne:
 
 
 def one_to_one(answers: Mapping[str, Answers], rows: PublicRows, file: PublicFile) -> OneToOne:
-    """One column for each group of columns that tell one another in every row of the public file.
+    """Keep one column of each group of columns that tell one another in every row of the public file.
 
     Of a code and its texts the code stays, and gets the texts as labels; of others the first one stays. Columns that agree in
     nearly every row are asked about.
     """
-    counts = {source: counted for source, found in answers.items() if (counted := _counts(found, rows)) is not None}
-    alike = [pair for pair in combinations(counts, 2) if _may_tell(counts[pair[0]], counts[pair[1]])]
+    counts = {source: counted for source, column in answers.items() if (counted := _counts(column, rows)) is not None}
+    alike = [(first, second) for first, second in combinations(counts, 2) if _may_tell(counts[first], counts[second])]
     shares = {pair: _agreement(rows.codes[pair[0]], rows.codes[pair[1]]) for pair in alike}
-    exact = [pair for pair, share in shares.items() if share == 1]
-    told = _told(file, exact, answers)
-    kept, left_out = dict(answers), list[LeftOut]()
+    codelists = _codelists(file, [pair for pair, share in shares.items() if share == 1], answers)
+    stay, left_out = dict(answers), list[LeftOut]()
     for source in answers:
-        group = [source, *(other for one, other in told if one == source and other in kept and source in kept)]
-        if len(group) == 1 or source not in kept:
+        group = [source, *(second for first, second in codelists if first == source and second in stay and source in stay)]
+        if len(group) == 1 or source not in stay:
             continue
         code, text = _code_and_text(group, answers)
-        if text:
-            labels = told[code, text]
-            if not kept[code].entry.labels:
-                kept[code] = replace(kept[code], entry=replace(kept[code].entry, labels=labels), named_by=text)
-        for other in group:
-            if other != code:
-                because = f"it is the codelist of {code!r}" if other == text else f"it says the same as {code!r}"
-                left_out.append(LeftOut(source=other, because=f"{because} in every row of the public file"))
-                del kept[other]
-    doubts = (
-        _alike_names(kept)
-        | _perhaps_codes(file, kept)
-        | {
-            other: f"{one!r} says the same in {share:.1%} of the rows: if both mean the same, leave one out"
-            for (one, other), share in shares.items()
-            if share < 1 and share >= _ALMOST and one in kept and other in kept
-        }
-    )
-    return OneToOne(answers=kept, left_out=left_out, doubts=doubts)
+        if text and not stay[code].entry.labels:
+            stay[code] = replace(stay[code], entry=replace(stay[code].entry, labels=codelists[code, text]), named_by=text)
+        for name in group:
+            if name != code:
+                because = f"it is the codelist of {code!r}" if name == text else f"it says the same as {code!r}"
+                left_out.append(LeftOut(source=name, because=f"{because} in every row of the public file"))
+                del stay[name]
+    almost = {
+        second: f"{first!r} says the same in {share:.1%} of the rows: if both mean the same, leave one out"
+        for (first, second), share in shares.items()
+        if _ALMOST <= share < 1 and first in stay and second in stay
+    }
+    return OneToOne(answers=stay, left_out=left_out, doubts=_alike_names(stay) | _perhaps_codes(file, stay) | almost)
 
 
-def _counts(found: Answers, rows: PublicRows) -> np.ndarray | None:
-    """How often each value occurs, the most frequent first; None for columns that nothing is said of: keys, numbers with
+def _counts(column: Answers, rows: PublicRows) -> np.ndarray | None:
+    """Count how often each value occurs, the most frequent first; None for columns that nothing is said of: keys, numbers with
     fractions, and those that are nearly constant.
     """
-    texts = found.texts
-    if not 2 <= len(texts) <= found.rows / 2 or left_out_as_key(found):
+    n_texts = len(column.texts)
+    if not 2 <= n_texts <= column.rows / 2 or left_out_as_key(column) or (column.are_numbers and not column.are_whole):
         return None
-    if all(map(NUMBER.fullmatch, texts)) and not all(map(_WHOLE.fullmatch, texts)):
-        return None
-    counts = np.sort(np.bincount(rows.codes[found.source] + 1, minlength=len(texts) + 1))[::-1]
+    counts = np.sort(np.bincount(rows.codes[column.source] + 1, minlength=n_texts + 1))[::-1]
     return counts if counts[1] >= LEAST else None
 
 
-def _may_tell(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether columns with these frequencies could agree in nearly all rows."""
-    n, shorter = one.sum(), min(len(one), len(other))
-    apart = np.abs(one[:shorter] - other[:shorter]).sum() + one[shorter:].sum() + other[shorter:].sum()
+def _may_tell(first: np.ndarray, second: np.ndarray) -> bool:
+    """Return whether columns with these frequencies could agree in nearly all rows."""
+    n, shorter = first.sum(), min(len(first), len(second))
+    apart = np.abs(first[:shorter] - second[:shorter]).sum() + first[shorter:].sum() + second[shorter:].sum()
     return bool(apart <= 2 * (1 - _ALMOST) * n)
 
 
-def _agreement(one: np.ndarray, other: np.ndarray) -> float:
-    """Share of the rows whose two values are each the most frequent one of the other; 0 where that is so by one frequent pair
-    alone, or of few values.
+def _agreement(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the share of the rows whose two values are each the most frequent one of the other; 0 where that is so by one
+    frequent pair alone, or of few values.
     """
-    width = int(other.max()) + 2
-    pairs, rows = np.unique((one.astype(np.int64) + 1) * width + other + 1, return_counts=True)
+    width = int(second.max()) + 2
+    pairs, rows = np.unique((first.astype(np.int64) + 1) * width + second + 1, return_counts=True)
     firsts, seconds = pairs // width, pairs % width
     most_of_first, most_of_second = np.zeros(firsts.max() + 1, dtype=np.int64), np.zeros(width, dtype=np.int64)
     np.maximum.at(most_of_first, firsts, rows)
     np.maximum.at(most_of_second, seconds, rows)
-    mutual = (rows == most_of_first[firsts]) & (rows == most_of_second[seconds])
-    if len(pairs) == len(np.unique(firsts)) == len(np.unique(seconds)):
-        gaps = (firsts == 0) == (seconds == 0)
-        return 1.0 if gaps.all() else 0.0
-    agree, most = rows[mutual].sum(), rows.max()
-    beside = (agree - most) / max(len(one) - most, 1)
-    few = min(len(np.unique(firsts)), len(np.unique(seconds))) < _FEWEST
-    return 0.0 if few or beside < _ALMOST_BESIDE else min(float(agree / len(one)), 1 - 1e-9)
+    n_firsts, n_seconds = len(np.unique(firsts)), len(np.unique(seconds))
+    if len(pairs) == n_firsts == n_seconds:
+        return float(((firsts == 0) == (seconds == 0)).all())
+    agree = rows[(rows == most_of_first[firsts]) & (rows == most_of_second[seconds])].sum()
+    beside = (agree - rows.max()) / max(len(first) - rows.max(), 1)
+    few = min(n_firsts, n_seconds) < _FEWEST
+    return 0.0 if few or beside < _ALMOST_BESIDE else min(float(agree / len(first)), 1 - 1e-9)
 
 
-def _told(
+def _codelists(
     file: PublicFile, pairs: Sequence[tuple[str, str]], answers: Mapping[str, Answers]
 ) -> dict[tuple[str, str], dict[str, str]]:
-    """For the pairs that tell each other in every row, both ways, the text of one for each of the other: all rows are read."""
-    rows, told = every_row(file, list(dict.fromkeys(chain(*pairs)))), dict[tuple[str, str], dict[str, str]]()
-    for one, other in pairs:
-        (texts, codes), (others, of_other) = rows[one], rows[other]
-        both = np.unique(codes * len(others) + of_other).tolist()
-        together = {(texts[at // len(others)], others[at % len(others)]) for at in both}
-        given = {(a, b) for a, b in together if a in answers[one].texts or b in answers[other].texts}
-        there, back = dict(given), {b: a for a, b in given}
-        if len(there) == len(back) == len(given):
-            told[one, other], told[other, one] = there, back
-    return told
+    """Return for the pairs that tell each other in every row, both ways, the text of one for each of the other: all rows are
+    read."""
+    rows, codelists = every_row(file, list(dict.fromkeys(chain(*pairs)))), dict[tuple[str, str], dict[str, str]]()
+    for first, second in pairs:
+        (texts, codes), (labels, of_second) = rows[first], rows[second]
+        together = np.unique(codes * len(labels) + of_second).tolist()
+        in_words = {(texts[pair // len(labels)], labels[pair % len(labels)]) for pair in together}
+        in_words = {(a, b) for a, b in in_words if a in answers[first].texts or b in answers[second].texts}
+        forward, back = dict(in_words), {b: a for a, b in in_words}
+        if len(forward) == len(back) == len(in_words):
+            codelists[first, second], codelists[second, first] = forward, back
+    return codelists
 
 
 def _code_and_text(group: Sequence[str], answers: Mapping[str, Answers]) -> tuple[str, str]:
-    """The column of a group that stays, and the one that has its labels; empty where none has."""
-    numeric = [source for source in group if all(map(NUMBER.fullmatch, answers[source].texts))]
-    worded = sorted((source for source in group if source not in numeric), key=lambda source: -_length(answers[source]))
+    """Return the column of a group that stays, and the one that has its labels; empty where none has."""
+
+    def length(source: str) -> float:
+        return sum(map(len, answers[source].texts)) / len(answers[source].texts)
+
+    numeric = [source for source in group if answers[source].are_numbers]
+    worded = sorted((source for source in group if source not in numeric), key=length, reverse=True)
     if numeric and worded and not answers[numeric[0]].entry.number and not _writes_number(answers[worded[0]]):
         return numeric[0], worded[0]
     if numeric:
         return numeric[0], ""
     short = [source for source in worded if max(map(len, answers[source].texts)) <= _SHORT]
-    if short and _length(answers[worded[0]]) >= _TIMES * _length(answers[short[-1]]):
-        return short[-1], worded[0]
-    return group[0], ""
+    return (short[-1], worded[0]) if short and length(worded[0]) >= _TIMES * length(short[-1]) else (group[0], "")
 
 
-def _length(found: Answers) -> float:
-    return sum(map(len, found.texts)) / len(found.texts)
-
-
-def _writes_number(found: Answers) -> bool:
-    """Whether the texts are numbers with the same words: "34 years"."""
-    return len({re.sub(r"\d+", "", text) for text in found.texts}) == 1
+def _writes_number(column: Answers) -> bool:
+    """Return whether the texts are numbers with the same words: "34 years"."""
+    return len({re.sub(r"\d+", "", text) for text in column.texts}) == 1
 
 
 # Which columns get a bin of missing values: rows that are left out for a gap in any of many columns add up.
@@ -745,28 +724,23 @@ MOST_LEFT_OUT = 0.01
 
 
 def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """The columns, of which those with the most gaps get a bin of missing values until few enough rows are left out."""
-    few = sorted(
-        (column for column in columns if column.missing_rows and not (column.keeps_missing or column.weight)),
-        key=lambda column: column.missing_rows,
-    )
-    left_out, kept = np.zeros(rows.n_rows, dtype=bool), set[str]()
-    for column in few:
+    """Return the columns, of which those with the most gaps get a bin of missing values until few enough rows are left out."""
+    few = [column for column in columns if column.missing_rows and not (column.keeps_missing or column.weight)]
+    left_out, with_bin = np.zeros(rows.n_rows, dtype=bool), set[str]()
+    for column in sorted(few, key=lambda column: column.missing_rows):
         together = left_out | rows.without([column.source, *([column.minus] if column.minus else [])])
         if together.mean() > MOST_LEFT_OUT:
-            kept.add(column.name)
+            with_bin.add(column.name)
         else:
             left_out = together
-    return [replace(column, missing_bin=True) if column.name in kept else column for column in columns]
+    return [replace(column, missing_bin=True) if column.name in with_bin else column for column in columns]
 
 
 # What the other columns of a public file say about a column of whole numbers: whether its order means something.
 #
 # Of a quantity, neighbouring numbers stand for rows that are alike: those aged 41 earn, marry and live much as those aged 42.
-# Of
-# codes they do not, more than any two codes do. So for each other column the means by value are compared between neighbours
-# and
-# between any two values, both less what chance alone would make of so few rows (the variogram of geostatistics, by its
+# Of codes they do not, more than any two codes do. So for each other column the means by value are compared between neighbours
+# and between any two values, both less what chance alone would make of so few rows (the variogram of geostatistics, by its
 # nugget).
 
 _ROWS = 20_000
@@ -809,57 +783,48 @@ class Order:
 def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]:
     """Return what the other columns say of every column of whole numbers, or of few with fractions, by its name in the file."""
     taken = slice(None, None, -(-rows.n_rows // _ROWS))
-    numbers = {source: _numbers(found, rows, taken) for source, found in answers.items() if _are_numbers(found)}
+    numbers = {
+        source: np.array([*map(float, rows.texts[source]), np.nan])[rows.codes[source][taken]]
+        for source, column in answers.items()
+        if column.are_numbers
+    }
     names, others = _witnesses(answers, numbers, rows, taken)
     whole = {source: values for source, values in numbers.items() if np.array_equal(values, np.rint(values), equal_nan=True)}
-    beginnings = _beginnings(whole)
-    found = {}
+    beginnings, result = _beginnings(whole), dict[str, Order]()
     for source, values in numbers.items():
         n_values = len(answers[source].texts)
         if n_values < 3 or (source not in whole and n_values > _FEW_FRACTIONS):
             continue
         unlike, tells = _compared(source, values, names, others)
-        found[source] = Order(
-            unlike=float(np.median(unlike)) if unlike else None,
-            witnesses=len(unlike),
-            tells=tells,
-            part_of=beginnings.get(source, ""),
-        )
-    return found
-
-
-def _are_numbers(found: Answers) -> bool:
-    return bool(found.texts) and all(map(NUMBER.fullmatch, found.texts))
-
-
-def _numbers(found: Answers, rows: PublicRows, taken: slice) -> np.ndarray:
-    """(n_rows,) the numbers; not a number where there is no answer."""
-    return np.array([*map(float, rows.texts[found.source]), np.nan])[rows.codes[found.source][taken]]
+        median = float(np.median(unlike)) if unlike else None
+        part_of = beginnings.get(source, "")
+        result[source] = Order(unlike=median, witnesses=len(unlike), tells=tells, part_of=part_of)
+    return result
 
 
 def _witnesses(
     answers: Mapping[str, Answers], numbers: Mapping[str, np.ndarray], rows: PublicRows, taken: slice
 ) -> tuple[list[str], np.ndarray]:
-    """The columns that are compared with, and (n_rows, n_columns) what they say: ranks of numbers, and 0 or 1 for frequent
-    categories, with mean 0 and standard deviation 1; not a number where there is no answer. Row numbers and keys are none.
+    """Return the columns that are compared with, and (n_rows, n_columns) what they say: ranks of numbers, and 0 or 1 for
+    frequent categories, with mean 0 and standard deviation 1; not a number where there is no answer. Row numbers and keys are
+    none.
     """
     names, columns = [], []
-    for source, found in answers.items():
-        said = []
+    for source, answer in answers.items():
+        figures = []
         if source in numbers:
-            if len(found.texts) < 0.95 * found.rows or any("." in text for text in found.texts):
-                said = [_ranks(numbers[source])]
-        elif len(found.texts) <= _TEXTS:
-            codes = rows.codes[source][taken]
-            frequent = sorted(range(len(found.texts)), key=lambda place: -found.texts[rows.texts[source][place]])
-            frequent = frequent[: 1 if len(frequent) <= 2 else _FREQUENT]
-            said = [np.where(codes < 0, np.nan, codes == place) for place in frequent]
-        for column in said:
-            known = ~np.isnan(column)
-            spread = column[known].std() if known.any() else 0
+            if len(answer.texts) < 0.95 * answer.rows or any("." in text for text in answer.texts):
+                figures = [_ranks(numbers[source])]
+        elif len(answer.texts) <= _TEXTS:
+            codes, texts = rows.codes[source][taken], rows.texts[source]
+            frequent = sorted(range(len(texts)), key=lambda code: -answer.texts[texts[code]])
+            figures = [np.where(codes < 0, np.nan, codes == code) for code in frequent[: 1 if len(texts) <= 2 else _FREQUENT]]
+        for figure in figures:
+            known = ~np.isnan(figure)
+            spread = figure[known].std() if known.any() else 0
             if spread > 0:
                 names.append(source)
-                columns.append((column - column[known].mean()) / spread)
+                columns.append((figure - figure[known].mean()) / spread)
     every = -(-len(names) // _OTHERS) or 1
     return names[::every], np.array(columns[::every]).T
 
@@ -873,39 +838,37 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 
 
 def _compared(source: str, values: np.ndarray, names: list[str], others: np.ndarray) -> tuple[list[float], str]:
-    """How unlike neighbours are in each other column that has a say, and one that the values tell, but not by ranges."""
-    own = np.array([name != source for name in names], dtype=bool)
+    """Return how unlike neighbours are in each other column that has a say, and one that the values tell, but not by ranges."""
+    is_other = np.array([name != source for name in names], dtype=bool)
     known = ~np.isnan(values)
     order = np.argsort(values[known], kind="stable")
     _, starts = np.unique(values[known][order], return_index=True)
-    if not own.any() or len(starts) < 3:
+    if not is_other.any() or len(starts) < 3:
         return [], ""
-    sorted_others = others[known][order][:, own]
-    given = ~np.isnan(sorted_others)
-    sorted_others = np.where(given, sorted_others, 0.0)
-    rows = np.add.reduceat(given.astype(float), starts)
+    figures = others[known][order][:, is_other]
+    is_answer = ~np.isnan(figures)
+    figures = np.where(is_answer, figures, 0.0)
+    rows = np.add.reduceat(is_answer.astype(float), starts)
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = np.where(rows > 0, np.add.reduceat(sorted_others, starts) / rows, 0.0)
+        means = np.where(rows > 0, np.add.reduceat(figures, starts) / rows, 0.0)
         n_values, n_rows = (rows > 0).sum(axis=0), rows.sum(axis=0)
-        total = (sorted_others**2).sum(axis=0) - n_rows * (sorted_others.sum(axis=0) / n_rows) ** 2
-        within = np.maximum((sorted_others**2).sum(axis=0) - (rows * means**2).sum(axis=0), 0.0)
+        total = (figures**2).sum(axis=0) - n_rows * (figures.sum(axis=0) / n_rows) ** 2
+        within = np.maximum((figures**2).sum(axis=0) - (rows * means**2).sum(axis=0), 0.0)
         chance = np.maximum(within / (n_rows - n_values), 1e-9)
         excess = total - within - (n_values - 1) * chance
         clear = (n_values > 2) & (n_rows > 2 * n_values) & (excess > _CLEAR * chance * np.sqrt(2 * (n_values - 1)))
-    told = clear & (rows.max(axis=0) < 0.9 * n_rows) & (n_rows > 5 * n_values) & (total - within >= _TOLD * total)
+    tell = clear & (rows.max(axis=0) < 0.9 * n_rows) & (n_rows > 5 * n_values) & (total - within >= _TOLD * total)
     if not clear.any():
         return [], ""
-    near = _differences(means[:, clear], rows[:, clear], chance[clear], [1])
     lags = np.arange(1, len(starts)) if len(starts) <= _FEW_VALUES else np.linspace(1, len(starts) - 1, _DISTANCES).astype(int)
-    any_two = _differences(means[:, clear], rows[:, clear], chance[clear], lags.tolist())
-    unlike = near / np.maximum(any_two, 1e-12)
-    own_names = [name for name, is_own in zip(names, own, strict=True) if is_own]
-    tells = (own_names[column] for column in np.flatnonzero(told) if _has_no_order(means[rows[:, column] > 0, column]))
-    return unlike.tolist(), next(tells, "")
+    near, any_two = (_differences(means[:, clear], rows[:, clear], chance[clear], steps) for steps in ([1], lags.tolist()))
+    other_names = [name for name in names if name != source]
+    tells = (other_names[column] for column in np.flatnonzero(tell) if _has_no_order(means[rows[:, column] > 0, column]))
+    return (near / np.maximum(any_two, 1e-12)).tolist(), next(tells, "")
 
 
 def _has_no_order(means: np.ndarray) -> bool:
-    """Whether what goes with the values, in their order, comes again and again, or goes up and down."""
+    """Return whether what goes with the values, in their order, comes again and again, or goes up and down."""
     changes = np.diff(np.round(means, 6))
     changes = changes[changes != 0]
     turns = np.count_nonzero(changes[1:] * changes[:-1] < 0)
@@ -917,39 +880,37 @@ def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: 
     """(n_columns,) mean squared difference of the means of values so far apart, less what chance makes of it, halved."""
     total, weights = np.zeros(means.shape[1]), np.zeros(means.shape[1])
     for lag in lags:
-        one, other = rows[:-lag], rows[lag:]
-        both = (one > 0) & (other > 0)
-        weight = np.where(both, one * other / np.maximum(one + other, 1), 0.0)
+        low, high = rows[:-lag], rows[lag:]
+        both = (low > 0) & (high > 0)
+        weight = np.where(both, low * high / np.maximum(low + high, 1), 0.0)
         total += (weight * (means[lag:] - means[:-lag]) ** 2 - both * chance).sum(axis=0)
         weights += weight.sum(axis=0)
     return total / np.maximum(2 * weights, 1e-12)
 
 
 def _beginnings(whole: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """Columns of which the first digits are another one (a municipality that begins with its county), these others, and those
-    that are the rest of the digits.
+    """Return columns of which the first digits are another one (a municipality that begins with its county), these others, and
+    those that are the rest of the digits.
 
     Ages in years and in decades are like that, too, but have all endings.
     """
-    found: dict[str, str] = {}
+    part_of: dict[str, str] = {}
     distinct = {source: np.unique(values[~np.isnan(values)]) for source, values in whole.items()}
     for source, values in whole.items():
-        different = distinct[source]
+        different, known = distinct[source], ~np.isnan(values)
         if len(different) < 10 or different[0] < 10 or len(different) > 0.5 * (different[-1] - different[0] + 1):
             continue
-        for digits in range(1, len(str(int(different[-1])))):
-            beginning = np.floor(values / 10**digits)
-            groups = np.unique(np.floor(different / 10**digits))
+        for power in (10**digits for digits in range(1, len(str(int(different[-1]))))):
+            groups = np.unique(np.floor(different / power))
             if len(groups) < 3:
                 break
-            for other, compared in whole.items():
-                if other != source and len(distinct[other]) == len(groups) and np.array_equal(distinct[other], groups):
-                    both = ~np.isnan(values) & ~np.isnan(compared)
-                    if both.sum() > 0.9 * (~np.isnan(values)).sum() and np.array_equal(beginning[both], compared[both]):
-                        found[source] = other
-                        found.setdefault(other, source)
-                        ending = values - beginning * 10**digits
-                        for last, compared_last in whole.items():
-                            if last not in (source, other) and np.array_equal(ending[both], compared_last[both]):
-                                found.setdefault(last, source)
-    return found
+            beginning, ending = np.floor(values / power), values % power
+            for other in (other for other in whole if other != source and np.array_equal(distinct[other], groups)):
+                both = known & ~np.isnan(whole[other])
+                if both.sum() > 0.9 * known.sum() and np.array_equal(beginning[both], whole[other][both]):
+                    part_of[source] = other
+                    part_of.setdefault(other, source)
+                    for last in whole:
+                        if last not in (source, other) and np.array_equal(ending[both], whole[last][both]):
+                            part_of.setdefault(last, source)
+    return part_of
