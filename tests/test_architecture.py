@@ -556,8 +556,7 @@ def test_generic_code_knows_no_dataset() -> None:
     found = {(path, word) for path in code for word in words if word in code[path]}
     assert found == {
         ("bundle/sheets.py", "birth"),  # the shipped release of which a reviewer knows how long the audit takes
-        ("studio/drafting/columns.py", "birth"),  # in names of columns, to tell weights of bodies from survey weights
-        ("studio/drafting/columns.py", "occupation"),  # in names of columns, to tell codes
+        ("studio/drafting/columns.py", "birth"),  # a column of dates of birth, which gives an age
     }
 
 

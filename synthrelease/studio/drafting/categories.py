@@ -132,7 +132,8 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
         )
         for text, label in plain.items()
     }
-    rows_of, common = {text: code.rows for text, code in codes.items()}, ()
+    rows_of = {text: code.rows for text, code in codes.items()}
+    common: tuple[str, ...] = ()
     if by_words:
         remark += "; in the order of their words, so that neighbours may be joined"
     elif not apart and are_too_many(rows_of):

@@ -122,7 +122,7 @@ def test_what_a_whole_draft_cannot_be_is_told_of_the_file(tmp_path: Path, monkey
 
 
 def test_what_a_name_suggested_is_given_up_where_it_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns, "_is_weight", lambda answers, values: answers.source == "wt")
+    monkeypatch.setattr(columns, "_is_weight", lambda answers: answers.source == "wt")
     found = drafted("wt", np.arange(N) % 60 - 30, tmp_path)
     (column,) = [column for column in found.columns if column.name == "wt"]
     assert not column.weight

@@ -25,8 +25,9 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.baselines.base import independent_columns
 from synthrelease.studio.drafting import draft as drafts
+from synthrelease.studio.drafting.coarser import FLOORS, floored
 from synthrelease.studio.drafting.columns import drafted_columns
-from synthrelease.studio.drafting.draft import FLOORS, Drafting, Ground, Tried, candidates_of, floored, in_order_of_use
+from synthrelease.studio.drafting.draft import Ground, Subject, Tried, Voice, candidates_of, ground_of, in_order_of_use
 from synthrelease.studio.drafting.options import AS_KEY, UnitAnswer
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.rehearsal import plan_race
@@ -176,7 +177,7 @@ def codes(rows: int, seed: int = 7) -> pd.DataFrame:
 def test_no_draft_that_could_be_tried_beats_the_one_that_is_written(tmp_path: Path, rows: int) -> None:
     """All bins at all epsilons, each with tables that are looked for anew: none keeps more for less."""
     codes(rows).to_csv(tmp_path / "codes.csv", index=False)
-    held = list[Drafting]()
+    held = list[Ground]()
 
     def noted(*asked: object, tried: Callable[..., Tried] = drafts.in_fitting_bins) -> Tried:
         held.append(asked[0])  # type: ignore[arg-type]
@@ -192,18 +193,26 @@ def test_no_draft_that_could_be_tried_beats_the_one_that_is_written(tmp_path: Pa
     assert ("wider bins" in written.smaller) == bool(chosen.least)
     everything = [first]
     for floor in FLOORS:
-        wider = floored(first.columns, first.begun.table, floor)
-        everything.append(replace(first, columns=wider, narrower=first))
-    for drafting in everything:
+        wider = floored(first.subject.columns, first.table, floor)
+        everything.append(ground_of(replace(first.subject, columns=wider), first))
+    for ground in everything:
         for total in (Fraction(1, 2), Fraction(7, 10), Fraction(1), Fraction(7, 5), Fraction(2)):
-            assert total >= limit or drafting.begun.race.at(total).share <= chosen.raced.share + CLEARLY
+            assert total >= limit or ground.race.at(total).share <= chosen.raced.share + CLEARLY
 
 
 def begun(path: Path, key: str) -> Ground:
     file = read_public_file(path)
     columns, left_out, dated = drafted_columns(file, {}, key, AS_KEY)
     unit = UnitAnswer.of(key, file.columns).ordered(file, dated)
-    return Drafting("visits", file, columns, left_out, lambda doing: None, unit).begun
+    subject = Subject(
+        name="visits",
+        file=file,
+        columns=tuple(columns),
+        left_out=tuple(left_out),
+        voice=Voice(lambda doing: None),
+        unit=unit,
+    )
+    return ground_of(subject)
 
 
 def test_rows_of_persons_are_judged_by_all_rows_of_other_persons(tmp_path: Path) -> None:

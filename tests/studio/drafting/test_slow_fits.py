@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import pytest
@@ -35,11 +35,11 @@ def test_a_step_is_told_where_nothing_was_said_for_some_seconds(monkeypatch: pyt
     now = [0.0]
     monkeypatch.setattr(drafts.time, "monotonic", lambda: now[0])
     told: list[tuple[float, str]] = []
-    drafting = drafts.Drafting("x", cast(Any, None), [], [], lambda doing: told.append((now[0], doing)))
-    drafting.progress("begin")
+    voice = drafts.Voice(lambda doing: told.append((now[0], doing)))
+    voice.say("begin")
     for second in range(1, 31):
         now[0] = float(second)
-        drafting.patient(f"step {second}")
+        voice.patiently(f"step {second}")
     times = [at for at, _ in told]
     assert told[0] == (0.0, "begin")
     assert max(np.diff(times)) < 10

@@ -17,11 +17,7 @@ from synthrelease.data.schema import parse_bins
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.drafting.codebook import CodebookEntry
-from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft
-from synthrelease.studio.drafting.columns import draft_column
-from synthrelease.studio.drafting.criteria import LEAST_KEPT, LEAST_OF_STRONGEST, MOST_OFF, DraftStanding
-from synthrelease.studio.drafting.draft import (
+from synthrelease.studio.drafting.coarser import (
     FEW_CATEGORIES,
     FREQUENT,
     Floor,
@@ -32,6 +28,10 @@ from synthrelease.studio.drafting.draft import (
     sizes,
     what_stays,
 )
+from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft
+from synthrelease.studio.drafting.columns import draft_column
+from synthrelease.studio.drafting.criteria import LEAST_KEPT, LEAST_OF_STRONGEST, MOST_OFF, DraftStanding
 from synthrelease.studio.drafting.text import Draft
 from synthrelease.studio.rehearsal.closer_look import yardsticks
 from synthrelease.studio.rehearsal.dependence import Pair
