@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -20,7 +20,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.schema import Binning, Schema
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.generators.measurements import FormulaTerm, unfolded
-from synthrelease.settings.base import Mistake, unknown
+from synthrelease.settings.base import TERMS, Mistake, unknown
 
 
 def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterable[Mistake]:
@@ -161,7 +161,7 @@ class MarginalCriterion(Criterion):
     """
 
     largest: int | None = Field(default=None, ge=1)
-    tables: tuple[str, ...] = Field(default=(), max_length=10_000)
+    tables: Annotated[tuple[str, ...], TERMS] = Field(default=(), max_length=10_000)
 
     @field_validator("tables", mode="before")
     @classmethod

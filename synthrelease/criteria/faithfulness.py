@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -22,7 +22,7 @@ from synthrelease.data.linked import Linked
 from synthrelease.data.schema import Binning, PublishedColumn, Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import Unexpected, listing
-from synthrelease.settings.base import Mistake
+from synthrelease.settings.base import KEYS, AmongColumns, Mistake
 
 if TYPE_CHECKING:
     from synthrelease.criteria.faithfulness_mechanism import Step
@@ -73,11 +73,11 @@ class Faithfulness(Criterion):
     counts_rows: ClassVar[bool] = True
     no_measured_bound: ClassVar[str] = "Similar rows agree in many columns at once, which tables of few do not determine."
     kind: Literal["faithfulness"]
-    exact: tuple[str, ...] = ()
-    within_one_bin: tuple[str, ...] = ()
-    ignored: tuple[str, ...] = ()
+    exact: AmongColumns = ()
+    within_one_bin: AmongColumns = ()
+    ignored: AmongColumns = ()
     at_most: int = Field(default=1, ge=0, le=1)
-    exact_around: Mapping[str, float] = Field(default_factory=dict)
+    exact_around: Annotated[Mapping[str, float], KEYS] = Field(default_factory=dict)
     any_order: bool = False
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:

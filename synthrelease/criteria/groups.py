@@ -42,7 +42,7 @@ from synthrelease.criteria.members import OfMembers, reads_members
 from synthrelease.data.schema import FINEST, in_steps
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.privacy.grids import MOST_ROWS, noise_grid
-from synthrelease.settings.base import Mistake
+from synthrelease.settings.base import AboutColumn, AmongColumns, Mistake
 
 if TYPE_CHECKING:
     from synthrelease.criteria.groupings_mechanism import RowsOfGroups, Windows
@@ -60,8 +60,8 @@ class InGroups(OfMembers):
     overall : whether all rows together count, too. Example: `overall = false`, `by = ["age"]`.
     """
 
-    column: str
-    by: tuple[str, ...] = ()
+    column: AboutColumn
+    by: AmongColumns = ()
     overall: bool = True
 
     @model_validator(mode="after")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -33,7 +33,7 @@ from synthrelease.criteria.records import (
 from synthrelease.data.schema import Binning, Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import Unexpected, listing
-from synthrelease.settings.base import Mistake
+from synthrelease.settings.base import KEYS, AboutColumn, AmongColumns, Mistake
 
 _SINGULAR = 1e-6
 """Smallest eigenvalue of the mean information, in standard units, with which coefficients are taken to be determined."""
@@ -90,12 +90,12 @@ class LogisticRegression(Criterion):
 
     no_measured_bound: ClassVar[str] = "Residuals are of whole records, which tables of two columns do not determine."
     kind: Literal["logistic_regression"]
-    target: str
+    target: AboutColumn
     positive: tuple[str, ...] = Field(min_length=1)
-    features: tuple[str, ...] = Field(min_length=1, max_length=50)
-    representation: Mapping[str, str]
+    features: AmongColumns = Field(min_length=1, max_length=50)
+    representation: Annotated[Mapping[str, str], KEYS]
     values: Literal["own", "bins"] = "own"
-    ranges: Mapping[str, tuple[Finite, Finite]] = Field(default_factory=dict)
+    ranges: Annotated[Mapping[str, tuple[Finite, Finite]], KEYS] = Field(default_factory=dict)
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         from synthrelease.criteria.records_mechanism import largest_logistic_step, released_records

@@ -33,7 +33,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.schema import Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import Unexpected
-from synthrelease.settings.base import Mistake
+from synthrelease.settings.base import AboutColumn, Mistake
 
 if TYPE_CHECKING:
     from synthrelease.generators.drawing import Drawing
@@ -494,7 +494,7 @@ class WeightedMarginalError(MarginalCriterion):
 
     no_measured_bound: ClassVar[str] = "Sums of weights in a table need one more column in every measured table: ask it."
     kind: Literal["weighted_marginal_error"]
-    weight: str
+    weight: AboutColumn
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         from synthrelease.criteria.marginals_mechanism import largest_weighted_share, weighted

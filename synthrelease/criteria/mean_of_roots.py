@@ -23,7 +23,7 @@ from synthrelease.criteria.members import plain_and_place
 from synthrelease.data.schema import Schema, Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import Unexpected
-from synthrelease.settings.base import Mistake
+from synthrelease.settings.base import AboutColumn, AmongColumns, Mistake
 
 if TYPE_CHECKING:
     from synthrelease.criteria.mean_of_roots_mechanism import NumbersOfRoots, ReleasedRoots
@@ -80,11 +80,11 @@ class MeanOfRoots(Criterion):
 
     no_measured_bound: ClassVar[str] = "It is about all members of a root at once, and noisy tables are of few columns."
     kind: Literal["mean_of_roots"]
-    column: str
+    column: AboutColumn
     number: Literal["agreement", "sum", "mean"]
     bins: tuple[str, ...] = ()
     range: tuple[float, float] | None = None
-    by: tuple[str, ...] = ()
+    by: AmongColumns = ()
     overall: bool = True
     values: Literal["own", "bins"] = "own"
 

@@ -48,7 +48,7 @@ from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import Unexpected, closest, listing, rejecting
 from synthrelease.privacy.charges import Charge, mechanism
 from synthrelease.privacy.grids import grid_bits
-from synthrelease.settings.base import Mistake, SpecTable
+from synthrelease.settings.base import KEYS, AboutColumn, AmongColumns, Mistake, SpecTable
 
 if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts
@@ -76,9 +76,9 @@ class PriorGuess(SpecTable):
     """
 
     intercept: float = Field(allow_inf_nan=False)
-    coefficients: Mapping[str, Finite]
-    centres: Mapping[str, Finite]
-    spreads: Mapping[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
+    coefficients: Annotated[Mapping[str, Finite], KEYS]
+    centres: Annotated[Mapping[str, Finite], KEYS]
+    spreads: Annotated[Mapping[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]], KEYS]
     uncertainty: float = Field(gt=0, allow_inf_nan=False)
 
 
@@ -125,13 +125,13 @@ class RegressionCoefficients(Criterion):
     figure_gets_noise: ClassVar[bool] = False
     own_mechanism: ClassVar[str] = "functional mechanism"
     kind: Literal["regression_coefficients"]
-    target: str
-    features: tuple[str, ...] = Field(min_length=1)
-    representation: Mapping[str, str]
+    target: AboutColumn
+    features: AmongColumns = Field(min_length=1)
+    representation: Annotated[Mapping[str, str], KEYS]
     fit: Literal["once", "every_round"] = "once"
     prior: PriorGuess | None = None
     values: Literal["own", "own target", "bins"] = "own"
-    ranges: Mapping[str, tuple[Finite, Finite]] = Field(default_factory=dict)
+    ranges: Annotated[Mapping[str, tuple[Finite, Finite]], KEYS] = Field(default_factory=dict)
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
         from synthrelease.criteria.records_mechanism import released_records

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
@@ -47,6 +47,30 @@ Line = Annotated[str, checked(str.isprintable, "one line of printable characters
 """A text that the terminal shows: a second line could be taken for the program's own words."""
 Reason = Annotated[Line, Field(max_length=500)]
 """Why something costs what it costs, in the steward's words."""
+
+
+@dataclass(frozen=True)
+class NamesColumns:
+    """Says of the type of a field that it names columns of the release, and what becomes of it where one is left out.
+
+    Attributes
+    ----------
+    way : "about" (what the table is about: it goes with the column), "among" (the column leaves the list), "keys" (its entry
+        goes), "terms" (its terms of tables go).
+    """
+
+    way: Literal["about", "among", "keys", "terms"]
+
+
+AboutColumn = Annotated[str, NamesColumns("about")]
+AmongColumns = Annotated[tuple[str, ...], NamesColumns("among")]
+KEYS, TERMS = NamesColumns("keys"), NamesColumns("terms")
+
+
+def naming_columns(model: type[BaseModel]) -> dict[str, str]:
+    """Return the settings of a table that name columns, with the way in which each does."""
+    named = ((name, mark) for name, field in model.model_fields.items() for mark in field.metadata)
+    return {name: mark.way for name, mark in named if isinstance(mark, NamesColumns)}
 
 
 class SpecTable(BaseModel):

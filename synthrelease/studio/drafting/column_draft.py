@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from synthrelease.data.counts import Counts
+from synthrelease.data.schema import parse_bins
 from synthrelease.data.texts import is_executable
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError, closest, listing
@@ -228,6 +229,12 @@ class ColumnDraft:
     def texts_of_bins(self) -> list[str]:
         """The bins of a column of numbers as a configuration has them."""
         return self.bins.texts(whole=self.is_whole, weight=self.weight)["coarse"] if self.bins else []
+
+    @property
+    def numbers_of_bins(self) -> dict[str, float]:
+        """The numbers that stand for these bins, by their labels."""
+        labels = {interval.label for interval in parse_bins(self.texts_of_bins, whole_numbers=self.is_whole)}
+        return {label: number for label, number in self.facts.numbers.items() if label in labels} if self.facts else {}
 
     @property
     def derived(self) -> bool:

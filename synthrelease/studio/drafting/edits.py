@@ -15,10 +15,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
+from pydantic import BaseModel
 
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.columns import ALL_COLUMNS
@@ -28,6 +30,7 @@ from synthrelease.errors import InputError, OutputError, SpecError, Unexpected, 
 from synthrelease.generators.measurements import FormulaTerm, folded, formula_of, read_terms
 from synthrelease.privacy.charges import Charge, decimal_text
 from synthrelease.privacy.selection import FiniteLaw
+from synthrelease.settings.base import naming_columns
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.mistakes import validated
 from synthrelease.settings.reading import beside, dotted, read_configuration, read_toml, toml_tables
@@ -82,14 +85,14 @@ class Adopted:
     spec: ReleaseSpec
 
 
-def why_not(found: Rehearsal) -> str:
-    """Why nothing of a rehearsal can be adopted, in a sentence; empty where something can."""
-    proposal = found.proposal
-    if not found.complete:
+def why_not(rehearsal: Rehearsal) -> str:
+    """Say why nothing of a rehearsal can be adopted, in a sentence; empty where something can."""
+    proposal = rehearsal.proposal
+    if not rehearsal.complete:
         return "the rehearsal is not complete. The same command goes on"
     if proposal is None or proposal.chosen is None or proposal.chosen.total is None:
         return "it proposes no number of rounds"
-    if proposal.chosen.total >= found.spec.plan.total.epsilon:
+    if proposal.chosen.total >= rehearsal.spec.plan.total.epsilon:
         return "the specification costs no more than what the rehearsal found"
     if proposal.judgement is None:
         return "what it proposes was not confirmed by fresh attempts. The same command goes on"
@@ -114,19 +117,19 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
     SpecError, BudgetError : when the changed configuration could not be used. Nothing is written then.
     """
     path = checked_path(config)
-    before = path.read_bytes()
+    old = path.read_bytes()
     if load_spec(path).digest != spec.digest:
         raise OutputError(f"{path}: was changed since it was rehearsed. Nothing was adopted: rehearse it as it is now.")
-    after = changed(path, before, list(_edits(path, chosen)))
-    loaded = loaded_changed(spec, path, after)
+    new = changed(path, old, list(_edits(path, chosen)))
+    loaded = loaded_changed(spec, path, new)
     if loaded.plan.total.epsilon != chosen.total:
         raise OutputError(f"{path}: the lines cost something else than what was rehearsed. Nothing was adopted.")
     loaded.check_limit()
     rows = rows_tried(spec)
-    replace_files({path: (before, after)})
+    replace_files({path: (old, new)})
     leave(loaded, "rehearsal", rows)
-    given = read_configuration(path, before).tables.get("selection", {})
-    instead = [f"{name} = {toml(given[name])}" for name in OF_OTHER_LAWS if name in given]
+    selection = read_configuration(path, old).tables.get("selection", {})
+    instead = [f"{name} = {toml(selection[name])}" for name in OF_OTHER_LAWS if name in selection]
     return Adopted(
         path=path,
         changes=(
@@ -151,7 +154,7 @@ def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
     if proposal is None or proposal.nothing_high is None:
         raise OutputError(f"{shortlist}: proposes no cheaper plan that was confirmed. Nothing was adopted.")
     rounds = tomllib.loads(proposal.lines, parse_float=Decimal)["selection"]["rounds"]
-    law = FiniteLaw(atoms=tuple((int(number), Fraction(share)) for number, share in rounds.items()))
+    law = FiniteLaw(atoms=tuple((int(n), Fraction(share)) for n, share in rounds.items()))
     changed_spec = with_law(spec, proposal.generation, law)
     chosen = Offer(generation=proposal.generation, chances=(), law=law, total=changed_spec.plan.total.epsilon)
     return adopt(config, spec, chosen)
@@ -162,27 +165,27 @@ def _rounds(chosen: Offer) -> str:
 
 
 def _edits(path: Path, chosen: Offer) -> Iterable[Edit]:
-    """The changes; a table that another configuration hands down is written out, since it is taken whole or not at all."""
-    own, file = read_toml(path), read_configuration(path)
+    """Yield the changes; a table that another configuration hands down is written out, since it is taken as a whole."""
+    tables, file = read_toml(path), read_configuration(path)
     remark = "adopted from a rehearsal on public data"
     new = {
         "budget": {"generation": decimal_text(chosen.generation)},
         "selection": {"mode": toml("hidden_number"), "rounds": _rounds(chosen)},
     }
     for name, values in new.items():
-        handed_down = {} if name in own else file.tables.get(name, {})
+        handed_down = {} if name in tables else file.tables.get(name, {})
         for key, value in handed_down.items():
             if key not in values and key not in OF_OTHER_LAWS:
                 yield Edit(path=(name, key), toml=toml(value))
         for key, value in values.items():
             yield Edit(path=(name, key), toml=value, remark=remark if key in ("generation", "rounds") else "")
     for key in OF_OTHER_LAWS:
-        if key in own.get("selection", {}):
+        if key in tables.get("selection", {}):
             yield Edit(path=("selection", key))
 
 
 def adopted_before(spec: ReleaseSpec, out: Path) -> bool:
-    """Whether the rehearsal in this folder was of the specification before its proposal was adopted."""
+    """Return whether the rehearsal in this folder was of the specification before its proposal was adopted."""
     path = out / "shortlist.toml"
     if not path.is_file():
         return False
@@ -192,13 +195,6 @@ def adopted_before(spec: ReleaseSpec, out: Path) -> bool:
     return file.proposal.is_of(spec) and not file.rehearsed.is_of(spec)
 
 
-ABOUT = ("column", "target", "weight")
-"""Settings of a criterion that say what it is about."""
-AMONG = ("by", "features", "exact", "within_one_bin", "ignored")
-"""Settings of a criterion that are lists of columns."""
-BY_COLUMN = ("representation", "ranges", "exact_around")
-"""Settings of a criterion with a value for each of some columns; those of a `prior` of a line are in it."""
-OF_A_PRIOR = ("coefficients", "centres", "spreads")
 _WORD = re.compile(r"(?P<text>'[^']*'|\"[^\"]*\")|(?<![\w.])(?P<name>[A-Za-z_]\w*)")
 _IN_A_SUM = re.compile(r"(\w+)\s*[\[(]")
 
@@ -248,58 +244,65 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
             near = closest(name, spec.schema.names)
             guess = f" Did you mean {near!r}?" if near else ""
             raise InputError(f"{path}: expected columns of the release ({listing(spec.schema.names)}), found {name!r}.{guess}")
+
+    # what names them, and whether somebody has to decide first
     file = read_configuration(path)
     acceptance_path = Path(os.path.normpath(beside(file.file_of("acceptance"), str(file.tables["acceptance"]))))
-    found = _References(gone, file.tables, read_toml(acceptance_path))
-    found.look()
-    undecided = [*found.undecided]
-    theirs = [edit for edit in found.of_configuration if file.file_of(dotted(edit.path)) == file.base]
-    copied = list(dict.fromkeys(str(edit.path[0]) for edit in theirs if take_over and edit.path[0] in file.inherited))
-    undecided += [
+    references = _References(gone, file.tables, read_toml(acceptance_path))
+    references.look()
+    inherited = [edit for edit in references.of_configuration if file.file_of(dotted(edit.path)) == file.base]
+    copied = list(dict.fromkeys(str(edit.path[0]) for edit in inherited if take_over and edit.path[0] in file.inherited))
+    undecided = references.undecided + [
         f"{dotted(edit.path)} stands in {file.base}, which this configuration extends: take the column out there"
-        for edit in theirs
+        for edit in inherited
         if edit.path[0] not in copied
     ]
-    undecided += _shared(path, acceptance_path, bool(found.of_acceptance))
+    undecided += _shared(path, acceptance_path, bool(references.of_acceptance))
     if undecided:
         raise InputError(
             f"{path}: expected that {listing(gone)} can be left out without a decision, found what needs one. Nothing was "
             "written.\n" + "\n".join(f"- {text}." for text in dict.fromkeys(undecided))
         )
-    contents = {path: found.of_configuration, acceptance_path: found.of_acceptance}
-    before = {each: each.read_bytes() for each in contents}
-    own = before | {path: taken_over(file, before[path], copied)}
-    after = {each: changed(each, own[each], edits) for each, edits in contents.items()}
-    loaded = loaded_changed(spec, path, after[path], after[acceptance_path])
-    if not dry_run:  # the acceptance file first: without the column it still fits the configuration with it
-        replace_files({each: (before[each], after[each]) for each in (acceptance_path, path)})
+
+    # both files without them, loaded before they are written; the acceptance file first: it still fits the old configuration
+    old = {path: path.read_bytes(), acceptance_path: acceptance_path.read_bytes()}
+    configuration = changed(path, taken_over(file, old[path], copied), references.of_configuration)
+    acceptance = changed(acceptance_path, old[acceptance_path], references.of_acceptance)
+    loaded = loaded_changed(spec, path, configuration, acceptance)
+    new = {acceptance_path: acceptance, path: configuration}
+    if not dry_run:
+        replace_files({changed_path: (old[changed_path], content) for changed_path, content in new.items()})
     return LeftOutOf(
         paths=(path, acceptance_path),
-        taken=(*found.taken, *(f"[{name}] of {file.base} is copied here first" for name in copied)),
-        to_look_at=(*found.to_look_at, *_still_named(gone, after)),
+        taken=(*references.taken, *(f"[{name}] of {file.base} is copied here first" for name in copied)),
+        to_look_at=(*references.to_look_at, *_still_named(gone, {path: configuration, acceptance_path: acceptance})),
         before=spec.plan.total,
         after=loaded.plan.total,
     )
 
 
 def _shared(path: Path, acceptance: Path, changes: bool) -> Iterable[str]:
-    """Other configurations beside this one that the change would reach."""
-    for other in sorted(path.parent.glob("*.toml")):
-        if other.resolve() == path.resolve():
+    """Yield other configurations beside this one that the change would reach."""
+    for neighbour in sorted(path.parent.glob("*.toml")):
+        if neighbour.resolve() == path.resolve():
             continue
         try:
-            tables = read_toml(other)
+            tables = read_toml(neighbour)
         except SpecError:
             continue
-        extends, named = tables.get("extends"), tables.get("acceptance")
-        if isinstance(extends, str) and beside(other, extends).resolve() == path.resolve():
-            yield f"{other} extends this configuration and would lose the column, too: give one of them tables of its own"
-        elif changes and isinstance(named, str) and beside(other, named).resolve() == acceptance.resolve():
-            yield f"{other} has the same acceptance file, {acceptance}, which would be changed: give one of them a copy"
+        files = {
+            key: beside(neighbour, tables[key]).resolve()
+            for key in ("extends", "acceptance")
+            if isinstance(tables.get(key), str)
+        }
+        if files.get("extends") == path.resolve():
+            yield f"{neighbour} extends this configuration and would lose the column, too: give one of them tables of its own"
+        elif changes and files.get("acceptance") == acceptance.resolve():
+            yield f"{neighbour} has the same acceptance file, {acceptance}, which would be changed: give one of them a copy"
 
 
 def _still_named(gone: Collection[str], contents: Mapping[Path, bytes]) -> Iterable[str]:
-    """Comments and texts of the changed files in which a column is still named."""
+    """Yield comments and texts of the changed files in which a column is still named."""
     names = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, gone))})(?!\w)")
     for path, content in contents.items():
         lines = [str(n) for n, line in enumerate(content.decode("utf-8-sig").split("\n"), 1) if names.search(line)]
@@ -308,7 +311,10 @@ def _still_named(gone: Collection[str], contents: Mapping[Path, bytes]) -> Itera
 
 
 class _References:
-    """All that names some columns in the tables of the two files, and what becomes of it."""
+    """All that names some columns in the tables of the two files, and what becomes of it.
+
+    Which settings of criteria name columns, and how, stands on their fields (`settings.base.NamesColumns`).
+    """
 
     def __init__(self, gone: Collection[str], configuration: Mapping[str, Any], acceptance: Mapping[str, Any]):
         self.gone, self.tables, self.acceptance = set(gone), configuration, acceptance
@@ -320,117 +326,106 @@ class _References:
         for index, rule in enumerate(self.tables.get("rules", ())):
             if self._names(rule.get("never", "")):
                 self._take(("rules", index), f"the rule {_one_line(rule['never'])!r}")
-        for name in self.tables.get("transformations", {}):
-            if name in self.gone:
-                self._take(("transformations", name), f"transformations.{name}")
+        self._keys(("transformations",))
         for index, generator in enumerate(self.tables.get("generators", ())):
             self._generator(index, generator)
         for index, query in enumerate(self.tables.get("intended_queries", ())):
-            asked = [query.get(part) or "" for part in ("query", "given", "minus")]
-            if query.get("mean") in self.gone or any(map(self._names, asked)):
-                told = _one_line(" ".join(filter(None, [query.get("mean"), *asked])))
-                self._take(("intended_queries", index), f"the question {told!r} that it is meant to answer")
-        self._card()
+            conditions = [query.get(part) or "" for part in ("query", "given", "minus")]
+            if query.get("mean") in self.gone or any(map(self._names, conditions)):
+                question = _one_line(" ".join(filter(None, [query.get("mean"), *conditions])))
+                self._take(("intended_queries", index), f"the question {question!r} that it is meant to answer")
+        for card in (("card",), ("card", "en"), ("card", "he")):
+            self._keys((*card, "columns"))
         self._imputation()
         self._to_decide()
-        for name in self.acceptance.get("groups", {}):
-            if name in self.gone:
-                self._take(("groups", name), f"groups.{name} of the acceptance file", acceptance=True)
-        for place, pair in enumerate(self.acceptance.get("not_promised", {}).get("pairs", ())):
+        for name in self.gone & self.acceptance.get("groups", {}).keys():
+            self._take(("groups", name), f"groups.{name} of the acceptance file", acceptance=True)
+        for index, pair in enumerate(self.acceptance.get("not_promised", {}).get("pairs", ())):
             if self.gone & {name.strip() for name in pair.split(":")}:
-                self._take(("not_promised", "pairs", place), f"{pair!r} in not_promised.pairs", acceptance=True)
+                self._take(("not_promised", "pairs", index), f"{pair!r} in not_promised.pairs", acceptance=True)
         self._criteria()
 
-    def _take(self, path: Path_, told: str, *, acceptance: bool = False, value: str | None = None) -> None:
+    def _take(self, path: Path_, description: str, *, acceptance: bool = False, value: str | None = None) -> None:
         """Take out what stands there, or put another value in its place."""
-        edits = self.of_acceptance if acceptance else self.of_configuration
-        edits.append(Edit(path=path, toml=value))
-        if told:
-            self.taken.append(told)
+        (self.of_acceptance if acceptance else self.of_configuration).append(Edit(path=path, toml=value))
+        self.taken.append(description)
 
     def _names(self, condition: str) -> bool:
-        """Whether a condition compares one of the columns."""
+        """Return whether a condition compares one of the columns."""
         return any(match["name"] in self.gone for match in _WORD.finditer(condition) if match["name"])
+
+    def _keys(self, path: Path_) -> None:
+        """Take the columns out of a table with an entry for each."""
+        table: Any = self.tables
+        for step in path:
+            table = table.get(step, {})
+        for name in table:
+            if name in self.gone:
+                self._take((*path, name), dotted((*path, name)))
 
     def _columns(self) -> None:
         columns = self.tables["columns"]
-        listed = [table.get("codes") for name, table in columns.items() if name not in self.gone]
-        for name in columns:
-            if name in self.gone:
-                self._take(("columns", name), f"columns.{name}")
-                codes = columns[name].get("codes")
-                if isinstance(codes, str) and codes not in listed:
-                    self.to_look_at.append(f"the codelist {codes} is used by no column of this configuration any more")
+        self._keys(("columns",))
+        codelists = {name: table["codes"] for name, table in columns.items() if isinstance(table.get("codes"), str)}
+        in_use = {codes for name, codes in codelists.items() if name not in self.gone}
+        for name, codes in codelists.items():
+            if name in self.gone and codes not in in_use:
+                self.to_look_at.append(f"the codelist {codes} is used by no column of this configuration any more")
 
     def _generator(self, index: int, generator: Mapping[str, Any]) -> None:
-        readings = {"tables": self._formula, "only_measured": self._formula, "sums": self._sums}
-        for setting, without in readings.items():
-            given = generator.get(setting)
-            texts = given if isinstance(given, list) else [given] if isinstance(given, str) else []
-            left = [without(text) for text in texts]
-            if left == texts or not texts:
+        ways = {"tables": self._formula, "only_measured": self._formula, "sums": self._sums}
+        for setting, without in ways.items():
+            value, path = generator.get(setting), ("generators", index, setting)
+            texts = value if isinstance(value, list) else [value] if isinstance(value, str) else []
+            rest = list(dict.fromkeys(map(without, texts)))
+            if rest == texts:
                 continue
-            left = list(dict.fromkeys(left))
-            told = f"terms of generators[{index}].{setting}"
-            if "" in left and (setting == "tables" or len(left) > 1):
-                self.undecided.append(f"generators[{index}].{setting} would be left without a term: say what it shall measure")
-            elif "" in left:
-                self._take(("generators", index, setting), f"generators[{index}].{setting}")
-            elif isinstance(given, list):
-                self._take(("generators", index, setting), told, value=toml(left))
+            description = f"terms of {dotted(path)}"
+            if "" in rest and (setting == "tables" or len(rest) > 1):
+                self.undecided.append(f"{dotted(path)} would be left without a term: say what it shall measure")
+            elif "" in rest:
+                self._take(path, dotted(path))
             else:
-                self._take(("generators", index, setting), told, value=formula(left[0], lines="\n" in texts[0]))
+                lines = "\n" in texts[0]
+                self._take(path, description, value=toml(rest) if isinstance(value, list) else formula(rest[0], lines=lines))
 
     def _formula(self, text: str) -> str:
-        """Without the columns; a table that is then part of another one is not measured by itself."""
+        """Return a formula without the columns; a table that is then part of another one is not measured by itself."""
         terms = read_terms(text)
         if not any(self.gone & {*term.columns} for term in terms):
             return text
-        kept = [{*term.columns} for term in terms if term.weight and not self.gone & {*term.columns}]
+        tables = [{*term.columns} for term in terms if term.weight and not self.gone & {*term.columns}]
         widest = max((term.ways for term in terms if term.weight), default=0)
-        left = list[FormulaTerm]()
+        rest = list[FormulaTerm]()
         for term in terms:
             columns = tuple(name for name in term.columns if name not in self.gone)
             if len(columns) == len(term.columns):
-                left.append(term)
-            elif columns and len(columns) > widest and not any({*columns} <= other for other in kept):
-                left.append(replace(term, columns=columns))
-                kept.append({*columns})
-        return formula_of(left) if "(" in text or terms[0].by_cells else " + ".join(term.text for term in left)
+                rest.append(term)
+            elif columns and len(columns) > widest and not any({*columns} <= table for table in tables):
+                rest.append(replace(term, columns=columns))
+                tables.append({*columns})
+        return formula_of(rest) if "(" in text or terms[0].by_cells else " + ".join(term.text for term in rest)
 
     def _sums(self, text: str) -> str:
-        """Without the sums of products in which one of the columns is a factor: without it they are other numbers."""
+        """Return sums of products without those in which one of the columns is a factor: without it they are other numbers."""
         terms = [" ".join(term.split()) for term in text.split("+")]
-        left = [term for term in terms if not self.gone & {*_IN_A_SUM.findall(term)}]
-        return text if left == terms else " + ".join(left)
-
-    def _card(self) -> None:
-        card = self.tables.get("card", {})
-        own: Path_ = ("card", "columns")
-        places = {own: card.get("columns", {})}
-        places |= {("card", each, "columns"): card[each].get("columns", {}) for each in ("en", "he") if each in card}
-        for path, names in places.items():
-            for name in names:
-                if name in self.gone:
-                    self._take((*path, name), dotted((*path, name)))
+        rest = [term for term in terms if not self.gone & {*_IN_A_SUM.findall(term)}]
+        return text if rest == terms else " + ".join(rest)
 
     def _imputation(self) -> None:
         match = self.tables.get("imputation", {}).get("match", [])
-        named = [place for place, name in enumerate(match) if name in self.gone]
+        named = [index for index, name in enumerate(match) if name in self.gone]
         if named and len(named) == len(match):
             self.undecided.append("imputation.match would be left empty: say in which columns donors shall agree")
             return
-        for place in named:
-            self._take(("imputation", "match", place), f"{match[place]!r} in imputation.match")
+        for index in named:
+            self._take(("imputation", "match", index), f"{match[index]!r} in imputation.match")
 
     def _to_decide(self) -> None:
-        """Tables in which a column is a promise of its own: totals, persons, pieces."""
-        unit, columns = self.tables.get("unit", {}), self.tables["columns"]
-        made = {
-            source: {name for name, table in columns.items() if source in (table.get("source", name), table.get("minus"))}
-            for source in UnitTable.model_validate(unit).order
-        }
-        for source, names in made.items():
+        """Find tables in which a column is a promise of its own: totals, persons, pieces."""
+        for source in UnitTable.model_validate(self.tables.get("unit", {})).order:
+            tables = self.tables["columns"].items()
+            names = {name for name, table in tables if source in (table.get("source", name), table.get("minus"))}
             if names and names <= self.gone:
                 self.undecided.append(f"unit.first_by orders by {source!r}, of which no column would be left: change it first")
         for top in (*OPTIONS, "intended_queries"):
@@ -439,36 +434,33 @@ class _References:
 
     def _criteria(self) -> None:
         criteria = self.acceptance["criteria"]
-        about = {index: self._about(table) for index, table in enumerate(criteria)}
-        gone = {index: f"is about {column}" for index, column in about.items() if column}
-        changes = {index: self._smaller(table) for index, table in enumerate(criteria) if index not in gone}
-        gone |= {index: "has nothing left to look at" for index, smaller in changes.items() if smaller is None}
-        said = dict[str, int]()
-        for index, smaller in changes.items():
-            if smaller is None:
-                continue
-            what = str(sorted((name, str(value)) for name, value in smaller.items() if name not in _OF_ONE))
-            first = said.setdefault(what, index)
-            if first != index and (smaller != criteria[index] or changes[first] != criteria[first]):
+        gone, smaller = dict[int, str](), dict[int, dict[str, Any]]()
+        for index, table in enumerate(criteria):
+            ways = naming_columns(CRITERIA[table["kind"]])
+            about = [table[setting] for setting, way in ways.items() if way == "about" and table.get(setting) in self.gone]
+            rest = self._smaller(table)
+            if about or rest is None:
+                gone[index] = f"is about {about[0]}" if about else "has nothing left to look at"
+            else:
+                smaller[index] = rest
+        same = dict[str, int]()
+        for index, table in smaller.items():
+            text = str(sorted((name, str(value)) for name, value in table.items() if name not in _OF_ONE))
+            first = same.setdefault(text, index)
+            if first != index and (table != criteria[index] or smaller[first] != criteria[first]):
                 gone[index] = f"says the same as {criteria[first]['name']!r} then"
         while building := self._building_on({criteria[index]["name"] for index in gone}, gone):
             gone |= building
         for index, why in sorted(gone.items()):
-            name = criteria[index]["name"]
-            self._take(("criteria", index), f"the criterion {name!r}, which {why}", acceptance=True)
+            self._take(("criteria", index), f"the criterion {criteria[index]['name']!r}, which {why}", acceptance=True)
         if len(gone) == len(criteria):
             self.undecided.append("no criterion would be left: write one that is about other columns first")
-        for index, smaller in changes.items():
-            if index not in gone and smaller is not None and smaller != criteria[index]:
-                self._replace(index, criteria[index], smaller)
-
-    def _about(self, table: Mapping[str, Any]) -> str:
-        """The column that goes and that a criterion is about; empty where it is about none."""
-        named = (table.get(setting) for setting in ABOUT)
-        return next((name for name in named if isinstance(name, str) and name in self.gone), "")
+        for index, table in smaller.items():
+            if index not in gone and table != criteria[index]:
+                self._replace(index, criteria[index], table)
 
     def _building_on(self, names: Collection[str], gone: Collection[int]) -> dict[int, str]:
-        """Criteria that name one that goes, as the prediction of a line names the line."""
+        """Return criteria that name one that goes, as the prediction of a line names the line."""
         return {
             index: f"builds on {table['coefficients']!r}"
             for index, table in enumerate(self.acceptance["criteria"])
@@ -476,79 +468,81 @@ class _References:
         }
 
     def _smaller(self, table: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The criterion without the columns; None where nothing is left that it could look at."""
-        found = dict(table)
-        for setting in AMONG:
-            if isinstance(found.get(setting), list):
-                found[setting] = [name for name in found[setting] if name not in self.gone]
-        for setting in BY_COLUMN:
-            if isinstance(found.get(setting), dict):
-                found[setting] = self._others(found[setting])
-        if isinstance(found.get("prior"), dict):
-            of_prior = {name: self._others(found["prior"][name]) for name in OF_A_PRIOR if name in found["prior"]}
-            found["prior"] = {**found["prior"], **of_prior}
-        if isinstance(found.get("tables"), list):
-            found["tables"] = self._tables_of(found["tables"])
-            if not found["tables"] and table["tables"]:
-                if "largest" not in found:
-                    return None
-                del found["tables"]
-        looked_at = [fields for fields in (("features",), ("exact", "within_one_bin")) if any(map(table.get, fields))]
-        return None if any(not any(map(found.get, fields)) for fields in looked_at) else found
+        """Return the criterion without the columns; None where nothing is left that it could look at."""
+        smaller = self._without(CRITERIA[table["kind"]], table)
+        if "tables" in smaller and not smaller["tables"] and table["tables"]:
+            if "largest" not in smaller:
+                return None
+            del smaller["tables"]
+        looked_at = [settings for settings in (("features",), ("exact", "within_one_bin")) if any(map(table.get, settings))]
+        return None if any(not any(map(smaller.get, settings)) for settings in looked_at) else smaller
+
+    def _without(self, model: type[BaseModel], table: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a table without the columns that its settings name, by their annotation."""
+        rest = dict(table)
+        for setting, way in naming_columns(model).items():
+            value = rest.get(setting)
+            if way == "among" and isinstance(value, list):
+                rest[setting] = [name for name in value if name not in self.gone]
+            elif way == "keys" and isinstance(value, dict):
+                rest[setting] = {name: entry for name, entry in value.items() if name not in self.gone}
+            elif way == "terms" and isinstance(value, list):
+                rest[setting] = self._tables_of(value)
+        for setting, info in model.model_fields.items():
+            inner = [part for part in get_args(info.annotation) if isinstance(part, type) and issubclass(part, BaseModel)]
+            if inner and isinstance(rest.get(setting), dict):
+                rest[setting] = self._without(inner[0], rest[setting])
+        return rest
 
     def _tables_of(self, terms: Sequence[str]) -> list[str]:
-        found = dict[str, None]()
+        tables = dict[str, None]()
         for text in terms:
             read = [] if text.strip() == ALL_COLUMNS else read_terms(text)
-            left = [term for term in read if not self.gone & {*term.columns}]
-            found |= dict.fromkeys([text] if len(left) == len(read) else folded(left))
-        return list(found)
-
-    def _others(self, table: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in table.items() if name not in self.gone}
+            rest = [term for term in read if not self.gone & {*term.columns}]
+            tables |= dict.fromkeys([text] if len(rest) == len(read) else folded(rest))
+        return list(tables)
 
     def _replace(self, index: int, table: Mapping[str, Any], smaller: Mapping[str, Any]) -> None:
-        fields = [setting for setting in table if table[setting] != smaller.get(setting)]
-        self.taken.append(f"from {', '.join(fields)} of the criterion {table['name']!r}, which stays")
-        if "features" in fields:
+        settings = [setting for setting in table if table[setting] != smaller.get(setting)]
+        self.taken.append(f"from {', '.join(settings)} of the criterion {table['name']!r}, which stays")
+        if "features" in settings:
             self.to_look_at.append(f"the line of {table['name']!r} has other features now: look at its threshold")
-        if "by" in fields and not smaller["by"]:
+        if "by" in settings and not smaller["by"]:
             self.to_look_at.append(f"{table['name']!r} has no groups any more: it is about all rows together")
-        for setting in fields:
-            for edit in _edits_of_leaving_out(("criteria", index, setting), table[setting], smaller.get(setting)):
-                self.of_acceptance.append(edit)
+        for setting in settings:
+            self.of_acceptance += _edits_of_leaving_out(("criteria", index, setting), table[setting], smaller.get(setting))
 
 
 _OF_ONE = ("name", "threshold", "epsilon", "reason")
 """What may differ between two criteria that say the same."""
 
 
-def _edits_of_leaving_out(path: Path_, before: Any, after: Any) -> Iterable[Edit]:
-    """What is to be changed there, element by element, so that the layout of lists stays."""
-    if after is None:
+def _edits_of_leaving_out(path: Path_, old: Any, new: Any) -> Iterable[Edit]:
+    """Yield what is to be changed there, element by element, so that the layout of lists stays."""
+    if new is None:
         yield Edit(path=path)
-    elif isinstance(before, dict):
-        for name, value in before.items():
-            if name not in after:
+    elif isinstance(old, dict):
+        for name, value in old.items():
+            if name not in new:
                 yield Edit(path=(*path, name))
-            elif value != after[name]:
-                yield from _edits_of_leaving_out((*path, name), value, after[name])
-    elif isinstance(before, list) and set(after) <= set(before):
-        yield from (Edit(path=(*path, place)) for place, value in enumerate(before) if value not in after)
+            elif value != new[name]:
+                yield from _edits_of_leaving_out((*path, name), value, new[name])
+    elif isinstance(old, list) and set(new) <= set(old):
+        yield from (Edit(path=(*path, index)) for index, value in enumerate(old) if value not in new)
     else:
-        yield Edit(path=path, toml=toml(after))
+        yield Edit(path=path, toml=toml(new))
 
 
 def _places(value: Any, path: Path_, names: Collection[str]) -> Iterable[Path_]:
-    """Where a name stands, as a text or as a key."""
+    """Yield where a name stands, as a text or as a key."""
     if isinstance(value, str) and value in names:
         yield path
     elif isinstance(value, dict):
         for key, inner in value.items():
             yield from [(*path, key)] if key in names else _places(inner, (*path, key), names)
     elif isinstance(value, list):
-        for place, inner in enumerate(value):
-            yield from _places(inner, (*path, place), names)
+        for index, inner in enumerate(value):
+            yield from _places(inner, (*path, index), names)
 
 
 def _one_line(text: str) -> str:
@@ -577,8 +571,8 @@ class MovedLimits:
 
 
 def limits_of(column: Column) -> dict[str, Limits]:
-    """The limits between the bins of each alternative of a column of numbers; empty for others."""
-    return {} if column.bounds is None else {name: each.lower[1:] for name, each in column.alternatives.items()}
+    """Return the limits between the bins of each alternative of a column of numbers; empty for others."""
+    return {} if column.bounds is None else {name: binning.lower[1:] for name, binning in column.alternatives.items()}
 
 
 def with_limits(
@@ -608,29 +602,26 @@ def with_limits(
     ------
     ValueError : for no limit, or one that is not between the bounds, or no whole number in a column of these.
     """
-    whole, before = column.kind == "integer", limits_of(column)
-    wanted = tuple(sorted(set(limits)))
+    whole, old = column.kind == "integer", limits_of(column)
+    new = tuple(sorted(set(limits)))
     low, high = column.bounds or (-math.inf, math.inf)
-    wrong = [each for each in wanted if not low < each <= high or (whole and each != int(each))]
-    if wrong or not wanted:
-        what = "whole numbers" if whole else "numbers"
-        found = ", ".join(f"{each:.12g}" for each in wrong) or "none"
-        raise ValueError(f"Expected limits that are {what} above {low:.12g} and at most {high:.12g}, found {found}.")
-    old = before[alternative]
-    moved = {a: b for a, b in zip(old, wanted, strict=True) if a != b} if len(old) == len(wanted) else {}
-    after = {name: wanted if name == alternative else _moved(each, moved) for name, each in before.items()}
-    texts = {name: _texts(column, name, after[name]) for name in before if after[name] != before[name]}
-    labels = {name: [*column.alternatives[name].labels] for name in before} | {
-        name: [one.label for one in parse_bins(each, whole_numbers=whole)] for name, each in texts.items()
-    }
-    every = {label for each in labels.values() for label in each}
-    known = {label for binning in column.alternatives.values() for label in binning.labels}
-    fresh = [one for each in texts.values() for one in parse_bins(each, whole_numbers=whole) if one.label not in known]
-    kept = {label: number for label, number in numbers.items() if label in every}
+    wrong = [limit for limit in new if not low < limit <= high or (whole and limit != int(limit))]
+    if wrong or not new:
+        expected = f"limits that are {'whole numbers' if whole else 'numbers'} above {low:.12g} and at most {high:.12g}"
+        raise ValueError(f"Expected {expected}, found {', '.join(f'{limit:.12g}' for limit in wrong) or 'none'}.")
+    pairs = zip(old[alternative], new, strict=False) if len(old[alternative]) == len(new) else ()
+    moved = {a: b for a, b in pairs if a != b}
+    every = {name: new if name == alternative else _moved(limits, moved) for name, limits in old.items()}
+    texts = {name: _texts(column, name, every[name]) for name in old if every[name] != old[name]}
+    parsed = {name: parse_bins(bins, whole_numbers=whole) for name, bins in texts.items()}
+    old_labels = {name: binning.labels for name, binning in column.alternatives.items()}
+    new_labels = old_labels | {name: tuple(interval.label for interval in bins) for name, bins in parsed.items()}
+    fresh = [interval for bins in parsed.values() for interval in bins if interval.label not in chain(*old_labels.values())]
+    labels = {*chain(*new_labels.values())}
     return MovedLimits(
         alternatives=texts,
-        numbers=kept | _numbers(column, fresh, public, policy),
-        groups=None if groups is None else _groups(groups, moved, set(old) - set(wanted), whole),
+        numbers={label: value for label, value in numbers.items() if label in labels} | _numbers(column, fresh, public, policy),
+        groups=None if groups is None else _groups(groups, moved, set(old[alternative]) - set(new), whole),
     )
 
 
@@ -649,22 +640,21 @@ def with_bounds(
     whole, alternatives, labels = column.kind == "integer", dict[str, list[str]](), dict[str, str]()
     fresh = dict[str, IntervalBin]()
     for name, binning in column.alternatives.items():
-        before = _ends(binning, whole)
+        ends = _ends(binning, whole)
         low, high = (
             bound if end is not None and (end == old or sign * end < sign * bound) else end
-            for end, old, bound, sign in zip(before, column.bounds or before, bounds, (-1, 1), strict=True)
+            for end, old, bound, sign in zip(ends, column.bounds or ends, bounds, (-1, 1), strict=True)
         )
-        after = (low, high)
-        if after != before and len(binning.lower) > 1:
-            alternatives[name] = bin_texts(binning.lower[1:], whole=whole, ends=after)
+        if (low, high) != ends and len(binning.lower) > 1:
+            alternatives[name] = bin_texts(binning.lower[1:], whole=whole, ends=(low, high))
             parsed = parse_bins(alternatives[name], whole_numbers=whole)
             labels |= dict(zip(binning.labels, (interval.label for interval in parsed), strict=False))
             fresh |= {interval.label: interval for interval in parsed if interval.label not in binning.labels}
-    moved = {labels.get(label, label): min(max(number, bounds[0]), bounds[1]) for label, number in numbers.items()}
+    moved = {labels.get(label, label): min(max(value, bounds[0]), bounds[1]) for label, value in numbers.items()}
     means = _numbers(replace(column, bounds=bounds), list(fresh.values()), public, policy)
     counted = public is not None and column.source in public.columns and column.dates is None
-    known = {label: number for label, number in moved.items() if not (counted and label in fresh)}
-    return MovedLimits(alternatives=alternatives, numbers=known | means, groups=None)
+    stay = {label: value for label, value in moved.items() if not (counted and label in fresh)}
+    return MovedLimits(alternatives=alternatives, numbers=stay | means, groups=None)
 
 
 def _ends(binning: Binning, whole: bool) -> Ends:
@@ -675,15 +665,16 @@ def _ends(binning: Binning, whole: bool) -> Ends:
 
 
 def filled_numbers(column: Column, numbers: Mapping[str, float], public: PublicFile, policy: InputTable) -> dict[str, float]:
-    """The numbers of all bins of a column: those that stand, and the mean of the public rows in each other bin.
+    """Return the numbers of all bins of a column: those that stand, and the mean of the public rows in each other bin.
 
     A number of a bin that the column has no longer goes. No bin gets a number that is as good as its middle.
     """
-    whole, labels = column.kind == "integer", [each.labels[: each.present] for each in column.alternatives.values()]
-    bins = {one.label: one for each in labels for one in parse_bins(each, whole_numbers=whole)}
-    fresh = [one for label, one in bins.items() if label not in numbers]
-    means = _numbers(column, fresh, public, policy)
-    return {label: number for label, number in (dict(numbers) | means).items() if label in bins}
+    labels = [binning.labels[: binning.present] for binning in column.alternatives.values()]
+    bins = {
+        interval.label: interval for texts in labels for interval in parse_bins(texts, whole_numbers=column.kind == "integer")
+    }
+    means = _numbers(column, [interval for label, interval in bins.items() if label not in numbers], public, policy)
+    return {label: value for label, value in (dict(numbers) | means).items() if label in bins}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -717,30 +708,29 @@ def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | N
     OutputError : when it cannot be changed line by line, or written.
     """
     path = checked_path(config)
-    before = path.read_bytes()
-    file = read_configuration(path, before)
+    old = path.read_bytes()
+    file = read_configuration(path, old)
     if "columns" in file.inherited:
         raise InputError(f"{path}: expected [columns] in this file, found it in {file.base}. Fill the numbers there.")
     stale = list(_stale_numbers(file.tables))
-    current = changed(path, before, stale)
+    current = changed(path, old, stale)
     spec = load_changed(path, current)
     tables, edits, added = toml_tables(current, path), list[Edit](), dict[str, dict[str, float]]()
     for column in spec.schema.columns:
-        place = table_of(spec, column.name)
-        source = public if place[0] == "columns" or members is None else members
-        if column.bounds is None or place[-1] in added or column.source not in source.columns:
+        above, name = table_of(spec, column.name)[:-1], table_of(spec, column.name)[-1]
+        source = public if above == ("columns",) or members is None else members
+        table = _at(tables, above).get(name)  # none of the number of members
+        if column.bounds is None or name in added or column.source not in source.columns or table is None:
             continue
-        if place[-1] not in _at(tables, place[:-1]):  # the number of members, which no table has
-            continue
-        numbers = _at(tables, place).get("numbers", {})
+        numbers = table.get("numbers", {})
         filled = filled_numbers(column, numbers, source, spec.input)
-        if new := {label: number for label, number in filled.items() if label not in numbers}:
-            added[str(place[-1])] = new
-            edits.append(Edit(path=(*place, "numbers"), toml=toml(filled)))
-    after = changed(path, current, edits)
-    loaded_changed(spec, path, after)
-    if after != before:
-        replace_files({path: (before, after)})
+        if new := {label: value for label, value in filled.items() if label not in numbers}:
+            added[str(name)] = new
+            edits.append(Edit(path=(*above, name, "numbers"), toml=toml(filled)))
+    content = changed(path, current, edits)
+    loaded_changed(spec, path, content)
+    if content != old:
+        replace_files({path: (old, content)})
     return FilledNumbers(path=path, added=added, removed=len(stale))
 
 
@@ -751,59 +741,54 @@ def _at(tables: Any, path: Path_) -> Any:
 
 
 def _stale_numbers(tables: Mapping[str, Any]) -> Iterable[Edit]:
-    """Numbers that stand for no bin of their column of numbers."""
+    """Yield numbers that stand for no bin of their column of numbers."""
     for above in (("columns",), ("members", "columns")):
         for name, table in _at(tables, above).items() if above[0] in tables else ():
             if table.get("kind") not in ("integer", "real"):
                 continue
-            whole, bins = table["kind"] == "integer", table.get("alternatives", {}).values()
+            whole, alternatives = table["kind"] == "integer", table.get("alternatives", {}).values()
             try:
-                labels = {one.label for each in bins for one in parse_bins(list(map(str, each)), whole_numbers=whole)}
+                intervals = [parse_bins(list(map(str, texts)), whole_numbers=whole) for texts in alternatives]
             except Unexpected:  # loading says where
                 continue
-            yield from (
-                Edit(path=(*above, name, "numbers", label)) for label in table.get("numbers", ()) if label not in labels
-            )
+            labels = {interval.label for bins in intervals for interval in bins}
+            stale = (label for label in table.get("numbers", ()) if label not in labels)
+            yield from (Edit(path=(*above, name, "numbers", label)) for label in stale)
 
 
 def table_of(spec: ReleaseSpec, name: str) -> Path_:
-    """Where the table of a column of the record stands; the columns of all members have one."""
+    """Return where the table of a column of the record stands; the columns of all members have one."""
     linked = spec.schema.linked
-    of_slots = (
-        {} if linked is None else {each: plain for slot in linked.slots for each, plain in zip(slot, linked.names, strict=True)}
-    )
-    return ("members", "columns", of_slots[name]) if name in of_slots else ("columns", name)
+    for slot in linked.slots if linked else ():
+        if name in slot:
+            return ("members", "columns", linked.names[slot.index(name)])  # type: ignore[union-attr]
+    return ("columns", name)
 
 
 def _moved(limits: Limits, moved: Mapping[float, float]) -> Limits:
-    """Where a limit would meet another one, all stay."""
-    found = tuple(sorted(moved.get(each, each) for each in limits))
-    return found if len(set(found)) == len(limits) and not set(moved.values()) & set(limits) else limits
+    """Return moved limits; where a limit would meet another one, all stay."""
+    new = tuple(sorted(moved.get(limit, limit) for limit in limits))
+    return new if len(set(new)) == len(limits) and not set(moved.values()) & set(limits) else limits
 
 
 def _texts(column: Column, alternative: str, limits: Limits) -> list[str]:
-    """The bins as they are written; the first and the last stay as closed as they were."""
+    """Return the bins as they are written; the first and the last stay as closed as they were."""
     binning, whole = column.alternatives[alternative], column.kind == "integer"
     return bin_texts(limits, whole=whole, ends=_ends(binning, whole))
 
 
 def _groups(groups: Sequence[str], moved: Mapping[float, float], gone: set[float], whole: bool) -> list[str] | None:
-    bins = parse_bins([str(each) for each in groups], whole_numbers=whole)
-    before = [one.lower for one in bins[1:]]
-    after = sorted({moved.get(each, each) for each in before if each in moved or each not in gone})
-    if after == before or not after:
-        return None
-    return bin_texts(after, whole=whole)
+    old = [interval.lower for interval in parse_bins([str(group) for group in groups], whole_numbers=whole)[1:]]
+    new = sorted({moved.get(limit, limit) for limit in old if limit in moved or limit not in gone})
+    return None if new == old or not new else bin_texts(new, whole=whole)
 
 
 def _numbers(column: Column, fresh: Sequence[IntervalBin], public: PublicFile | None, policy: InputTable) -> dict[str, float]:
     if public is None or column.source not in public.columns or column.bounds is None or not fresh or column.dates is not None:
         return {}
     values, times = own_numbers(public, column, policy)
-    if not len(values):
-        return {}
     order = np.argsort(values)
-    return bin_numbers(values[order], times[order], fresh, column.bounds, column.kind == "integer")
+    return bin_numbers(values[order], times[order], fresh, column.bounds, column.kind == "integer") if len(values) else {}
 
 
 # A criterion that a steward asks for in words, as a table of the acceptance file.
@@ -823,7 +808,7 @@ def criterion_edits(
     value: str = "",
     reason: str = "",
 ) -> list[Edit]:
-    """The changes of the acceptance file.
+    """Return the changes of the acceptance file.
 
     Parameters
     ----------
@@ -837,40 +822,40 @@ def criterion_edits(
     ------
     ValueError : for columns that there are not, and another kind.
     """
-    named = list(dict.fromkeys(name for name in columns if name))
-    unknown = [name for name in named if name not in spec.schema.by_name]
-    if kind not in ASKED_FOR or unknown or not named:
+    names = list(dict.fromkeys(name for name in columns if name))
+    unknown = [name for name in names if name not in spec.schema.by_name]
+    if kind not in ASKED_FOR or unknown or not names:
         raise ValueError(f"Expected a kind of criterion and columns of the release, found {', '.join(unknown) or 'none'}.")
-    settings = _settings(spec, kind, [spec.schema[name] for name in named], value)
-    lines = {key: toml(each) for key, each in {"name": _name(spec, kind, named), "kind": kind, **settings}.items()}
+    settings = _settings(spec, kind, [spec.schema[name] for name in names], value)
+    lines = {key: toml(text) for key, text in {"name": _name(spec, kind, names), "kind": kind, **settings}.items()}
     lines |= {"threshold": threshold, "epsilon": epsilon} | ({"reason": toml(reason)} if reason else {})
-    table = "{ " + ", ".join(f"{key} = {each}" for key, each in lines.items()) + " }"
-    found = [
+    table = "{ " + ", ".join(f"{key} = {text}" for key, text in lines.items()) + " }"
+    groups = [
         Edit(path=("groups", column.name), toml=toml(next(iter(column.alternatives))))
-        for column in (spec.schema[name] for name in named[1:] if "by" in settings)
+        for column in (spec.schema[name] for name in names[1:] if "by" in settings)
         if column.name not in acceptance.get("groups", {}) and len(column.alternatives) > 1
     ]
-    return [*found, Edit(path=("criteria", len(acceptance["criteria"])), toml=table)]
+    return [*groups, Edit(path=("criteria", len(acceptance["criteria"])), toml=table)]
 
 
 def _name(spec: ReleaseSpec, kind: str, columns: Sequence[str]) -> str:
-    """A name that no other criterion has."""
+    """Return a name that no other criterion has."""
     by = f" by {' and '.join(columns[1:])}" if columns[1:] else ""
-    known, words = {each.name for each in spec.criteria}, f"{kind.replace('_', ' ')} of {columns[0]}{by}"[:74]
-    return next(name for name in (words, *(f"{words} {number}" for number in range(2, 400))) if name not in known)
+    taken, words = {criterion.name for criterion in spec.criteria}, f"{kind.replace('_', ' ')} of {columns[0]}{by}"[:74]
+    return next(name for name in (words, *(f"{words} {i}" for i in range(2, 400))) if name not in taken)
 
 
 def _settings(spec: ReleaseSpec, kind: str, columns: Sequence[Column], value: str) -> dict[str, object]:
-    """What the criterion's own settings are to be, by their names."""
+    """Return what the criterion's own settings are to be, by their names."""
     fields, first, names = CRITERIA[kind].model_fields, columns[0], [column.name for column in columns]
     if "tables" in fields:
         return {"tables": [":".join(names)]}
     if "range" in fields and first.bounds is None:
         raise ValueError(f"Expected a column of numbers, found {first.name}, which has no numbers.")
-    margins = [float(getattr(each, "size_margin", 0)) for each in spec.criteria]
-    known = {"range": list(first.bounds or ()), "size_margin": max(margins) or MARGIN, "bins": [value], "within": 1}
-    found: dict[str, object] = {"column": first.name} | ({"by": names[1:]} if names[1:] else {})
-    return found | {key: each for key, each in known.items() if key in fields}
+    margins = [float(getattr(criterion, "size_margin", 0)) for criterion in spec.criteria]
+    usual = {"range": list(first.bounds or ()), "size_margin": max(margins) or MARGIN, "bins": [value], "within": 1}
+    settings: dict[str, object] = {"column": first.name} | ({"by": names[1:]} if names[1:] else {})
+    return settings | {key: setting for key, setting in usual.items() if key in fields}
 
 
 # What the columns of a public file were taken for and why, and a column drafted as another kind.
@@ -900,16 +885,16 @@ class Guesses:
         """Reads each file once more: the public one, and that of members where there is one."""
         because, doubtful, left_out, dates = dict[str, str](), dict[str, str](), list[LeftOut](), set[str]()
         for file in files:
-            columns, others, dated = drafted_columns(file, {})
-            because |= {each.source: each.remark for each in columns}
-            doubtful |= {each.source: each.doubt.partition(". If not")[0] for each in columns if each.doubt}
-            left_out += [each for each in others if each.source]
+            columns, gone, dated = drafted_columns(file, {})
+            because |= {column.source: column.remark for column in columns}
+            doubtful |= {column.source: column.doubt.partition(". If not")[0] for column in columns if column.doubt}
+            left_out += [column for column in gone if column.source]
             dates |= set(dated)
         return cls(because=because, doubtful=doubtful, left_out=tuple(left_out), dates=frozenset(dates))
 
 
 def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
-    """The settings of a column of the configuration that holds this column of the file as another kind.
+    """Return the settings of a column of the configuration that holds this column of the file as another kind.
 
     Raises
     ------
@@ -917,16 +902,16 @@ def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
     """
     entry = CodebookEntry(number=kind == "number", code=kind == "name")
     columns, left_out, _ = drafted_columns(file, {source: entry})
-    column = next((each for each in columns if each.source == source and _is(each, kind)), None)
+    column = next((draft for draft in columns if draft.source == source and _is(draft, kind)), None)
     if column is None:
-        reason = next((each.because for each in left_out if each.source == source), "its values are of another kind")
+        reason = next((gone.because for gone in left_out if gone.source == source), "its values are of another kind")
         raise InputError(f"{source!r} cannot be read as a {kind}: {reason}.")
     if codelist_name("", column):
         raise InputError(f"{source!r} has {len(column.codes)} codes, which need a file of their own: draft anew with `init`.")
-    settings, dotted_names = column_settings("", column), "alternatives."
-    ways = {key.removeprefix(dotted_names): value for key, value in settings.items() if key.startswith(dotted_names)}
-    plain = {key: value for key, value in settings.items() if not key.startswith(dotted_names)}
-    return plain | ({"alternatives": ways} if ways else {}) | {"source": source}
+    settings, alternatives = column_settings("", column), dict[str, object]()
+    for key in [key for key in settings if key.startswith("alternatives.")]:
+        alternatives[key.removeprefix("alternatives.")] = settings.pop(key)
+    return settings | ({"alternatives": alternatives} if alternatives else {}) | {"source": source}
 
 
 def _is(column: ColumnDraft, kind: Kind) -> bool:
@@ -946,7 +931,7 @@ def bring_back(
     source: str,
     kind: Kind,
 ) -> tuple[list[Edit], list[Edit]]:
-    """The changes of the configuration and of the acceptance file.
+    """Return the changes of the configuration and of the acceptance file.
 
     It is released in its coarse bins, and a generator that measures tables by name measures its single table with the weight
     of the like. Criteria that ask about every column leave it out of account.
@@ -972,16 +957,16 @@ def bring_back(
     alternatives = list(settings.get("alternatives", {}))
     if alternatives and configuration.get("transformations"):
         edits.append(Edit(path=("transformations", name), toml=toml(alternatives[:1])))
-    for place, generator in enumerate(configuration["generators"]):
-        given = generator.get("tables")
-        if isinstance(given, str) and not _covers_all(given):
-            edits.append(Edit(path=("generators", place, "tables"), toml=_written(given, name)))
-        elif isinstance(given, list):
-            terms = [text if _covers_all(text) else f"{text} + {_term(text, name)}" for text in given]
-            edits.append(Edit(path=("generators", place, "tables"), toml=toml(terms)))
+    for index, generator in enumerate(configuration["generators"]):
+        tables, path = generator.get("tables"), ("generators", index, "tables")
+        if isinstance(tables, str) and not _covers_all(tables):
+            edits.append(Edit(path=path, toml=_with_term(tables, name)))
+        elif isinstance(tables, list):
+            terms = [text if _covers_all(text) else f"{text} + {_term(text, name)}" for text in tables]
+            edits.append(Edit(path=path, toml=toml(terms)))
     ignoring = [
-        Edit(path=("criteria", place, "ignored"), toml=toml([*table.get("ignored", ()), name]))
-        for place, (table, criterion) in enumerate(zip(acceptance["criteria"], spec.criteria, strict=True))
+        Edit(path=("criteria", index, "ignored"), toml=toml([*table.get("ignored", ()), name]))
+        for index, (table, criterion) in enumerate(zip(acceptance["criteria"], spec.criteria, strict=True))
         if "ignored" in type(criterion).model_fields
     ]
     return edits, ignoring
@@ -992,14 +977,14 @@ def _covers_all(tables: str) -> bool:
 
 
 def _term(tables: str, name: str) -> str:
-    """The table of the column alone, with the middle weight of the others of one column."""
+    """Return the table of the column alone, with the middle weight of the others of one column."""
     weights = sorted(float(term.weight) for term in read_terms(tables) if len(term.columns) == 1)
     weight = weights[len(weights) // 2] if weights else 1.0
     return name if weight == 1 else f"{weight:g} {name}"
 
 
-def _written(tables: str, name: str) -> str:
-    """The formula with one more term, in the lines that it has."""
+def _with_term(tables: str, name: str) -> str:
+    """Return the formula with one more term, in the lines that it has."""
     if "\n" not in tables.strip():
         return toml(f"{tables} + {_term(tables, name)}")
     return f'"""\n{tables.strip()} +\n{_term(tables, name)}\n"""'

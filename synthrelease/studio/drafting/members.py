@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.data.linked import ABSENT, slot_name
-from synthrelease.data.schema import parse_bins
 from synthrelease.errors import InputError
 from synthrelease.sources.source import Source
 from synthrelease.studio.drafting.bins import NumberBins
@@ -55,27 +54,26 @@ class MembersDraft:
     left_out: tuple[LeftOut, ...]
     rules: tuple[Suggestion, ...] = ()
 
-    def without(self, why: Mapping[str, str]) -> MembersDraft:
-        """Without these columns of members, and why not."""
-        gone = tuple(LeftOut(source=each.source, because=why[each.name]) for each in self.columns if each.name in why)
-        stay = tuple(column for column in self.columns if column.name not in why)
-        order = tuple(name for name in self.order if name not in {each.source for each in gone})
+    def without(self, reasons: Mapping[str, str]) -> MembersDraft:
+        """Return the draft without these columns of members, and why not."""
+        gone = tuple(
+            LeftOut(source=column.source, because=reasons[column.name]) for column in self.columns if column.name in reasons
+        )
+        stay = tuple(column for column in self.columns if column.name not in reasons)
+        order = tuple(name for name in self.order if name not in {column.source for column in gone})
         return replace(self, columns=stay, left_out=(*self.left_out, *gone), order=order)
 
     def wide(self) -> list[ColumnDraft]:
-        """The columns that the record of a root has beside its own: the number of members, and those of each."""
-        most = float(self.most)
-        numbers = tuple(float(number) for number in range(self.least + 1, self.most + 1))
-        bins = NumberBins(low=self.least, high=most, coarse=numbers, fine=numbers, groups=numbers[:1])
-        found = [ColumnDraft(name=self.size, source=self.key, kind="integer", remark="the number of members", bins=bins)]
-        for place in range(1, self.most + 1):
-            found += [_of_slot(column, place) for column in self.columns]
-        return found
+        """Return the columns that the record of a root has beside its own: the number of members, and those of each."""
+        limits = tuple(float(number) for number in range(self.least + 1, self.most + 1))
+        bins = NumberBins(low=self.least, high=float(self.most), coarse=limits, fine=limits, groups=limits[:1])
+        size = ColumnDraft(name=self.size, source=self.key, kind="integer", remark="the number of members", bins=bins)
+        return [size, *(_of_slot(column, slot) for slot in range(1, self.most + 1) for column in self.columns)]
 
 
-def _of_slot(column: ColumnDraft, place: int) -> ColumnDraft:
+def _of_slot(column: ColumnDraft, slot: int) -> ColumnDraft:
     label = column.missing_label if column.keeps_missing else ABSENT
-    return replace(column, name=slot_name(column.name, place), missing_bin=True, missing_label=label, facts=None)
+    return replace(column, name=slot_name(column.name, slot), missing_bin=True, missing_label=label, facts=None)
 
 
 def read_members(
@@ -86,7 +84,7 @@ def read_members(
     table: str | None = None,
     wanted: AskedFor = ALL,
 ) -> tuple[PublicFile, MembersDraft]:
-    """The public file of the roots, with their columns alone, and the draft of their members.
+    """Read the public file of the roots, with their columns alone, and draft their members.
 
     Parameters
     ----------
@@ -97,115 +95,102 @@ def read_members(
     ------
     InputError : when a file cannot be read, has no such key, or is written in another way than the other.
     """
-    whole, own_file = read_public_tables(public, members, table, book.positions)
-    file = own_file or whole
-    for each, option in ((whole, "--from"), *(((file, "--members"),) if own_file else ())):
-        if key not in each.columns:
-            raise InputError(f"{option}: expected the column {key!r}, as --key says, in {each.name}; found none.")
-    whole, file = _written_alike(whole, file)
-    names, _ = AskedFor(only=wanted.only and (*wanted.only, key), leave_out=wanted.leave_out).of(
-        list(dict.fromkeys([*whole.columns, *file.columns]))
-    )
-    of_roots = [name for name in whole.columns if name in names]
-    of_members = [name for name in file.columns if name in names]
-    keys = every_row(file, (key,), key)[key]
+    # the files, and which of their columns are of roots and of members
+    roots, own_file = read_public_tables(public, members, table, book.positions)
+    file = own_file or roots
+    for table_, option in ((roots, "--from"), *(((file, "--members"),) if own_file else ())):
+        if key not in table_.columns:
+            raise InputError(f"{option}: expected the column {key!r}, as --key says, in {table_.name}; found none.")
+    roots, file = _written_alike(roots, file)
+    selection = AskedFor(only=wanted.only and (*wanted.only, key), leave_out=wanted.leave_out)
+    names, _ = selection.of(list(dict.fromkeys([*roots.columns, *file.columns])))
+    of_roots, of_members = ([name for name in table_.columns if name in names] for table_ in (roots, file))
+    keys, codes = every_row(file, (key,), key)[key]
     if own_file is None:
-        alike = set(_alike(file, key, of_roots))
-        of_roots = [name for name in of_roots if name in alike]
-        of_members = [key, *(name for name in of_members if name not in alike)]
+        constant = _constant(file, key, codes, of_roots)
+        of_roots = [name for name in of_roots if name in constant]
+        of_members = [key, *(name for name in of_members if name not in constant)]
     if len(of_members) < 2:
         raise InputError(f"{file.name}: expected a column in which the members of a root differ, found none.")
-    numbers, roots = _members_of_each(keys), len(set(every_row(whole, (key,), key)[key][0]) - {""})
-    least = 0 if own_file and roots > len(numbers) else 1
+
+    # how many members there are, and in which order
+    times = np.bincount(codes, minlength=len(keys))
+    numbers = times[(times > 0) & np.array([bool(text) for text in keys])]
+    n_roots = len(set(every_row(roots, (key,), key)[key][0]) - {""})
     covering = int(np.searchsorted(np.cumsum(np.bincount(numbers)) / len(numbers), COVERED))
     most = max(1, min(covering, MOST_DRAFTED))
-    order = _order(file, key, [name for name in of_members if name != key])
+    order = _order(file, codes, times, [name for name in of_members if name != key])
+
+    # their columns
     part = replace(file, columns={name: file.columns[name] for name in of_members})
     columns, left_out, dated = drafted_columns(part, written_as_in(part.columns, book), key, AS_KEY_OF_ROOTS)
     columns = [column for column in columns if column.source not in order]
-    released = {column.source for column in columns}
-    weights = [column for column in columns if column.weight]
-    gone = [LeftOut(source=column.source, because=_AS_WEIGHT) for column in weights]
+    gone = [LeftOut(source=column.source, because=_AS_WEIGHT) for column in columns if column.weight]
     gone += [LeftOut(source=name, because=_AS_ORDER) for name in order]
-    stay = {each.source for each in gone}
+    replaced, released = {column.source for column in gone}, {column.source for column in columns}
     draft = MembersDraft(
-        source=replace(whole.source, members=None if own_file is None else own_file.source),
+        source=replace(roots.source, members=None if own_file is None else own_file.source),
         key=key,
         most=most,
-        least=least,
+        least=0 if own_file and n_roots > len(numbers) else 1,
         order=order or tuple(name for name in dated if name in released)[:1],
-        size=SIZE if SIZE not in whole.columns else f"{SIZE}_of_root",
-        n_roots=roots,
+        size=SIZE if SIZE not in roots.columns else f"{SIZE}_of_root",
+        n_roots=n_roots,
         n_members=int(numbers.sum()),
         covered=float((numbers <= most).mean()),
         columns=tuple(_plain(column) for column in columns if not column.weight),
-        left_out=(*(each for each in left_out if each.source not in stay), *gone),
+        left_out=(*(column for column in left_out if column.source not in replaced), *gone),
     )
     if not draft.columns:
-        reasons = "; ".join(f"{each.source!r}: {each.because}" for each in draft.left_out)
+        reasons = "; ".join(f"{column.source!r}: {column.because}" for column in draft.left_out)
         raise InputError(f"{file.name}: expected a column of members that a release can have, found none ({reasons}).")
-    of_both = {name: whole.columns[name] for name in dict.fromkeys([key, *of_roots])}
-    policy = whole.input.model_copy(update={"table": table})
-    return replace(whole, columns=of_both, source=draft.source, input=policy), draft
+    of_both = {name: roots.columns[name] for name in dict.fromkeys([key, *of_roots])}
+    policy = roots.input.model_copy(update={"table": table})
+    return replace(roots, columns=of_both, source=draft.source, input=policy), draft
 
 
 def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, PublicFile]:
-    """Both as one [input] reads them, as far as there is one."""
+    """Read both as one [input] reads them, as far as there is one."""
     if (again := roots.read_with(members.input)) is not None:
         return again, members
     if (again := members.read_with(roots.input)) is not None:
         return roots, again
-    found = [f"{file.delimiter!r}, {file.encoding} and {file.input.decimal!r}" for file in (roots, members)]
+    ways = [f"{file.delimiter!r}, {file.encoding} and {file.input.decimal!r}" for file in (roots, members)]
     raise InputError(
         f"--members: expected {members.name} to be written as {roots.name} is, with the same delimiter, letters and decimal "
-        f"mark, since [input] holds for both; found {found[1]} after {found[0]}."
+        f"mark, since [input] holds for both; found {ways[1]} after {ways[0]}."
     )
 
 
 def _plain(column: ColumnDraft) -> ColumnDraft:
-    """In one list of bins, and without a codelist in a file of its own: of very many codes the common ones stay apart."""
+    """Return a column in one list of bins, and without a codelist in a file of its own: of very many codes the common ones stay
+    apart."""
     if column.bins and column.facts:
-        whole = column.kind == "integer"
-        labels = {one.label for one in parse_bins(column.bins.texts(whole=whole, weight=False)["coarse"], whole_numbers=whole)}
-        numbers = {label: number for label, number in column.facts.numbers.items() if label in labels}
         bins = replace(column.bins, fine=column.bins.coarse)
-        return replace(column, bins=bins, facts=replace(column.facts, numbers=numbers))
+        return replace(column, bins=bins, facts=replace(column.facts, numbers=column.numbers_of_bins))
     if column.common:
-        common = {text: draft for text, draft in column.codes.items() if text in column.common}
-        return replace(column, codes=common)
+        return replace(column, codes={text: draft for text, draft in column.codes.items() if text in column.common})
     return column
 
 
-def _members_of_each(keys: tuple[list[str], np.ndarray]) -> np.ndarray:
-    """How many members each key has, those without one apart."""
-    texts, codes = keys
-    numbers = np.bincount(codes, minlength=len(texts))
-    found: np.ndarray = np.array([number for text, number in zip(texts, numbers.tolist(), strict=True) if text and number])
-    return found
-
-
-def _alike(file: PublicFile, key: str, names: Sequence[str]) -> list[str]:
-    """The columns that have one value in all rows of each key."""
-    _texts, codes = every_row(file, (key,), key)[key]
-    found = []
+def _constant(file: PublicFile, key: str, codes: np.ndarray, names: Sequence[str]) -> set[str]:
+    """Return the columns that have one value in all rows of each key."""
+    n_keys, constant = len(np.unique(codes)), set[str]()
     for name in names:
-        other, values = every_row(file, (name,))[name]
-        pairs = np.unique(codes.astype(np.int64) * len(other) + values)
-        if len(pairs) == len(np.unique(codes)) and name != key:
-            found.append(name)
-    return found
+        texts, of_rows = every_row(file, (name,))[name]
+        if name != key and len(np.unique(codes.astype(np.int64) * len(texts) + of_rows)) == n_keys:
+            constant.add(name)
+    return constant
 
 
-def _order(file: PublicFile, key: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The first column that numbers the members of each root from 1, as far as there is one."""
-    texts, codes = every_row(file, (key,), key)[key]
-    number = np.bincount(codes, minlength=len(texts))[codes]
+def _order(file: PublicFile, codes: np.ndarray, times: np.ndarray, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the first column that numbers the members of each root from 1, as far as there is one."""
     for name in names:
-        values, of_rows = every_row(file, (name,))[name]
-        if not all(value.isdecimal() and len(value) < 5 for value in values):
+        texts, of_rows = every_row(file, (name,))[name]
+        if not all(text.isdecimal() and len(text) < 5 for text in texts):
             continue
-        numbered = np.array([int(value) for value in values])[of_rows]
-        pairs = codes.astype(np.int64) * 10_000 + numbered
-        if len(np.unique(pairs)) == len(pairs) and numbered.min() in (0, 1) and (numbered <= number + 1).mean() > COVERED:
+        number = np.array([int(text) for text in texts])[of_rows]
+        pairs = codes.astype(np.int64) * 10_000 + number
+        if len(np.unique(pairs)) == len(pairs) and number.min() in (0, 1) and (number <= times[codes] + 1).mean() > COVERED:
             return (name,)
     return ()

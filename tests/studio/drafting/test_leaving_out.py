@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.regressions import PriorGuess
 from synthrelease.errors import InputError, OutputError, SpecError
+from synthrelease.settings.base import naming_columns
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.edits import _References, leave_out
 from tests.cli.test_cli import run, words
@@ -318,19 +320,30 @@ def test_no_file_is_left_when_the_disk_is_full(config: Path, monkeypatch: pytest
     assert list(config.parent.parent.rglob("*.new")) == []
 
 
-def test_every_setting_of_a_criterion_that_names_columns_is_known() -> None:
+def test_every_setting_of_a_criterion_that_names_columns_says_so() -> None:
     """A new kind of criterion whose columns have another setting would keep a column that is gone."""
-    from synthrelease.studio.drafting.edits import ABOUT, AMONG, BY_COLUMN
-
-    known = {*ABOUT, *AMONG, *BY_COLUMN, "tables", "prior", "coefficients"}
-    others = {"name", "kind", "reason", "bins", "positive", "quantiles", "range", "values", "fit", "weights", "loss"}
+    others = {
+        "name",
+        "kind",
+        "reason",
+        "bins",
+        "positive",
+        "quantiles",
+        "range",
+        "values",
+        "fit",
+        "weights",
+        "loss",
+        "coefficients",
+    }
     texts = {
         (kind, name)
         for kind in CRITERIA
         for name, field in CRITERIA[kind].model_fields.items()
-        if "str" in str(field.annotation)
+        if "str" in str(field.annotation) and name not in naming_columns(CRITERIA[kind])
     }
-    assert {(kind, name) for kind, name in texts if name not in known | others} == set()
+    assert {(kind, name) for kind, name in texts if name not in others} == set()
+    assert naming_columns(PriorGuess) == dict.fromkeys(["coefficients", "centres", "spreads"], "keys")
 
 
 @pytest.mark.slow
