@@ -1,32 +1,64 @@
-"""What a page without this program needs to answer questions by the rules of `estimate` (templates/answers.js).
+"""ask.html: a page of the released folder that answers questions from the published noisy tables, in each language of the card.
 
-The data follow from release.json, measurements.json and the released rows alone. The page reads no rules: where they leave no
-row, the noisy counts in its data are 0, and so is the number of noises in them.
+The page computes by the rules of `estimate` (templates/answers.js), so it needs no program and no network. Its data follow from
+release.json, measurements.json and the released rows alone: the same release gives the same bytes. The page reads no rules:
+where they leave no row, the noisy counts in its data are 0, and so is the number of noises in them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+import json
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from math import isfinite
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from synthrelease.answers.averages import Sampling
 from synthrelease.answers.limits import RISK, measured_times
 from synthrelease.answers.questions import Condition, Question, possible_cells, tells_values
 from synthrelease.answers.stated import CONFIDENCE, open_bins
 from synthrelease.answers.tables import MAX_CELLS, NoisyTables
+from synthrelease.bundle.card.numbers import FOLDER, environment, labelled
+from synthrelease.bundle.estimates import with_tables
+from synthrelease.criteria.facts import words
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import added_up
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.published import PublishedRelease
 from synthrelease.published.base import number
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.names import ask_name, has_ask_page, page_name
+from synthrelease.published.table import ReleasedTable
+from synthrelease.settings.card import CardTexts, direction
 
 MOST_CELLS = 100_000
 """Of all noisy tables together: of more cells the page does not show what the rows would say, so that it stays small."""
 _DIGITS = 12
 """Significant digits of computed numbers in the data, so that they are the same on every machine."""
+
+
+def ask_files(document: ReleaseDocument, table: ReleasedTable, measured: bytes | None) -> dict[str, bytes]:
+    """Return the page in each language of the card, by its name; none where no noisy table is published, or nobody knows how
+    often such tables were measured.
+
+    Parameters
+    ----------
+    measured : the content of measurements.json; None where there is none.
+
+    Raises
+    ------
+    Unexpected : for measurements that are not as they are written.
+    """
+    names = {language: ask_name(document, language) for language in document.card.languages}
+    if measured is None or not has_ask_page(document):
+        return {}
+    data = data_of(with_tables(document, measured), table.counts)
+    return {name: _page(document, language, data, names) for language, name in names.items()}
 
 
 def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
@@ -118,3 +150,51 @@ def _rounded(value: float) -> float | int:
 def _finite(values: Iterable[float]) -> list[float | int | None]:
     """Return numbers for JSON; None for an infinite one, and for none."""
     return [number(value) if isfinite(value) else None for value in map(float, values)]
+
+
+@lru_cache(maxsize=8)
+def _words(language: str) -> Mapping[str, str]:
+    """Return the words of the page in a language."""
+    import tomllib
+
+    return tomllib.loads((FOLDER.parent / "words" / f"{language}.ask.toml").read_text(encoding="utf-8"))
+
+
+def _page(document: ReleaseDocument, language: str, data: Mapping[str, Any], names: Mapping[str, str]) -> bytes:
+    """Return the page in a language. Its head allows the two scripts and the style in it, and nothing else."""
+    texts = document.card.texts(language) or CardTexts()
+    titles = [texts.columns.get(column.name) or words(column.name) for column in document.columns]
+    script, style = "".join(_source(name) for name in ("answers.js", "ask.js")), _source("ask.css")
+    contents = {**data, "titles": titles, "contact": document.card.contact, "words": dict(_words(language))}
+    text = (
+        environment()
+        .get_template("ask.html")
+        .render(
+            language=language,
+            direction=direction(language),
+            title=labelled(texts.title or document.title),
+            card=page_name(document, language),
+            others=[(name, other, _words(other)["language"]) for other, name in names.items() if other != language],
+            w=_words(language),
+            data=Markup(_json(contents)),
+            script=Markup(script),
+            script_digest=_digest(script),
+            style=Markup(style),
+            style_digest=_digest(style),
+        )
+    )
+    return text.encode("utf-8")
+
+
+def _json(contents: Mapping[str, Any]) -> str:
+    """Return JSON in which no sign ends the element that holds it."""
+    return json.dumps(contents, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _source(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def _digest(source: str) -> str:
+    """Return the digest by which a Content Security Policy knows a script or a style."""
+    return f"sha256-{b64encode(hashlib.sha256(source.encode('utf-8')).digest()).decode('ascii')}"

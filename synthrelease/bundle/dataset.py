@@ -249,6 +249,7 @@ FILES = {
     "CITATION.cff": "how to cite the data",
     "QUESTIONS.md": "questions in R, Python and, where names allow it, Stata: code for these files, with intervals",
     "SIGN.md": "the claim in a sentence and eight checks with commands and what to expect, for whoever signs the release off",
+    "ask.html": "a page that answers questions: tables with intervals, without a program or a network",
     "README.html": "this card as a page",
     "README.md": "this card as plain text",
     CHECKSUMS: "the SHA-256 checksum of every file",
@@ -265,7 +266,8 @@ def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:
 
 def describe_file(name: str) -> str:
     """Return what a file is for, in a line."""
-    if name.startswith("README.") and name not in FILES:
-        return "this card as a page, in another language"
+    for page, words in (("README.", "this card as a page"), ("ask.", "the page that answers questions")):
+        if name.startswith(page) and name not in FILES:
+            return f"{words}, in another language"
     further = {plain: words for naming in namings().values() for plain, words in naming.words.items()}
     return {**FILES, **further}.get(name.removeprefix("synthetic-"), "a further file of this release")

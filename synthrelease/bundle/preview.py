@@ -185,7 +185,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     document = with_estimates(document, data.get(measurements.NAME), files[canonical.NAME])
     listed = estimates_files(document, data.get(measurements.NAME))
     document, data = with_errors(document, listed), data | listed
-    documents = written(document, table, {name: data.size(name) for name in data})
+    documents = written(document, table, {name: data.size(name) for name in data}, data.get(measurements.NAME))
     return data | {"release.json": document.dumped(), **documents}
 
 

@@ -42,7 +42,7 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files, *, 
     csv_as_written : whether that was found of the CSV files before.
     """
     sizes = {name: files.size(name) for name in document.files}
-    expected = written(document, table, sizes)
+    expected = written(document, table, sizes, files.get(measurements.NAME) if measurements.NAME in document.files else None)
     unsorted = () if csv_as_written else other_rows(document, table, files, "csv")
     problems = [f"{name}: expected sorted rows in the layout in which they were written, found another" for name in unsorted]
     of_parquet = _of_other_writer(document)

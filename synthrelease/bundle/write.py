@@ -24,6 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from synthrelease.bundle.ask import ask_files
 from synthrelease.bundle.card.page import markdown_bytes, page_bytes
 from synthrelease.bundle.catalogues import catalogue_entries
 from synthrelease.bundle.dataset import Dataset
@@ -151,12 +152,15 @@ def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, It
     return {**next(plain), **next(plain), **statistical_files(document, table)}
 
 
-def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int]) -> dict[str, bytes]:
-    """The documents that follow from release.json and the table; `verify` writes them again and compares.
+def written(
+    document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int], measured: bytes | None = None
+) -> dict[str, bytes]:
+    """The documents that follow from release.json, the table and the noisy tables; `verify` writes them again and compares.
 
     Parameters
     ----------
     sizes : lengths of the data files in bytes.
+    measured : the content of measurements.json; None where there is none.
     """
     dataset = Dataset.of(document, sizes)
     pages = {page_name(document, language): page_bytes(document, table, language) for language in document.card.languages}
@@ -167,6 +171,7 @@ def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str,
         "deployment.yaml": deployment_bytes(document, dataset),
         "CITATION.cff": citation_bytes(dataset),
         **pages,
+        **ask_files(document, table, measured),
         **associations_files(document),
         **questions_files(document),
         **sign_files(document),
@@ -450,7 +455,8 @@ def write_bundle(
     with new_folder(folder, workspace) as new:
         table, document, data = release_files(release, new.keep)
         try:
-            documents = written(document, table, {name: data.size(name) for name in document.files})
+            sizes = {name: data.size(name) for name in document.files}
+            documents = written(document, table, sizes, data.get(measurements.NAME))
         except Exception as error:  # of released values only; preview.py makes it unlikely
             failed = type(error).__name__
         new.seal(data | {"release.json": document.dumped(), **documents}, key)

@@ -128,9 +128,20 @@ def page_name(document: ReleaseDocument, language: str) -> str:
     return "README.html" if language == document.card.language else f"README.{language}.html"
 
 
+def ask_name(document: ReleaseDocument, language: str) -> str:
+    """ask.html in the card's own language, ask.he.html and so on in others: the page that answers questions."""
+    return "ask.html" if language == document.card.language else f"ask.{language}.html"
+
+
+def has_ask_page(document: ReleaseDocument) -> bool:
+    """Return whether the folder has a page that answers questions: where noisy tables with a known noise are published."""
+    return document.estimates is not None and MEASUREMENTS in document.files
+
+
 def documents(document: ReleaseDocument) -> list[str]:
     """Return the files that follow from release.json and the table."""
     pages = [page_name(document, language) for language in document.card.languages]
+    pages += [ask_name(document, language) for language in document.card.languages] if has_ask_page(document) else []
     sheets = ["QUESTIONS.md"] if f"{STEM}.csv" in document.files else []
     sheets += [] if document.format == BEFORE else ["SIGN.md"]
     cited = ["deployment.yaml", "CITATION.cff", ASSOCIATIONS]
@@ -140,7 +151,10 @@ def documents(document: ReleaseDocument) -> list[str]:
 def not_yet_written(document: ReleaseDocument) -> dict[str, str]:
     """Return the files that versions before did not write, so that nobody misses them, each with the sentence that says so."""
     without = {"SIGN.md"} if document.format == BEFORE else set[str]()
-    without |= {ASSOCIATIONS} if document.first_documents else set()
+    if document.first_documents:
+        without |= {ASSOCIATIONS, *(ask_name(document, language) for language in document.card.languages)} & {
+            *documents(document)
+        }
     return {name: f"There is no {name}: documents of version {document.written_by} have none." for name in sorted(without)}
 
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+import re
+import tomllib
 from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,17 +17,26 @@ import pytest
 
 from synthrelease.answers.estimates import estimate
 from synthrelease.answers.words import Term
-from synthrelease.bundle.ask import data_of
+from synthrelease.bundle.ask import ask_files, data_of
+from synthrelease.bundle.card.numbers import FOLDER
+from synthrelease.bundle.verify import verify_bundle, verify_files
 from synthrelease.errors import InputError
 from synthrelease.privacy.charges import NUMBER_OF_ROWS, Charge
-from synthrelease.published import PublishedRelease
+from synthrelease.published import PublishedRelease, load
 from synthrelease.published.charges import DomainPart
+from synthrelease.published.document import read_strictly
 from synthrelease.published.folder import Measurements
 from synthrelease.published.options import DesignPart
+from synthrelease.published.table import read_csv
+from synthrelease.published.verify.checks import read_files
+from synthrelease.settings.card import LANGUAGES
 from tests.answers.test_estimable import ALLOWED, LINKED
 from tests.answers.test_estimate import TABLE, release
+from tests.helpers.cards import rich_bundle
+from tests.helpers.forgeries import problems, resealed
 from tests.helpers.page_answers import SCRIPT, page_answers, random_questions, with_counts, with_gaussian_noise
 from tests.helpers.published import category_column, integer_column, noisy_tables, published
+from tests.helpers.tiny import CONFIG, write_measured_release
 
 MEASURED = ("abd", "ac", "bc", "cg", "abc", "g")
 _NUMBERS = {
@@ -169,3 +183,119 @@ def test_labels_that_have_no_words_have_no_command() -> None:
     texts = [answer["text"] for answer in page_answers(data_of(made, made.counts), questions)]
     assert texts == [None, 'share d == "y\'s"']
     assert estimate(made, texts[1]).terms[0].estimable
+
+
+# The page as a file of the folder.
+
+HEBREW = {
+    "[[generators]]": '[card]\ncontact = "office@example.org"\nhe.title = "מטבעות"\nhe.columns.face = "צד"\n\n[[generators]]'
+}
+HOSTILE = "</script><script>document.title = 'run'</script><!--"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    work = tmp_path_factory.mktemp("asked")
+    assert "[[generators]]" in CONFIG
+    changes = {**HEBREW, 'kind = "category"': f'kind = "category"\ndescription = "{HOSTILE}"'}
+    return write_measured_release(work, work / "release", changes)
+
+
+def _data(page: str) -> dict[str, Any]:
+    [text] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    return dict(json.loads(text))
+
+
+def test_the_page_is_in_the_folder_in_each_language_and_the_card_leads_to_it(folder: Path) -> None:
+    files = read_files(folder)
+    for card, page, language in (("README.html", "ask.html", "en"), ("README.he.html", "ask.he.html", "he")):
+        assert f'<a href="{page}">' in files[card].decode().partition("<nav")[0]
+        text = files[page].decode()
+        assert f'<html lang="{language}" dir="{"rtl" if language == "he" else "ltr"}">' in text
+        assert f'<a href="{card}">' in text
+        assert _data(text)["titles"][0] == ("צד" if language == "he" else "face")
+        assert _data(text)["contact"] == "office@example.org"
+    assert verify_bundle(folder).passed
+
+
+def test_the_same_release_gives_the_same_bytes_from_the_folder_alone(folder: Path) -> None:
+    files = read_files(folder)
+    document = read_strictly(files["release.json"])
+    pages = ask_files(document, read_csv(files[document.csv], document.shape), files["measurements.json"])
+    assert pages == {name: files[name] for name in ("ask.html", "ask.he.html")}
+    release = load(folder)
+    data = _data(files["ask.html"].decode())
+    assert data == data_of(release, release.counts) | {name: data[name] for name in ("titles", "contact", "words")}
+
+
+def test_a_changed_page_and_a_missing_one_are_found(folder: Path) -> None:
+    files = dict(read_files(folder))
+    changed = files | {"ask.html": files["ask.html"].replace(b"WIDEST = 0.5", b"WIDEST = 5.0")}
+    assert [problem[:14] for problem in problems(verify_files(resealed(changed)))] == ["ask.html: line"]
+    del files["ask.he.html"]
+    assert problems(verify_files(resealed(files))) == ["ask.he.html: expected in the bundle, not there"]
+
+
+def test_a_release_without_noisy_tables_has_no_page() -> None:
+    assert "README.html" in rich_bundle()
+    assert not [name for name in rich_bundle() if name.startswith("ask.")]
+    assert b"ask.html" not in rich_bundle()["README.html"]
+
+
+def test_the_head_allows_the_script_and_the_style_of_the_page_and_nothing_else(folder: Path) -> None:
+    page = (folder / "ask.html").read_text(encoding="utf-8")
+    [policy] = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    allowed = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    for directive, pattern in (("script-src", r"<script>(.*?)</script>"), ("style-src", r"<style>(.*?)</style>")):
+        [source] = re.findall(pattern, page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+        assert allowed.pop(directive) == f"'sha256-{digest}'"
+    assert allowed == {"default-src": "'none'", "base-uri": "'none'", "form-action": "'none'"}
+    assert "style=" not in page
+    assert HOSTILE not in page
+    assert _data(page)["columns"][0]["text"] == HOSTILE
+
+
+@pytest.mark.parametrize("name", ["answers.js", "ask.js"])
+def test_no_text_becomes_html_or_code(name: str) -> None:
+    source = (FOLDER / name).read_text(encoding="utf-8")
+    unsafe = r"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|new Function|DOMParser|setHTML|\.style\b"
+    unsafe += r"|fetch\(|XMLHttp|import\("
+    assert re.findall(unsafe, source) == []
+
+
+def _words(language: str) -> dict[str, str]:
+    return tomllib.loads((FOLDER.parent / "words" / f"{language}.ask.toml").read_text(encoding="utf-8"))
+
+
+def test_every_language_has_all_words_with_the_same_values_in_them() -> None:
+    english = _words("en")
+    for language in LANGUAGES:
+        other = _words(language)
+        assert other.keys() == english.keys()
+        for key, text in english.items():
+            assert sorted(re.findall(r"{\w+}", other[key])) == sorted(re.findall(r"{\w+}", text)), key
+
+
+def test_every_word_of_the_page_is_there_and_each_is_used() -> None:
+    sources = "".join((FOLDER / name).read_text(encoding="utf-8") for name in ("ask.js", "ask.html"))
+    english = _words("en")
+    assert set(re.findall(r'word\("(\w+)"', sources)) <= english.keys()
+    built = ("head_", "column_", "file_", "copy_", "design weights", "calibration", "several rows", "clusters")
+    assert [key for key in english if not key.startswith(built) and not re.search(rf"\b{key}\b", sources)] == []
+
+
+def test_forty_five_columns_and_a_hundred_pairs_stay_below_half_a_megabyte(folder: Path) -> None:
+    """With twenty tables of three columns, the noisy counts and those of the rows."""
+    sizes, random = [12] * 45, np.random.default_rng(1)
+    columns = tuple(integer_column(f"column_{number}", list(range(size + 1))) for number, size in enumerate(sizes))
+    names = [column.name for column in columns]
+    tables = [(name,) for name in names]
+    tables += [tuple(sorted((names[at % 45], names[(at + 1 + at // 45) % 45]), key=names.index)) for at in range(100)]
+    tables += [tuple(names[at : at + 3]) for at in range(0, 40, 2)]
+    table = random.integers(0, 12, (20_000, 45))
+    found = noisy_tables(columns, table, tables, Fraction(1, 20), random)
+    made = replace(published(columns, table, ()), measurements=Measurements(tables=found, times=1.0))
+    page = (folder / "ask.html").read_bytes()
+    text = json.dumps(data_of(made, made.counts), separators=(",", ":"))
+    assert len(page) + len(text) < 500_000

@@ -65,7 +65,7 @@ def written_anew(files: Mapping[str, bytes], edited: Mapping[str, Any]) -> dict[
     kept = {name: content for name, content in files.items() if name not in SEALS} | {"release.json": document.dumped()}
     read = verify_alone(Files(_sealed(kept, None))).read
     if read is not None:
-        kept |= written(document, read[2], {name: len(kept[name]) for name in document.files})
+        kept |= written(document, read[2], {name: len(kept[name]) for name in document.files}, kept.get("measurements.json"))
     return dict(_sealed(kept, None))
 
 

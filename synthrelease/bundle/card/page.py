@@ -50,7 +50,7 @@ from synthrelease.generators.associations import CarriedPairs
 from synthrelease.published.associations import of_document
 from synthrelease.published.base import sha256
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.names import page_name
+from synthrelease.published.names import ask_name, has_ask_page, page_name
 from synthrelease.published.table import ReleasedTable
 from synthrelease.settings.card import LICENCES, CardTexts, direction
 
@@ -149,6 +149,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "document": document,
         "wording": wording,
         "language": language,
+        "ask": ask_name(document, language) if has_ask_page(document) else "",
         "others": [(page_name(document, other), other, Wording.of(document, other, figures)) for other in translations],
         "title_of": title_of,
         "band": error_band(document),

@@ -201,7 +201,7 @@ def of_another_specification() -> dict[str, bytes]:
     tables = with_budgets(files, document(files), lambda _: spec) | {"specification": spec.digest}
     new = ReleaseDocument.model_validate_json(json.dumps(tables))
     table = read_csv(files["data.csv"], new.shape)
-    documents = written(new, table, {name: len(files[name]) for name in new.files})
+    documents = written(new, table, {name: len(files[name]) for name in new.files}, files.get("measurements.json"))
     kept = {name: content for name, content in files.items() if name in new.files}
     return _sealed({**kept, **documents, NAME: text, "release.json": new.dumped()}, None)
 

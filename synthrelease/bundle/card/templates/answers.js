@@ -431,6 +431,31 @@ class Answers {
       ...this.told(true, values, asked) };
   }
 
+  /* The same from the synthetic rows, by the place of the group: exact, and without any error that is known. */
+  rowsSay({ kind, column: own, met, where, by = null }) {
+    const named = [own, met?.column, where?.column, by].filter(column => column !== null && column !== undefined);
+    const columns = [...new Set(named)].sort((a, b) => a - b), table = this.tablesWith(columns)[0], n = this.size(columns);
+    const rows = this.addedUp(table, table.rows, columns), binsOf = column => this.bins(columns, column, n), said = new Map();
+    const inside = condition => { const bins = condition ? binsOf(condition.column) : null; return cell => bins === null || condition.bins.has(bins[cell]); };
+    const counts = inside(where), meets = inside(met), groups = by === null ? null : binsOf(by), { present, numbers, labels } = this.columns[own] ?? {};
+    const ofOwn = kind === "share" ? null : binsOf(own);
+    for (let cell = 0; cell < n; cell++) {
+      if (rows[cell] === 0 || !counts(cell) || (ofOwn && ofOwn[cell] >= present)) continue;
+      const group = groups === null ? 0 : groups[cell];
+      if (!said.has(group)) said.set(group, { n: 0, sum: 0, bins: ofOwn ? labels.map(() => 0) : [] });
+      const of = said.get(group);
+      of.n += rows[cell];
+      if (ofOwn) of.bins[ofOwn[cell]] += rows[cell];
+      of.sum += rows[cell] * (kind === "share" ? Number(meets(cell)) : kind === "mean" ? numbers[ofOwn[cell]] : 0);
+    }
+    for (const of of said.values()) {
+      Object.assign(of, { value: of.sum / of.n, rows: of.sum });
+      let below = 0;
+      of.bin = of.bins.findIndex(rows => { below += rows; return 2 * below >= of.n; });
+    }
+    return said;
+  }
+
   /* A condition in the words of `estimate`; null where they have none, as for a label with both kinds of quotes. */
   conditionText({ column: place, bins }) {
     const column = this.columns[place], { name, labels, present } = column, chosen = [...bins].sort((a, b) => a - b);
