@@ -314,9 +314,12 @@ def _print_weighted(spec: ReleaseSpec) -> None:
 
 
 def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:
-    """Print what the rows will be good for, and which pairs of columns they will carry, line by line."""
+    """Print what the rows will be good for, which pairs of columns they will carry, and what readers can ask."""
+    from synthrelease.studio.rehearsal.expected_noise import askable_in_words
+
     for line in carried_lines(spec, rows):
         screen.print(line, soft_wrap=line.startswith(" "))
+    screen.print(askable_in_words(spec))
 
 
 def _print_unmeasured(spec: ReleaseSpec) -> None:

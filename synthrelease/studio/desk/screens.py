@@ -35,6 +35,7 @@ from synthrelease.studio.drafting.edits import Guesses, limits_of, table_of
 from synthrelease.studio.drafting.public_file import GroupingError, PublicBins, PublicFile
 from synthrelease.studio.drafting.toml_edit import NOT_WRITTEN, Path_
 from synthrelease.studio.rehearsal.expected_noise import (
+    askable_in_words,
     accuracies,
     cheapest_for,
     expected_answers,
@@ -646,6 +647,7 @@ def budget_screen(
             for (charge, depth), cost in zip(parts, costs, strict=True)
         ],
         "nothing": None if law is None else nothing_where(law, PASSING),
+        "asked": askable_in_words(spec),
         "noise": [_noise(spec, column, off[column.name], strips) for column in spec.schema.columns if column.name in off],
         "person": spec.unit.name,
         "account": _accounted(account, total),

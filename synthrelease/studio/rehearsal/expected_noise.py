@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from synthrelease.answers.stated import in_words, question
 from synthrelease.data.questions import is_question, split_question
 from synthrelease.enclave.counting import BinRule
 from synthrelease.enclave.reading import batches
-from synthrelease.errors import InputError
+from synthrelease.errors import InputError, so_many
 from synthrelease.generators.base import MeasuringGenerator
 from synthrelease.generators.measured_noise import CountNoise, Noises, half_width
 from synthrelease.generators.measurements import read_bins
@@ -85,6 +86,28 @@ def measured_tables(spec: ReleaseSpec) -> tuple[MeasuredTable, ...]:
             noise=generator.noise.of_table(cost),
         )
         for axes, cost in generator.measured_tables(layout, generator.part(spec.generation_charge)).items()
+    )
+
+
+def askable_in_words(spec: ReleaseSpec) -> str:
+    """Return what readers can ask of the published noisy tables, in a sentence for screens."""
+    tables, family = measured_tables(spec), spec.space.generators[0].family
+    if not spec.publish_measurements:
+        way = "set [selection] publish_measurements = true" if tables else f"take a family that measures tables, not {family}"
+        divided = spec.options.partition is not None or spec.options.split is not None
+        advice = "" if divided else f" For ask.html and `estimate` {way}."
+        return f"Readers get rows, and no answers with intervals: no noisy table is published.{advice}"
+    n_columns, largest = len(spec.schema.names), max(len(table.columns) for table in tables)
+    held = [
+        {names for table in tables for names in combinations(sorted(table.columns), size)} for size in range(1, min(largest, 3) + 1)
+    ]
+    parts = [f"{len(held[0])} of {n_columns} columns by themselves"]
+    parts += [f"{len(held[1]):,} of {math.comb(n_columns, 2):,} pairs"] if largest > 1 else []
+    parts += [so_many(len(held[2]), "group of three columns", "groups of three columns")] if largest > 2 else []
+    asked = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
+    return (
+        f"Readers can ask: shares, numbers of rows, means and medians of {asked}, each with an interval, in ask.html (no "
+        "program needed) or with `estimate`."
     )
 
 

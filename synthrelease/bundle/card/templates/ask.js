@@ -83,7 +83,25 @@ function showTicks(box, column, chosen, legend) {
   });
   const clear = element("button", { type: "button", class: "small" }, word("clear"));
   clear.addEventListener("click", () => { chosen.clear(); showControls(); update(); });
-  box.replaceChildren(element("legend", {}, word(legend, { name: inText(titles[column]) })), element("div", { class: "ticks" }, ...ticks, clear));
+  box.replaceChildren(element("legend", {}, word(legend, { name: inText(titles[column]) })), element("div", { class: "ticks" }, ...ticks, clear, legend === "pool" ? valued(column) : null));
+}
+
+/* A button that filters by the measured column itself, where some rows have no value in it and nothing else is filtered by. */
+const countsMissing = () => {
+  const { labels, present } = columns[state.of], kept = state.among === state.of && condition() ? state.keep : null;
+  return asShares() && labels.length > present && (kept === null || kept.has(present));
+};
+
+function valued(column) {
+  if (!countsMissing() || (state.among !== null && state.among !== column)) return null;
+  const button = element("button", { type: "button", class: "small" }, word("valued"));
+  button.addEventListener("click", () => {
+    Object.assign(state, { among: column, keep: new Set(places(columns[column].labels).slice(0, columns[column].present)) });
+    state.pool.delete(columns[column].present);
+    refresh();
+    id("among").focus();
+  });
+  return button;
 }
 
 /* Take out of the question what is not measured with the rest, and return the columns that were taken out. */
@@ -187,8 +205,8 @@ function tableOf(results) {
   };
   const lines = byValue ? results.map(result => [cellOf(result, groups[0])]) : groups.map(group => results.map(result => cellOf(result, group)));
   return {
-    by, of, lines, several, byValue, caption: captionOf(several), among: amongOf(), cells: lines.flat(),
-    names: byValue ? results.map(({ question }) => labels[[...question.met.bins][0]]) : groups.map(({ label }) => label || word("all_rows")),
+    by, of, lines, several, byValue, caption: captionOf(several), below: belowCaption(), cells: lines.flat(),
+    names: byValue ? results.map(({ question }) => labels[[...question.met.bins][0]]) : groups.map(({ label }) => label || word(condition() ? "these_rows" : "all_rows")),
   };
 }
 
@@ -198,8 +216,26 @@ function captionOf(several) {
   return word(key, { column: inText(titles[of]), by: by === null ? "" : inText(titles[by]), unit: unit ? ` (${inText(unit)})` : "", values: valuesOf(state.pool, of) });
 }
 
-const valuesOf = (bins, column) => inOrder(bins).map(bin => inText(columns[column].labels[bin])).join(word("or"));
-const amongOf = () => condition() ? word("head_among", { column: inText(titles[state.among]), values: valuesOf(state.keep, state.among) }) : "";
+/* Labels for a sentence; three or more neighbours of an order as the first and the last. */
+function valuesOf(bins, column) {
+  const { labels, ordered, present } = columns[column], chosen = inOrder(bins), parts = [];
+  for (let at = 0; at < chosen.length; at++) {
+    let end = at;
+    while (ordered && chosen[end + 1] === chosen[end] + 1 && chosen[end + 1] < present) end++;
+    const [first, last] = [inText(labels[chosen[at]]), inText(labels[chosen[end]])];
+    if (end - at > 1) { parts.push(word("bins", { low: first, high: last })); at = end; } else parts.push(first);
+  }
+  return parts.join(word("or"));
+}
+
+function belowCaption() {
+  const { labels, present } = columns[state.of];
+  return [
+    condition() ? word("head_among", { column: inText(titles[state.among]), values: valuesOf(state.keep, state.among) }) : "",
+    countsMissing() ? word("with_missing", { label: inText(labels[present]), column: inText(titles[state.of]) }) : "",
+    data.weight ? word("unweighted", { weight: inText(data.weight) }) : "",
+  ].filter(Boolean);
+}
 
 /* Two digits of the quarter of the narrowest interval, about a standard error: the same number of decimals in all of a table. */
 const MOST_DIGITS = 6;
@@ -257,16 +293,16 @@ function saidByRows(said, digits) {
 const hasPopulation = () => shown.cells.some(({ population }) => population);
 
 function showTable() {
-  const { by, of, lines, byValue, several, names, caption, among } = shown, population = hasPopulation() && lines[0].length === 1;
+  const { by, of, lines, byValue, several, names, caption, below } = shown, population = hasPopulation() && lines[0].length === 1;
   const numbers = several && !byValue ? lines[0].map(({ label }) => isolated(label)) : [word(`column_${state.kind}`)];
   const head = [by === null ? several ? titles[of] : "" : titles[by], ...numbers, ...(population ? [word("column_population")] : [])];
   const cellOf = cell => element("td", { class: cell.told ? null : "untold" },
     cell.told ? element("b", {}, isolated(cell.text)) : cell.text,
     ...cell.further.map(text => element("span", {}, isolated(text))),
-    cell.population && !population ? element("span", {}, isolated(cell.population)) : null,
+    cell.population && !population ? element("span", {}, word("population_says", { x: inText(cell.population) })) : null,
     cell.rows === null || !cell.told ? null : element("span", { class: "rows" }, word("rows_say", { x: inText(cell.rows) })));
   id("table").replaceChildren(element("table", {},
-    element("caption", {}, caption, among ? element("span", {}, among) : null),
+    element("caption", {}, element("div", {}, caption, ...below.map(text => element("span", {}, text)))),
     element("thead", {}, element("tr", {}, ...head.map((text, at) => element(at === 0 && text === "" ? "td" : "th", at === 0 && text === "" ? {} : { scope: "col" }, text)))),
     element("tbody", {}, ...lines.map((line, at) => element("tr", {}, element("th", { scope: "row" }, isolated(names[at])), ...line.map(cellOf),
       ...(population ? line.map(cell => element("td", { class: cell.population ? null : "untold" }, cell.population ? isolated(cell.population) : word("untold"))) : []))))));
@@ -278,7 +314,7 @@ function showChart() {
   const { lines, several, byValue, names, caption, of } = shown, panels = several && !byValue, box = id("chart");
   id("panel-field").hidden = !panels;
   if (panels) {
-    const values = lines[0].map(({ label }) => inText(label)), weight = lines[0].map((_, at) => lines.reduce((sum, line) => sum + (line[at].told ? line[at].value ?? 0 : 0), 0));
+    const values = lines[0].map(({ label }) => inText(label)), weight = lines[0].map((_, at) => at < columns[of].present ? lines.reduce((sum, line) => sum + (line[at].told ? line[at].value ?? 0 : 0), 0) : -1);
     if (state.panel === null || state.panel >= values.length) state.panel = weight.indexOf(Math.max(...weight));
     fillSelect(id("panel"), values.map((label, at) => [at, label, ""]), state.panel);
   }
@@ -321,7 +357,7 @@ function showNotes() {
   const notes = [
     n === 0 ? "" : word(state.together ? "interval_together" : n > 1 ? "interval_many" : "interval_one", { n, misses }),
     rows + (kept.persons === null ? "" : ` ${word("file_persons", { persons: number(kept.persons) })}`),
-    data.weight ? word("weight_note", { weight: inText(data.weight) }) : "",
+    data.weight ? word("weight_note") : "",
     data.members.length > 0 ? word("members_note") : "",
     cells.length > 1 && asShares() ? word(state.kind === "count" ? "counts_note" : several && by !== null ? "lines_note" : several ? "shares_note" : "pooled_note") : "",
     cells.some(({ atMost }) => atMost) ? word("at_most_note") : "",
