@@ -57,7 +57,7 @@ def test_the_readme_is_read_in_three_minutes() -> None:
     assert too_wide == []
 
 
-def test_the_readme_shows_a_small_picture_of_a_card() -> None:
+def test_the_readme_shows_a_small_picture_of_what_a_reader_sees() -> None:
     ((alternative, target),) = _PICTURE.findall(text(README))
     picture = (ROOT / target).read_bytes()
     assert len(_WORD.findall(alternative)) >= 8  # whoever cannot see it is told what is on it

@@ -71,9 +71,13 @@ def _made(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _places(document: ReleaseDocument, folder: Path) -> Iterator[Copied]:
+    from synthrelease.published.names import ask_name, has_ask_page
+
     for file in document.table_files:
         yield Copied(f"{folder / file.stem}.csv")
     yield Copied(f"{folder / 'README.html'}  (the data card)")
+    if has_ask_page(document):
+        yield Copied(f"{folder / ask_name(document, document.card.language)}  (a page that answers questions)")
 
 
 def _cost(document: ReleaseDocument, charges: bool) -> Iterator[str | Tree]:

@@ -160,6 +160,26 @@ def test_a_page_from_right_to_left_turns_no_number_round(chromium: Browser, fold
     assert labels == [["1-2", "ltr"], ["3-4", "ltr"], ["5-6", "ltr"], ["7-8", "ltr"]]
 
 
+GAPS = {
+    'categories = ["head", "tail"]': 'categories = ["head", "tail"]\nmissing = "bin"\nmissing_label = "not seen"',
+    "limit = 25": "limit = 25\nrows = 1",
+}
+
+
+def test_rows_without_a_value_are_said_and_left_out_by_a_button(chromium: Browser, tmp_path: Path) -> None:
+    folder = write_measured_release(tmp_path, tmp_path / "release", GAPS)
+    _open(chromium, folder, "#show=share&of=face&by=year")
+    assert "not seen" in chromium.text("//caption")
+    chromium.click("//fieldset[@id='pool']//button[2]")
+    chromium.wait_for("//caption[contains(., 'Among rows')]")
+    assert "not seen" not in chromium.text("//caption")
+    command = _copied(chromium, "command").splitlines()[0]
+    assert command.endswith("\"share face == 'head' by year where not face is missing\"")
+    terms = estimate(load(folder), "share face == 'head' by year where face is not missing").terms
+    shown = [float(number) for number in re.findall(r"([\d.]+)%", _cells(chromium)[0])]
+    assert 100 * float(terms[0].estimate or 0) == pytest.approx(shown[0], abs=0.051) or terms[0].low == 0
+
+
 def _copied(window: Browser, kind: str) -> str:
     window.click(f"//button[@data-copy='{kind}']")
     window.wait_for("//textarea[@id='copied'][not(@hidden)]")

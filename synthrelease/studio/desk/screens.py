@@ -35,8 +35,8 @@ from synthrelease.studio.drafting.edits import Guesses, limits_of, table_of
 from synthrelease.studio.drafting.public_file import GroupingError, PublicBins, PublicFile
 from synthrelease.studio.drafting.toml_edit import NOT_WRITTEN, Path_
 from synthrelease.studio.rehearsal.expected_noise import (
-    askable_in_words,
     accuracies,
+    askable_in_words,
     cheapest_for,
     expected_answers,
     measured_tables,

@@ -99,7 +99,8 @@ def askable_in_words(spec: ReleaseSpec) -> str:
         return f"Readers get rows, and no answers with intervals: no noisy table is published.{advice}"
     n_columns, largest = len(spec.schema.names), max(len(table.columns) for table in tables)
     held = [
-        {names for table in tables for names in combinations(sorted(table.columns), size)} for size in range(1, min(largest, 3) + 1)
+        {names for table in tables for names in combinations(sorted(table.columns), size)}
+        for size in range(1, min(largest, 3) + 1)
     ]
     parts = [f"{len(held[0])} of {n_columns} columns by themselves"]
     parts += [f"{len(held[1]):,} of {math.comb(n_columns, 2):,} pairs"] if largest > 1 else []

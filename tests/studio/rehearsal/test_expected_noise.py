@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.rehearsal.expected_noise import cheapest_for, expected_answers, measured_tables, off_by_column
+from synthrelease.studio.rehearsal.expected_noise import (
+    askable_in_words,
+    cheapest_for,
+    expected_answers,
+    measured_tables,
+    off_by_column,
+)
 from tests.conftest import ROOT
 from tests.helpers.tiny import MEASURED, write_config
 
@@ -67,3 +74,15 @@ def test_a_model_that_chooses_what_it_measures_promises_nothing() -> None:
     births = load_spec(ROOT / "configs" / "births.toml")
     assert measured_tables(births) == ()
     assert all(each.off is None for each in expected_answers(births))
+
+
+def test_what_readers_can_ask_is_counted_from_the_published_tables(tmp_path: Path) -> None:
+    """All 6 columns of the births, 8 of 15 pairs and 1 of 3 columns; a family that chooses its tables publishes none."""
+    assert "of 6 of 6 columns by themselves, 8 of 15 pairs and 1 group of three columns" in askable_in_words(
+        load_spec(ROOT / "configs" / "births-published.toml")
+    )
+    unpublished = askable_in_words(load_spec(ROOT / "configs" / "births-frontier.toml"))
+    assert "no noisy table is published" in unpublished
+    assert "publish_measurements = true" in unpublished
+    chosen = askable_in_words(load_spec(write_config(tmp_path)))
+    assert "take a family that measures tables, not privbayes" in chosen
