@@ -476,11 +476,11 @@ function showOthers() {
   const pair = numeric.flatMap(one => numeric.filter(other => other !== one && together([one, other])).map(other => [one, other]))[0];
   const measured = places(columns).filter(column => together([column]) && partners(column).length > 0), first = measured[0] ?? 0, second = partners(first)[0];
   const inBin = (column, bin) => answers.conditionText({ column, bins: new Set([bin]) }), last = column => columns[column].present - 1;
-  const share = inBin(first, 0), commands = [
+  const share = inBin(first, 0), member = columns.findIndex(column => column.name === `${data.members[0]}_1`), commands = [
     pair ? [word("not_slope"), `slope ${name(pair[0])} on ${name(pair[1])}`] : null,
     second === undefined ? null : [word("not_groups"), `share ${share}: ${inBin(second, 0)} against the rest`],
     second === undefined ? null : [word("not_or"), `share ${share} or ${inBin(second, last(second))}`],
-    data.members.length > 0 ? [word("not_members"), `share ${data.members[0]} …`] : null,
+    member < 0 ? null : [word("not_members"), `share ${inBin(member, 0).replaceAll(name(member), data.members[0])}`],
     data.weight ? [word("not_weighted"), `share ${share} weighted`] : null,
   ];
   id("others").replaceChildren(...commands.filter(Boolean).map(([text, question]) =>
