@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from synthrelease.answers.facts import Facts, Knowledge, Maximum, build_facts, maximum
+from synthrelease.answers.facts import Facts, Knowledge, build_facts, maximum
 from synthrelease.answers.limits import RISK, Limit
 from synthrelease.answers.questions import (
     Condition,
@@ -38,89 +38,25 @@ from synthrelease.published import PublishedRelease, load
 # bounds of the file).
 
 _MAX_STEPS = 50
-_ROUNDED = 1e-12
-"""An amount below is what sums are rounded by."""
+_ONE_ROW = 1 - 1e-6
 
-
-@dataclass(frozen=True, kw_only=True)
-class RangeReason:
-    """One reason for an end of a range.
-
-    Attributes
-    ----------
-    each : the fact in words, with the name of its criterion, if it has one.
-    uses : how many times such a fact is used.
-    share : of all reasons together.
-    back : whether it brings the end nearer to the released answer, or to its other side.
-    """
-
-    each: str
-    criterion: str
-    uses: int
-    share: float
-    back: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reason:
-    """One reason, and how far it moves an upper end: below 0 where it brings it back."""
-
-    each: str
-    amount: float
-    criterion: str = ""
-    uses: int = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class End:
-    """One end of a range and the reasons for it."""
-
-    value: float
-    reasons: tuple[Reason, ...]
-
-    @property
-    def steps(self) -> tuple[RangeReason, ...]:
-        """The reasons with their shares, the weightiest first."""
-        together = sum(abs(reason.amount) for reason in self.reasons) or 1.0
-        steps = [
-            RangeReason(
-                each=reason.each,
-                criterion=reason.criterion,
-                uses=reason.uses,
-                share=abs(reason.amount) / together,
-                back=reason.amount < 0,
-            )
-            for reason in self.reasons
-        ]
-        return tuple(sorted(steps, key=lambda step: -step.share))
-
-    def divided(self, distance: float) -> list[Reason]:
-        """Divide a distance among the reasons, in proportion to their amounts."""
-        together = sum(abs(reason.amount) for reason in self.reasons) or 1.0
-        return [replace(reason, amount=reason.amount / together * distance) for reason in self.reasons]
+EMPTY = "the group may have no row in the file"
+"""Why an end is as far away as values of rows can be."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The released answer, and the lowest and highest one of the file."""
+    """The released answer, and the lowest and highest one of the file; a `note` where nothing is known of it."""
 
     answer: float
-    low: End
-    high: End
+    low: float
+    high: float
+    note: str = ""
 
     def minus(self, other: Range) -> Range:
         """Return the range of a difference: errors add up."""
-        return Range(
-            answer=self.answer - other.answer,
-            low=_joined(self.low, self.answer, other.high, other.answer),
-            high=_joined(self.high, self.answer, other.low, other.answer),
-        )
-
-
-def _joined(end: End, answer: float, taken: End, taken_answer: float) -> End:
-    """Return the end of a difference: the reasons of both ends, each with its part of the whole distance."""
-    reasons = [*end.divided(abs(end.value - answer)), *taken.divided(abs(taken.value - taken_answer))]
-    return End(value=end.value - taken.value, reasons=_once(reasons))
+        low, high = self.low - other.high, self.high - other.low
+        return Range(answer=self.answer - other.answer, low=low, high=high, note=self.note or other.note)
 
 
 def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
@@ -134,10 +70,9 @@ def count_range(facts: Facts, figure: np.ndarray, undrawn: int = 0) -> Range:
     answer = round(float(figure @ facts.synthetic))
     ends = []
     for sign in (-1, 1):
-        top = maximum(facts, sign * figure)
         most = float((sign * figure)[facts.kept].max(initial=0.0))  # by a row that was not drawn
-        value = min(math.floor(top.value + 1e-6), round(float(facts.synthetic.sum()) * most)) + round(undrawn * most)
-        ends.append(End(value=sign * value, reasons=(*_reasons(facts, top), *_drawn(undrawn, undrawn * most))))
+        among = min(math.floor(maximum(facts, sign * figure).value + 1e-6), round(float(facts.synthetic.sum()) * most))
+        ends.append(sign * (among + round(undrawn * most)))
     return Range(answer=answer, low=ends[0], high=ends[1])
 
 
@@ -157,12 +92,11 @@ def ratio_range(
     rows = -maximum(facts, -size).value
     answer = float(figure @ facts.synthetic) / float(size @ facts.synthetic)
     lowest, highest = (figure, figure) if ends is None else ends
-    low = _largest_ratio(facts, -lowest, size, rows, -answer, undrawn)
-    high = _largest_ratio(facts, highest, size, rows, answer, undrawn)
-    return Range(answer=answer, low=replace(low, value=-low.value), high=high)
+    low, high = -_largest_ratio(facts, -lowest, size, rows, undrawn), _largest_ratio(facts, highest, size, rows, undrawn)
+    return Range(answer=answer, low=low, high=high, note=EMPTY if rows < _ONE_ROW else "")
 
 
-def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: float, answer: float, undrawn: int) -> End:
+def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: float, undrawn: int) -> float:
     """Return an upper bound on a ratio, by Dinkelbach's iteration for figure . R / size . R.
 
     That exceeds x for no table when (figure - x size) . R <= 0 for all. Whatever x the iteration ends with, the certified
@@ -171,17 +105,11 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
     Parameters
     ----------
     rows : a lower bound on size . R; below 1 the group may be empty, and nothing is known.
-    answer : the released one, from which the reasons tell the way.
     """
     largest = float(figure[size > 0].max())
-
-    def ends_at_all(reason_text: str) -> End:
-        return End(value=largest, reasons=(Reason(each=reason_text, amount=1.0),))
-
-    if rows < 1 - 1e-6:
-        return ends_at_all("the group may have no row in the file")
-    start = float(figure @ facts.synthetic) / float(size @ facts.synthetic)
-    ratio = start
+    if rows < _ONE_ROW:
+        return largest
+    ratio = float(figure @ facts.synthetic) / float(size @ facts.synthetic)
     top = maximum(facts, figure - ratio * size)
     for _ in range(_MAX_STEPS):
         better = float(figure @ top.table) / max(float(size @ top.table), 1e-9)
@@ -190,15 +118,7 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
         ratio = better
         top = maximum(facts, figure - ratio * size)
     value = ratio + max(top.value, 0.0) / rows
-    if not value < largest:
-        return ends_at_all("no larger value is possible")
-    with_more = with_other_rows(value, rows, largest, undrawn)
-    reasons = _reasons(facts, top)
-    together = sum(reason.amount for reason in reasons) or 1.0
-    reasons = [replace(reason, amount=reason.amount * (value - start) / together) for reason in reasons]
-    if start != answer:
-        reasons.append(Reason(each="values lie anywhere between the limits of their bins", amount=start - answer))
-    return End(value=with_more, reasons=(*reasons, *_drawn(undrawn, with_more - value)))
+    return with_other_rows(value, rows, largest, undrawn) if value < largest else largest
 
 
 def with_other_rows(ratio: float, rows: float, largest: float, undrawn: float) -> float:
@@ -224,20 +144,8 @@ def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
     """
     weights = [slot.answer for slot in members]
     answer = sum(slot_range.answer * weight for slot_range, weight in zip(of_slots, weights, strict=True)) / sum(weights)
-    ends = []
-    for sign, which in ((-1, "low"), (1, "high")):
-        slot_ends: list[End] = [getattr(slot, which) for slot in of_slots]
-        value = _farthest([sign * slot.value for slot in slot_ends], members)
-        reasons = [
-            reason
-            for slot_range, end, weight in zip(of_slots, slot_ends, weights, strict=True)
-            for reason in end.divided(abs(end.value - slot_range.answer) * weight / sum(weights))
-        ]
-        rest = value - sign * answer - sum(reason.amount for reason in reasons)
-        reasons.append(Reason(each="roots may have more or fewer members", amount=rest))
-        reasons = [reason for reason in _once(reasons) if abs(reason.amount) > _ROUNDED]
-        ends.append(End(value=sign * value, reasons=tuple(reasons)))
-    return Range(answer=answer, low=ends[0], high=ends[1])
+    low = -_farthest([-slot.low for slot in of_slots], members)
+    return Range(answer=answer, low=low, high=_farthest([slot.high for slot in of_slots], members))
 
 
 def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
@@ -247,41 +155,14 @@ def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
     """
     order, means = sorted(range(len(values)), key=lambda slot: -values[slot]), []
     for highest in range(len(order) + 1):
-        weights = [members[slot].high.value if rank < highest else members[slot].low.value for rank, slot in enumerate(order)]
+        weights = [members[slot].high if rank < highest else members[slot].low for rank, slot in enumerate(order)]
         weights = [max(weight, 0.0) for weight in weights]
         if sum(weights) > 0:
             means.append(sum(values[slot] * weight for slot, weight in zip(order, weights, strict=True)) / sum(weights))
     return max(means)
 
 
-def _drawn(undrawn: int, amount: float) -> list[Reason]:
-    text = f"the rules keep up to {undrawn:,} rows more in the file than the release worked with"
-    return [Reason(each=text, amount=amount)] if undrawn and amount else []
-
-
-def _reasons(facts: Facts, top: Maximum) -> list[Reason]:
-    return [
-        Reason(each=source.each, criterion=source.criterion, uses=part.uses, amount=part.amount)
-        for part in top.parts
-        for source in [facts.sources[part.source]]
-    ]
-
-
-def _once(reasons: Sequence[Reason]) -> tuple[Reason, ...]:
-    """Reasons in the same words as one: their amounts add up, and so do the uses of a criterion."""
-    joined: dict[tuple[str, str], Reason] = {}
-    for reason in reasons:
-        same = joined.get((reason.each, reason.criterion))
-        if same is not None:
-            uses = same.uses + reason.uses if reason.criterion else max(same.uses, reason.uses)
-            reason = replace(reason, uses=uses, amount=same.amount + reason.amount)
-        joined[reason.each, reason.criterion] = reason
-    return tuple(joined.values())
-
-
 # A bound, and the same in words: the answer, its range, and the derivation that a reader can follow.
-
-MOST_STEPS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,7 +200,7 @@ class Bound:
     more : so many of them the release did not work with, at most.
     binned_low, binned_high : of a mean, where the numbers that stand for bins are not the values of their rows: the same for
         the mean of these numbers. None otherwise.
-    low_steps, high_steps : why, with the weightiest reason first.
+    note : why nothing is known; empty where something is.
     limits : upper limits of the true errors, one for each criterion that says something about other queries.
     ratios : of two groups' shares against each other, beside their difference.
     measured : what published noisy tables say, in words; empty where none are published or they say nothing.
@@ -339,9 +220,8 @@ class Bound:
     more: int
     binned_low: float | None
     binned_high: float | None
-    low_steps: tuple[RangeReason, ...]
-    high_steps: tuple[RangeReason, ...]
     limits: tuple[Limit, ...]
+    note: str = ""
     measured: str = ""
     ratios: tuple[RatioRange, ...] = ()
 
@@ -370,9 +250,7 @@ def explained(bound: Bound) -> str:
         f"  released table   {_released(bound)}",
         f"  the file         {_of_the_file(bound)}, confidence {bound.confidence:.4g}",
         *(f"  {ratio}" for ratio in bound.ratios),
-        "",
-        *_end(bound, "upper", bound.high - bound.answer, bound.high_steps),
-        *_end(bound, "lower", bound.answer - bound.low, bound.low_steps),
+        *([f"  {bound.note}: nothing is known of it"] if bound.note else []),
         "",
         "What that rests on: limits of the true errors, from released figures",
         *(f"  - {limit_in_words(limit, bound.n_rows)}" for limit in bound.limits),
@@ -406,26 +284,6 @@ def value(bound: Bound, number: float) -> str:
     if bound.kind == "share":
         return f"{number:.2%}" + (" points" if bound.difference else "")
     return f"{number:,.6g}" + (f" {bound.unit}" if bound.unit else "")
-
-
-def _end(bound: Bound, which: str, distance: float, steps: Sequence[RangeReason]) -> list[str]:
-    side = "above" if (which == "upper") == (distance >= 0) else "below"
-    lines = [f"Why the {which} end, {_distance(bound, abs(distance))} {side} the released answer:"]
-    for step in steps[:MOST_STEPS]:
-        used = f", used {step.uses} times" if step.uses > 1 else ""
-        criterion = f" ({step.criterion!r})" if step.criterion else ""
-        back = ", the other way" if step.back else ""
-        lines.append(f"  {step.share:5.0%}  {step.each}{used}{criterion}{back}")
-    rest = steps[MOST_STEPS:]
-    if rest:
-        lines.append(f"  {sum(step.share for step in rest):5.0%}  {len(rest)} lesser reasons")
-    return lines
-
-
-def _distance(bound: Bound, distance: float) -> str:
-    if bound.kind == "count":
-        return f"{distance:,.0f} rows"
-    return f"{100 * distance:.3g} percentage points" if bound.kind == "share" else f"{distance:,.4g} {bound.unit}".strip()
 
 
 def limit_in_words(limit: Limit, n_rows: int) -> str:
@@ -530,8 +388,8 @@ def bound(
         question=measure.question(),
         kind=measure.kind,
         answer=file_range.answer,
-        low=file_range.low.value,
-        high=file_range.high.value,
+        low=file_range.low,
+        high=file_range.high,
         unit=measure.unit,
         confidence=confidence,
         acceptance=acceptance,
@@ -539,11 +397,10 @@ def bound(
         about=about(published, question, rows) if question else rows,
         way=kept_rows.way,
         more=knowledge.more,
-        binned_low=None if binned is None else binned.low.value,
-        binned_high=None if binned is None else binned.high.value,
-        low_steps=file_range.low.steps,
-        high_steps=file_range.high.steps,
+        binned_low=None if binned is None else binned.low,
+        binned_high=None if binned is None else binned.high,
         limits=knowledge.limits,
+        note=file_range.note,
         ratios=measure.ratios() if isinstance(measure, _Contrast) and measure.kind == "share" else (),
         measured=knowledge.measured.in_words() if knowledge.measured else "",
     )
@@ -631,11 +488,11 @@ class _Contrast:
 
 
 def _ratio(name: str, first: Range, second: Range, scale: Callable[[float], float]) -> RatioRange:
-    low, high = scale(second.low.value), scale(first.high.value)
+    low, high = scale(second.low), scale(first.high)
     if not (low > 0 and math.isfinite(high)):
         return RatioRange(name=name)
     answer = scale(first.answer) / scale(second.answer)
-    return RatioRange(name=name, answer=answer, low=scale(first.low.value) / scale(second.high.value), high=high / low)
+    return RatioRange(name=name, answer=answer, low=scale(first.low) / scale(second.high), high=high / low)
 
 
 class _Measure:
@@ -742,8 +599,7 @@ class _Measure:
         if self.kind == "mean":
             ends = self.release.by_name[str(self.mean)].value_limits
             low, high = float(ends[0].min()), float(ends[1].max())
-        reasons = (Reason(each="the release has no such member", amount=1.0),)
-        return Range(answer=low, low=End(value=low, reasons=reasons), high=End(value=high, reasons=reasons))
+        return Range(answer=low, low=low, high=high)
 
     def _present(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
         """Return (n_combinations,) whether the averaged column has a value there."""

@@ -29,14 +29,6 @@ if TYPE_CHECKING:
 Error = TypeVar("Error", CellError, RatioError, MeanError, Unmatched, SumErrors)
 
 
-@dataclass(frozen=True, kw_only=True)
-class FactSource:
-    """Where facts come from: one of them in words ("each bin of age is off by at most 731 rows"), and its criterion."""
-
-    each: str
-    criterion: str = ""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Facts:
     """Facts about the counts R (n_cells,) of the rows that a release worked with, and those of the released one.
@@ -49,8 +41,8 @@ class Facts:
     synthetic : (n_cells,) counts of the released table; R has as many rows.
     representative : (n_cells,) for each cell, one of its combinations of bins (the last column varying fastest).
     kept : (n_cells,) False where the plausibility rules keep no row of the file.
-    low, high : (n_cells,) low <= R <= high; low_source, high_source are indices into `sources`.
-    rows : (n_rows, n_cells) sparse, with rows . R <= row_limits; row_sources are indices into `sources`.
+    low, high : (n_cells,) low <= R <= high.
+    rows : (n_rows, n_cells) sparse, with rows . R <= row_limits.
     """
 
     columns: tuple[str, ...]
@@ -59,12 +51,8 @@ class Facts:
     kept: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    low_source: np.ndarray
-    high_source: np.ndarray
     rows: csr_array
     row_limits: np.ndarray
-    row_sources: np.ndarray
-    sources: tuple[FactSource, ...]
 
 
 # What one release says about its file at one confidence: its limits, ready to be used for any columns.
@@ -127,27 +115,16 @@ class Knowledge:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoundPart:
-    """What one source of facts adds to a bound: an amount in rows (or rows times numbers), and on how many cells."""
-
-    source: int
-    amount: float
-    uses: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class Maximum:
-    """An upper bound on a linear figure, and how it comes about.
+    """An upper bound on a linear figure.
 
     Attributes
     ----------
     value : the figure of every table that agrees with the facts is at most this.
-    parts : what each source of facts contributes; they add up to `value` minus the figure of the synthetic table.
     table : (n_cells,) a table, of real numbers, that comes close to the bound; the synthetic one where the solver failed.
     """
 
     value: float
-    parts: tuple[BoundPart, ...]
     table: np.ndarray
 
 
@@ -163,22 +140,7 @@ def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
     rest = figure - scale * (facts.rows.T @ multipliers + total)
     cells = np.where(rest > 0, rest * (facts.high - facts.synthetic), -rest * (facts.synthetic - facts.low))
     rows = scale * multipliers * (facts.row_limits - facts.rows @ facts.synthetic)
-    answer = float(figure @ facts.synthetic)
-    sources = np.concatenate([np.where(rest > 0, facts.high_source, facts.low_source), facts.row_sources])
-    amounts = np.concatenate([cells, rows])
-    return Maximum(value=answer + float(amounts.sum()), parts=_parts(sources, amounts), table=table)
-
-
-def _parts(sources: np.ndarray, amounts: np.ndarray) -> tuple[BoundPart, ...]:
-    """Amounts by source, largest first; what is only rounding is left out."""
-    worth = np.abs(amounts) > 1e-7 * max(1.0, float(np.abs(amounts).sum()))
-    parts = [
-        BoundPart(
-            source=int(source), amount=float(amounts[sources == source].sum()), uses=int((worth & (sources == source)).sum())
-        )
-        for source in np.unique(sources[worth])
-    ]
-    return tuple(sorted(parts, key=lambda part: -part.amount))
+    return Maximum(value=float(figure @ facts.synthetic) + float(np.concatenate([cells, rows]).sum()), table=table)
 
 
 def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
@@ -239,10 +201,10 @@ def build_facts(
     if keep is not None and means:
         builder.add_numbers(keep)
     for error in knowledge.measured.scored_sums() if knowledge.measured else ():
-        builder.add_sums(error, "")
+        builder.add_sums(error)
     for errors in knowledge.errors_of(SumErrors):
         for error in errors.sums:
-            builder.add_sums(error, errors.criterion)
+            builder.add_sums(error)
     if means:
         for mean in knowledge.errors_of(MeanError):
             builder.add_mean(mean)
@@ -301,14 +263,10 @@ class _Builder:
         self.axes = tuple(range(len(self.shape)))
         self.synthetic = self._sum(release.counts.marginal(self.places).astype(float), self.axes)
         self.smallest: dict[tuple[str | None, str], tuple[int, ...]] = {}
-        self.sources: list[FactSource] = []
         self.kept = np.full(len(self.synthetic), True)
         self.low, self.high = np.zeros(len(self.synthetic)), np.full(len(self.synthetic), float(self.n))
-        self.low_source = np.full(len(self.synthetic), self._source("cells cannot hold fewer than 0 rows"))
-        self.high_source = np.full(len(self.synthetic), self._source("cells cannot hold more than all rows"))
         self.blocks: list[tuple[np.ndarray, np.ndarray]] = []  # (row of each cell, weight of each cell)
         self.limits: list[np.ndarray] = []
-        self.row_sources: list[np.ndarray] = []
 
     def facts(self) -> Facts:
         first = [np.unique(into, return_index=True)[1] for into in self.into]
@@ -319,12 +277,8 @@ class _Builder:
             kept=self.kept,
             low=np.minimum(self.low, self.high),  # they cross only where a limit is wrong: the program stays solvable
             high=self.high,
-            low_source=self.low_source,
-            high_source=self.high_source,
             rows=self._matrix(),
             row_limits=np.concatenate([*self.limits, np.zeros(0)]),
-            row_sources=np.concatenate([*self.row_sources, np.zeros(0, dtype=np.int64)]),
-            sources=tuple(self.sources),
         )
 
     def _merged(self, axis: int, conditions: Sequence[np.ndarray], keep: str | None) -> np.ndarray:
@@ -354,43 +308,38 @@ class _Builder:
             forbidden = excluded(rule, self.schema)
             if forbidden is not None:
                 empty |= forbidden
-        for lowest, highest, source in self._limits_of(self.axes):
+        for lowest, highest in self._limits_of(self.axes):
             low, high = self._sum(np.where(empty, 0.0, lowest), self.axes), self._sum(np.where(empty, 0.0, highest), self.axes)
-            self.low_source[low > self.low], self.high_source[high < self.high] = source, source
             self.low, self.high = np.maximum(self.low, low), np.minimum(self.high, high)
         self.kept = self._sum((~empty).astype(float), self.axes) > 0
-        self.high[~self.kept], self.high_source[~self.kept] = 0.0, self._source("the plausibility rules exclude the cell")
+        self.high[~self.kept] = 0.0
 
     def add_sub_tables(self) -> None:
         """Limits of the cells of tables of fewer of these columns, small ones first, as long as the program stays small."""
         tables = [chosen for size in range(1, len(self.schema)) for chosen in combinations(self.axes, size)]
         for axes in tables[: MAX_ENTRIES // (2 * len(self.synthetic))]:
-            for lowest, highest, source in self._limits_of(axes):
-                self._add_rows(self._cell_of(axes), 1.0, self._sum(highest, axes), source)
-                self._add_rows(self._cell_of(axes), -1.0, -self._sum(lowest, axes), source)
+            for lowest, highest in self._limits_of(axes):
+                self._add_rows(self._cell_of(axes), 1.0, self._sum(highest, axes))
+                self._add_rows(self._cell_of(axes), -1.0, -self._sum(lowest, axes))
 
-    def _limits_of(self, axes: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
-        """Yield (lowest, highest, source) for the cells of the table of these axes, before any merging.
+    def _limits_of(self, axes: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield (lowest, highest) for the cells of the table of these axes, before any merging.
 
         Absolute error at most a: |R - S| <= floor(n a), because counts are whole. Ratio at most g: (S + 1) / g <= R + 1 <=
         (S + 1) g.
         """
         synthetic = self.knowledge.release.counts.marginal([self.places[axis] for axis in axes]).astype(float)
-        table = " x ".join(self.names[axis] for axis in axes)
-        for error in self.knowledge.errors_of(CellError):
-            if error.holds_for([self.names[axis] for axis in axes]):
-                kind = "bin" if len(axes) == 1 else "cell"
-                source = self._source(f"each {kind} of {table} is off by at most {error.rows:,} rows", error.criterion)
-                yield np.maximum(0.0, synthetic - error.rows), np.minimum(self.n, synthetic + error.rows), source
         names = [self.names[axis] for axis in axes]
+        for error in self.knowledge.errors_of(CellError):
+            if error.holds_for(names):
+                yield np.maximum(0.0, synthetic - error.rows), np.minimum(self.n, synthetic + error.rows)
         measured = self.knowledge.measured.cells(names) if self.knowledge.measured else None
         if measured is not None:
-            yield *measured, self._source(f"the published noisy table of {table} and the distribution of its noise")
+            yield measured
         if len(axes) == 1:
             for ratio in self.knowledge.errors_of(RatioError):
-                source = self._source(f"each bin of {table} is off by a factor of at most {ratio.factor:.3g}", ratio.criterion)
                 lowest = np.ceil((synthetic + 1) / ratio.factor - 1 - 1e-9)
-                yield np.maximum(0.0, lowest), np.floor((synthetic + 1) * ratio.factor - 1 + 1e-9), source
+                yield np.maximum(0.0, lowest), np.floor((synthetic + 1) * ratio.factor - 1 + 1e-9)
 
     def add_first_bins(self) -> None:
         """How many rows lie in the first 1, 2, ... bins of a measured column with an order; where no bin is torn apart."""
@@ -398,11 +347,10 @@ class _Builder:
             limits = self.knowledge.measured.first_bins(name) if self.knowledge.measured else None
             if limits is None:
                 continue
-            source = self._source(f"the published noisy numbers of rows up to a bin of {name}")
             for last, (lowest, highest) in enumerate(zip(*limits, strict=True)):
                 inside = self._in_bins(axis, np.arange(self.shape[axis]) <= last)
                 if inside is not None:
-                    self._add_sum(inside.astype(float), highest, source, lowest)
+                    self._add_sum(inside.astype(float), highest, lowest)
 
     def add_numbers(self, name: str) -> None:
         """Sums of the numbers of a column in bins of another, where its own bins are not merged and those not torn apart."""
@@ -415,24 +363,23 @@ class _Builder:
                 by = number_sum.by
                 cells = self._in_bins(self.names.index(by), number_sum.inside) if by in self.names else None
             if cells is not None:
-                source = self._source(f"sums of {name} in the published noisy table of {number_sum.by} x {name}")
-                self._add_sum(number_sum.steps[bins] * cells.astype(float), number_sum.high, source, number_sum.low)
+                self._add_sum(number_sum.steps[bins] * cells.astype(float), number_sum.high, number_sum.low)
 
-    def add_sums(self, error: SumError, criterion: str) -> None:
+    def add_sums(self, error: SumError) -> None:
         """Weighted sums over some of these columns; only those whose weights are the same in all bins that were merged."""
         if not set(error.columns) <= set(self.names):
             return
         axes = tuple(self.names.index(name) for name in error.columns)
         order = sorted(range(len(axes)), key=lambda position: axes[position])
         inside = tuple(axes[position] for position in order)
-        source, cells = self._source(error.each, criterion), self._cell_of(inside)
+        cells = self._cell_of(inside)
         for weights, most in zip(error.weights, error.most, strict=True):
             fine = np.transpose(weights, order)
             bins = self._sum(np.ones(fine.shape), inside)
             merged = self._sum(fine, inside) / bins
             back = merged.reshape([self.sizes[axis] for axis in inside])[np.ix_(*(self.into[axis] for axis in inside))]
             if np.allclose(back, fine, rtol=0, atol=1e-12):
-                self._add_sum(merged[cells], most + 1e-9 * self.n, source)  # and what sums are rounded by
+                self._add_sum(merged[cells], most + 1e-9 * self.n)  # and what sums are rounded by
 
     def add_mean(self, error: MeanError) -> None:
         """The conditional means inside these columns; only where the bins of the averaged column are not merged.
@@ -455,25 +402,21 @@ class _Builder:
         for name in error.by:
             if name in self.names:
                 missing = self.schema[self.names.index(name)].missing
-                source = self._source(
-                    f"each mean of {error.column} by {name} is off by at most {error.most:.4g}", error.criterion
-                )
                 for mask, smallest in zip(self.knowledge.groups(name), self._smallest(name, error.column), strict=True):
                     if missing is not None and mask[missing]:
                         continue
                     inside = self._in_bins(self.names.index(name), mask)
                     if inside is not None:
-                        self._mean(of_cells, present & inside, smallest, error, source)
+                        self._mean(of_cells, present & inside, smallest, error)
         if error.overall:
-            source = self._source(f"the mean of {error.column} is off by at most {error.most:.4g}", error.criterion)
-            self._mean(of_cells, present, self._smallest(None, error.column)[0], error, source)
+            self._mean(of_cells, present, self._smallest(None, error.column)[0], error)
 
     def _smallest(self, name: str | None, averaged: str) -> tuple[int, ...]:
         if (name, averaged) not in self.smallest:
             self.smallest[name, averaged] = smallest_groups(self.knowledge, name, averaged)
         return self.smallest[name, averaged]
 
-    def _mean(self, numbers: _Numbers, cells: np.ndarray, smallest: int, error: MeanError, source: int) -> None:
+    def _mean(self, numbers: _Numbers, cells: np.ndarray, smallest: int, error: MeanError) -> None:
         """The mean of a group that has at least `smallest` rows in R.
 
         With m the size below which the criterion fills a group up with the middle w of its range, mu the mean in S and e the
@@ -495,7 +438,7 @@ class _Builder:
         for sign in (1.0, -1.0):
             beyond = lacking * max(0.0, sign * (mean - middle) + most)
             nearest = numbers.lowest if sign > 0 else numbers.highest
-            self._add_sum((sign * (nearest - mean) - most) * cells, beyond + rounding, source)
+            self._add_sum((sign * (nearest - mean) - most) * cells, beyond + rounding)
 
     def add_unmatched(self, unmatched: Unmatched, condition: np.ndarray) -> None:
         """The count of a condition, from the pairs of similar rows.
@@ -515,15 +458,9 @@ class _Builder:
                 wider[..., :-1] |= met[..., 1:] & step
                 narrower[..., :-1] &= sure[..., 1:] | ~step
                 narrower[..., 1:] &= sure[..., :-1] | ~step
-        text = f"all but {unmatched.rows:,} original rows have a similar released row for themselves"
-        source = self._source(text, unmatched.criterion)
         synthetic = self.knowledge.release.counts.marginal(self.places)
         weights = (self._sum(inside.astype(float), self.axes) > 0).astype(float)
-        self._add_sum(weights, synthetic[reach].sum() + unmatched.rows, source, synthetic[core].sum() - unmatched.rows)
-
-    def _source(self, each: str, criterion: str = "") -> int:
-        self.sources.append(FactSource(each=each, criterion=criterion))
-        return len(self.sources) - 1
+        self._add_sum(weights, synthetic[reach].sum() + unmatched.rows, synthetic[core].sum() - unmatched.rows)
 
     def _cell_of(self, axes: tuple[int, ...]) -> np.ndarray:
         """Return (n_cells,) index of the cell of the table of these axes that holds each cell of the program."""
@@ -537,19 +474,18 @@ class _Builder:
         inside = np.bincount(into[bins], minlength=self.sizes[axis]) > 0
         return inside[self._cell_of((axis,))] if (inside[into] == bins).all() else None
 
-    def _add_sum(self, weights: np.ndarray, highest: float, source: int, lowest: float | None = None) -> None:
+    def _add_sum(self, weights: np.ndarray, highest: float, lowest: float | None = None) -> None:
         """Fact: the weighted sum of R over all cells is at most `highest`, and at least `lowest` where that is known."""
         all_cells = np.zeros(len(weights), dtype=np.int64)
-        self._add_rows(all_cells, weights, np.array([highest]), source)
+        self._add_rows(all_cells, weights, np.array([highest]))
         if lowest is not None:
-            self._add_rows(all_cells, -weights, np.array([-lowest]), source)
+            self._add_rows(all_cells, -weights, np.array([-lowest]))
 
-    def _add_rows(self, row_of: np.ndarray, weights: np.ndarray | float, limits: np.ndarray, source: int) -> None:
+    def _add_rows(self, row_of: np.ndarray, weights: np.ndarray | float, limits: np.ndarray) -> None:
         """Facts: for every i, the weighted sum of R over the cells with row_of == i is at most limits[i]."""
         first = sum(len(earlier) for earlier in self.limits)
         self.blocks.append((row_of + first, np.broadcast_to(weights, row_of.shape)))
         self.limits.append(limits.astype(float))
-        self.row_sources.append(np.full(len(limits), source))
 
     def _matrix(self) -> csr_array:
         from scipy.sparse import csr_array

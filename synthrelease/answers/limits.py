@@ -274,7 +274,6 @@ class MeasuredLimits:
                 columns=measured.columns,
                 weights=(measured.steps.astype(float), -measured.steps.astype(float)),
                 most=(float(measured.value + limit), float(limit - measured.value)),
-                each=f"the published noisy sum {measured.name} and the distribution of its noise",
             )
 
     def _with(self, names: Sequence[str]) -> Iterator[PublishedMeasurement]:

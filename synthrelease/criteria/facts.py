@@ -189,13 +189,12 @@ class Unmatched:
 class SumError:
     """Weighted sums over the cells of the table of some columns are at most so much: weights . R <= most, one by one.
 
-    `weights` has an array with an axis for each column, over all its released bins, for every sum; `each` is one in words.
+    `weights` has an array with an axis for each column, over all its released bins, for every sum.
     """
 
     columns: tuple[str, ...]
     weights: tuple[np.ndarray, ...]
     most: tuple[float, ...]
-    each: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -511,7 +511,6 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
                     columns=columns,
                     weights=tuple(weights),
                     most=(facts.n * limit,) * len(weights),
-                    each=f"the rows beyond each quantile of {words(self.about.column)} are as few as its criterion found",
                 )
             )
         return SumErrors(sums=tuple(errors), criterion=self.about.name)

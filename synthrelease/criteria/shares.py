@@ -21,7 +21,6 @@ from synthrelease.criteria.facts import (
     Query,
     SumError,
     SumErrors,
-    figure,
     share,
     shown,
     words,
@@ -83,10 +82,6 @@ class SharesInGroups(InGroups):
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
         """Return of every share (n_bins,) which released bins it is of."""
-        raise NotImplementedError
-
-    def said_of_each(self, limit: float) -> str:
-        """Return what an error of at most `limit` means, in words."""
         raise NotImplementedError
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
@@ -152,7 +147,6 @@ class SharesInGroupsExplained(InGroupsExplained[Shares]):
                         columns=columns,
                         weights=tuple(sign * weight for weight in weights for sign in (1, -1)),
                         most=(limit * most,) * (2 * len(weights)),
-                        each=self.about.said_of_each(limit),
                     )
                 )
         return SumErrors(sums=tuple(errors), criterion=self.about.name)
@@ -223,9 +217,6 @@ class KolmogorovDistance(SharesInGroups):
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         return self.column_mistakes(setting, ordered=True)
 
-    def said_of_each(self, limit: float) -> str:
-        return f"each cumulative share of {words(self.column)} is off by at most {figure(limit)}"
-
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
         """Return of every released bin with values but the last (n_bins,) which lie at or below it."""
         column = facts.by_name[self.column]
@@ -293,9 +284,6 @@ class DifferenceInProportions(SharesInGroups):
 
     def mistakes(self, setting: Setting, earlier: Mapping[str, Criterion]) -> Iterable[Mistake]:
         return self.column_mistakes(setting) or condition_mistakes(setting, "bins", self.column, self.bins)
-
-    def said_of_each(self, limit: float) -> str:
-        return f"each share of {words(self.column)}={shown(self.bins)} is off by at most {figure(limit)}"
 
     def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
         """Return (n_bins,) which released bins meet the condition."""

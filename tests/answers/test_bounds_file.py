@@ -161,19 +161,11 @@ def test_the_risk_of_the_number_of_rows_is_taken_from_that_of_the_figures() -> N
     assert "over all noise of the run" in str(bound(counted, "a == 0"))
 
 
-def test_an_end_on_the_other_side_of_the_released_answer_is_said_in_words() -> None:
+def test_both_ends_can_be_on_the_other_side_of_the_released_answer() -> None:
     """Two released rows are in a cell that no row of the file can be in: both ends are below the released answer."""
     release = replace(release_with(absolute=0.45), rules=(never("a == 0 and b < 1"),))
     found = bound(release, "a == 0 and b == 0")
     assert (found.answer, found.low, found.high) == (2, 0, 0)
-    assert "Why the upper end, 2 rows below the released answer:" in str(found)
-    assert "Why the lower end, 2 rows below the released answer:" in str(found)
-    assert {step.back for step in found.high_steps} == {True}
-    wider = bound(release, "a == 0 and b < 2")  # 3 rows, less 2 that cannot be, and what the criterion allows
-    assert {step.back for step in wider.high_steps} == {True, False}
-    assert all(0 <= step.share <= 1 for step in wider.high_steps)
-    assert sum(step.share for step in wider.high_steps) == pytest.approx(1)
-    assert ", the other way" in str(wider)
 
 
 def test_rows_that_were_not_drawn_are_in_no_cell_that_the_rules_exclude() -> None:

@@ -109,7 +109,7 @@ def one_release(config: Path, data: Path, queries: int, seed: int) -> tuple[list
                 covered=found.low - 1e-9 <= query.truth <= found.high + 1e-9,
                 width=(found.high - found.low) / 2 / scale,
                 error=abs(found.answer - query.truth) / scale,
-                informative=not any("may have no row" in step.each for step in found.high_steps),
+                informative=not found.note,
             )
         )
     return asked, held

@@ -251,7 +251,7 @@ def command(*arguments: object) -> CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_the_command_prints_the_answer_the_bound_and_the_reasons(coins: Path) -> None:
+def test_the_command_prints_the_answer_and_the_bound(coins: Path) -> None:
     found = command(coins / "release", "face == 'head' and year < 5")
     expected = synthrelease.bound(coins / "release", "face == 'head' and year < 5")
     assert found.returncode == 0
