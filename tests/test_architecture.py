@@ -377,7 +377,7 @@ def test_no_module_pickles_or_opens_a_connection() -> None:
 
 def test_a_database_is_opened_in_one_place_alone() -> None:
     """And by `sources/tables.py`, which makes SQLAlchemy's engine for it. Libraries are loaded by `library`."""
-    opens = ("sqlalchemy", "duckdb", "adbc_driver_", "psycopg", "pyodbc")
+    opens = ("sqlalchemy", "duckdb", "psycopg", "pyodbc")
     found = {path for path, tree in TREES.items() if any(name.startswith(opens) for name in imported(tree))}
     found |= files_where(
         lambda node: called(node) == "library" and ast.unparse(node.args[0]).lstrip("f'").startswith(opens), ast.Call

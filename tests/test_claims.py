@@ -460,7 +460,6 @@ SAID = [
     ("rehearsal.md", "says nothing"),
     ("rehearsal.md", "cannot be met"),
     ("accounting.md", "not answered"),
-    ("columns.md", "stores"),
 ]
 """Page, and what it says that the program says."""
 

@@ -157,18 +157,6 @@ def in_parquet(path: Path, faces: list[str], years: list[float]) -> None:
     parquet.write_table(pa.table({"face": faces, "year": years}), path, row_group_size=7)
 
 
-def in_arrow(path: Path, faces: list[str], years: list[float]) -> None:
-    table = pa.table({"face": pa.array(faces).dictionary_encode(), "year": years})
-    with pa.OSFile(str(path), "wb") as held, pa.ipc.new_file(held, table.schema) as file:
-        file.write_table(table)
-
-
-def in_stream(path: Path, faces: list[str], years: list[float]) -> None:
-    table = pa.table({"face": pa.array(faces).dictionary_encode(), "year": years})
-    with pa.OSFile(str(path), "wb") as held, pa.ipc.new_stream(held, table.schema) as file:
-        file.write_table(table)
-
-
 def in_sqlite(path: Path, faces: list[str], years: list[float]) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE coins (face, year)")
@@ -197,8 +185,6 @@ def in_package(writer: str, **options: object) -> Writer:
 
 READERS: dict[str, Writer] = {
     "coins.parquet": in_parquet,
-    "coins.feather": in_arrow,
-    "coins.arrows": in_stream,
     "coins.sqlite": in_sqlite,
     "coins.duckdb": in_duckdb,
     "coins.sav": in_package("sav"),
@@ -286,7 +272,7 @@ def test_every_package_is_recognised_by_what_a_library_writes(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["coins.parquet", "coins.feather", "coins.sqlite", "coins.duckdb"])
+@pytest.mark.parametrize("name", ["coins.parquet", "coins.sqlite", "coins.duckdb"])
 def test_a_table_without_a_row_is_refused(tmp_path: Path, spec: ReleaseSpec, name: str) -> None:
     """The number of rows is public."""
     path = tmp_path / name
@@ -294,10 +280,6 @@ def test_a_table_without_a_row_is_refused(tmp_path: Path, spec: ReleaseSpec, nam
         duckdb = pytest.importorskip("duckdb", reason="needs the extra database")
         with duckdb.connect(str(path)) as connection:
             connection.execute("CREATE TABLE coins (face VARCHAR, year DOUBLE)")
-    elif name == "coins.feather":
-        schema = pa.schema({"face": pa.string(), "year": pa.int64()})
-        with pa.OSFile(str(path), "wb") as held, pa.ipc.new_file(held, schema):
-            pass
     else:
         READERS[name](path, [], [])
     assert "found a header without a row" in answer(spec, path)

@@ -1,4 +1,4 @@
-"""Read Parquet, Feather and Arrow files, and turn columns of Arrow, which databases give, too, into texts.
+"""Read Parquet files, and turn columns of Arrow, which databases give, too, into texts.
 
 A number has its one text (`texts.decimal_text`), a date is written 1990-04-01, a time of day 13:45:00, both with a space
 between, a boolean "True" or "False", a dictionary as its values. The zone of a moment is that of its column.
@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.enclave.batches import Ahead, check_feather
+from synthrelease.enclave.batches import Ahead
 from synthrelease.enclave.texts import NO_VALUE, Batch, LazyTexts, Texts, check_header, decimal_text, float_texts, too_long
-from synthrelease.sources.formats import FILE, check_parquet, is_feather_file, opened_feather, rows_within
-from synthrelease.sources.source import File
+from synthrelease.sources.formats import check_parquet, rows_within
 from synthrelease.sources.tables import LONGEST_TEXT, check_type, is_text, is_uuid
 
 _PLAIN = r"^-?(?:\d{{1,30}}(?:{mark}\d{{0,30}})?|{mark}\d{{1,30}})$"
@@ -189,36 +188,7 @@ def _as_text(scalar: Any) -> str | None:
     return None if value is None else str(value)
 
 
-# Feather files are those of version 2, the Arrow IPC file. Arrow streams are read in the same way.
-
-
-def feather_batches(path: Path, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """Yield the batches of the file, each of at most so many rows and of one of its batches.
-
-    A batch stands in memory as a whole, with the needed columns alone. Each is validated before a value is looked at, because
-    the format itself says where in the file a value stands.
-
-    Raises
-    ------
-    InputError : when the file lacks a column or has one of a type that holds no single values. Whatever the library raises for
-        a damaged file (`reading.whole`).
-    """
-    schema = opened_feather(path).schema
-    check_header(schema.names, needed)
-    for name in needed:
-        check_type(name, schema.field(name).type, "Arrow")
-    check_feather(path, len(FILE) if is_feather_file(path) else 0, needed)
-    yield from batches_of_batches(_batches(opened_feather(path, sorted(map(schema.names.index, needed)))), needed, most_rows)
-
-
-def _batches(reader: Any) -> Iterator[Any]:
-    numbered = hasattr(reader, "get_batch")
-    for batch in (reader.get_batch(number) for number in range(reader.num_record_batches)) if numbered else reader:
-        batch.validate(full=True)
-        yield batch
-
-
-def parquet_batches(file: File, needed: Sequence[str], most_rows: int, most_bytes: int) -> Iterator[Batch]:
+def parquet_batches(file: Path, needed: Sequence[str], most_rows: int, most_bytes: int) -> Iterator[Batch]:
     """Yield the batches of a file, each of at most so many rows, and bytes as far as the file tells how many it holds.
 
     Raises

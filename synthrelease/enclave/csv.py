@@ -38,7 +38,6 @@ from synthrelease.settings.columns import (
     wrong_quotes,
     zero_byte,
 )
-from synthrelease.sources.source import File
 from synthrelease.sources.tables import LONGEST_TEXT
 
 # The bytes of a CSV file in blocks of whole lines, and their text.
@@ -67,17 +66,17 @@ _WINDOWS = {byte: bytes([byte]).decode("windows-1252") for byte in range(256) if
 codecs.register_error(STRAY_LETTERS, _stray_letters)
 
 
-def open_text(file: File, encoding: str, compressed: bool) -> io.TextIOWrapper:
+def open_text(file: Path, encoding: str, compressed: bool) -> io.TextIOWrapper:
     """Return the text of a file, with its line ends as they are. A mark of UTF-8 at its beginning is no part of it."""
     codec = "utf-8-sig" if encoding in ("utf-8", "mixed") else encoding
     return io.TextIOWrapper(open_bytes(file, compressed), encoding=codec, errors=_errors(encoding), newline="")
 
 
-def open_bytes(file: File, compressed: bool) -> IO[bytes]:
+def open_bytes(file: Path, compressed: bool) -> IO[bytes]:
     """Return the bytes of a file, unpacked where it is compressed."""
     if not compressed:
         return file.open("rb")
-    return gzip.open(file if isinstance(file, Path) else file.open("rb"), "rb")  # type: ignore[return-value]
+    return gzip.open(file, "rb")  # type: ignore[return-value]
 
 
 def _errors(encoding: str) -> str:
@@ -107,7 +106,7 @@ class Blocks:
     old_macs : whether a file without a line feed may have lines that end with a carriage return.
     """
 
-    def __init__(self, file: File, compressed: bool, encoding: str, longest: int, *, old_macs: bool = True):
+    def __init__(self, file: Path, compressed: bool, encoding: str, longest: int, *, old_macs: bool = True):
         self._old_macs = old_macs
         self._file: IO[bytes] = (
             io.BufferedReader(_AsUtf8(open_text(file, encoding, compressed)), _BUFFER)
@@ -292,7 +291,7 @@ _FIRST = 2**16
 
 
 def csv_batches(
-    file: File, needed: list[str], policy: InputTable, compressed: bool, most_rows: int, most_characters: int
+    file: Path, needed: list[str], policy: InputTable, compressed: bool, most_rows: int, most_characters: int
 ) -> Iterator[Batch]:
     """Yield the batches of the file, each of at most so many rows and about so many characters. Raises InputError as
     `batches`.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import codecs
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
@@ -37,12 +36,10 @@ from synthrelease.sources.opened import (
     NO_DUCKDB,
     NO_SQLITE,
     Stop,
-    opened_by_adbc,
     opened_by_sqlalchemy,
     opened_duckdb,
     opened_sqlite,
 )
-from synthrelease.sources.source import ADBC
 from synthrelease.sources.tables import LONGEST_TEXT, check_database_type, check_types
 
 # What all databases have in common: rows, as batches of Arrow or as values of Python, become texts.
@@ -56,14 +53,9 @@ def texts_of_database(name: str, column: Any) -> Texts:
     import pyarrow as pa
     from pyarrow import types
 
-    number = getattr(column.type, "type_name", "") == "numeric"  # PostgreSQL's, which comes as a text such as 1.50
-    column = column.storage if number else column
     if types.is_timestamp(column.type) and column.type.tz is not None:
         column = column.cast(pa.timestamp(column.type.unit, tz="UTC"))
-    texts = column_texts(name, column)
-    if not number:
-        return texts
-    return Texts(texts=[None if text is None else decimal_text(text) for text in texts.texts], codes=texts.codes, typed=True)
+    return column_texts(name, column)
 
 
 def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
@@ -163,8 +155,7 @@ def database_batches(uri: str, table: str | None, needed: Sequence[str], most_ro
     ------
     InputError : when a library is not installed, the database does not answer, or the table or a column is not there.
     """
-    read = _adbc if ADBC.fullmatch(uri) else _sqlalchemy
-    return patiently(lambda stop: read(stop, uri, table, needed, most_rows), NO_CONNECTION, _BROKEN)
+    return patiently(lambda stop: _sqlalchemy(stop, uri, table, needed, most_rows), NO_CONNECTION, _BROKEN)
 
 
 def duckdb_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
@@ -175,16 +166,6 @@ def duckdb_batches(path: Path, table: str | None, needed: Sequence[str], most_ro
 def sqlite_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
     """Return the same of a SQLite file, without a library."""
     return patiently(lambda stop: _sqlite(stop, path, table, needed, most_rows), NO_SQLITE)
-
-
-def _adbc(stop: Stop, uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    with opened_by_adbc(uri, table) as opened, closing(opened.connection.cursor()) as cursor:
-        check_header(opened.names, needed)
-        stop.by(cursor.adbc_cancel)
-        cursor.execute(opened.select(needed))
-        reader = cursor.fetch_record_batch()
-        check_types(reader.schema, needed)
-        yield from batches_of_batches(reader, needed, most_rows, texts_of_database)
 
 
 def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:

@@ -13,6 +13,7 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from synthrelease.enclave.csv import BLOCK, MAX_LINE, Blocks, text_of
 from synthrelease.enclave.texts import Batch, Texts, check_header
 from synthrelease.errors import InputError, listing
 from synthrelease.settings.columns import CUT, InputTable, Position, Unreadable, endless, other_bytes
-from synthrelease.sources.source import File
 
 _RECORD = ""
 """Stands for the record type among the names of columns, none of which is empty."""
@@ -32,7 +32,7 @@ _BLANKS = b" \t\r\0\x1a"
 
 
 def fixed_width_batches(
-    file: File, needed: Sequence[str], policy: InputTable, table: str | None, most_rows: int
+    file: Path, needed: Sequence[str], policy: InputTable, table: str | None, most_rows: int
 ) -> Iterator[Batch]:
     """Yield the batches of the file, each of at most so many rows.
 
@@ -79,7 +79,7 @@ def fixed_width_batches(
         raise InputError(problem)
 
 
-def is_packed(file: File) -> bool:
+def is_packed(file: Path) -> bool:
     """Return whether the file is gzip, by its name: its first bytes are a row's."""
     return file.name.endswith(".gz")
 

@@ -40,7 +40,7 @@ from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import UnitTable
-from synthrelease.sources.source import File, Source, check_members, unwritten
+from synthrelease.sources.source import Source, check_members, unwritten
 
 ROWS_ALONE = UnitTable()
 """Each row is a record."""
@@ -290,7 +290,7 @@ def digest_of(source: Source) -> str:
     return hashlib.sha256("".join(map(_digest_of_file, files)).encode()).hexdigest()
 
 
-def _digest_of_file(file: File) -> str:
+def _digest_of_file(file: Path) -> str:
     """Read in batches."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from synthrelease.data.misfits import needed_columns
 from synthrelease.data.schema import Schema
-from synthrelease.enclave.columnar import feather_batches, parquet_batches
+from synthrelease.enclave.columnar import parquet_batches
 from synthrelease.enclave.csv import csv_batches
 from synthrelease.enclave.databases import database_batches, duckdb_batches, sqlite_batches
 from synthrelease.enclave.fixed_width import fixed_width_batches
@@ -21,7 +21,7 @@ from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import EXPECTED, FORMATS, OTHER_FORMATS, TOO_LONG, InputTable, damaged, utf_16
 from synthrelease.sources.formats import Kind, Package, first_line, format_of, holds_controls
-from synthrelease.sources.source import File, Source, StoredFile, which_file
+from synthrelease.sources.source import Source, which_file
 
 ROWS_PER_BATCH = 100_000
 VALUES_PER_BATCH = 2**21
@@ -29,7 +29,7 @@ VALUES_PER_BATCH = 2**21
 CHARACTERS_PER_BATCH = 2**25
 """A batch ends after so many characters, too, so that long texts do not fill the memory."""
 GZIP = b"\x1f\x8b"
-_NAMES = (b"PARE", b"FEA1", b"BZh")
+_NAMES = (b"PARE", b"FEA1", b"ARROW1", b"BZh")
 """Marks of formats with which the name of a column may begin, as in PARENT."""
 _BZIP2 = b"1AY&SY"
 """What follows behind BZh and a digit."""
@@ -83,7 +83,7 @@ def check_one_record_type(policy: InputTable) -> None:
         raise InputError("expected one file where [input.fixed_width] has a record_type, found a table of several files.")
 
 
-def file_batches(file: File, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Batch]:
+def file_batches(file: Path, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Batch]:
     """Yield the batches of one file, in order. Raises InputError as `batches`."""
     table = table or policy.table
     start, most_rows = start_of(file), _most_rows(needed)
@@ -93,12 +93,10 @@ def file_batches(file: File, needed: list[str], policy: InputTable, table: str |
     kind = format_of(file, start)
     if kind is Kind.PARQUET:
         yield from whole(parquet_batches(file, needed, most_rows, CHARACTERS_PER_BATCH), "Parquet")
-    elif not isinstance(file, Path) or kind is Kind.TEXT:
+    elif kind is Kind.TEXT:
         yield from csv_batches(file, needed, policy, is_compressed(start, policy), most_rows, CHARACTERS_PER_BATCH)
     elif isinstance(kind, Package):
         yield from package_batches(kind, file, needed, policy.encoding, most_rows)
-    elif kind is Kind.ARROW:
-        yield from whole(feather_batches(file, needed, most_rows), "Feather")
     elif kind is Kind.SQLITE:
         yield from sqlite_batches(file, table, needed, most_rows)
     else:
@@ -134,13 +132,11 @@ def is_compressed(start: bytes, policy: InputTable) -> bool:
     return start.startswith(GZIP)
 
 
-def start_of(file: File) -> bytes:
-    """Return the first bytes of the file, at least one. Of paths only regular files are opened: a pipe may have nobody at its
-    end.
-    """
+def start_of(file: Path) -> bytes:
+    """Return the first bytes of the file, at least one. Only regular files are opened: a pipe may have nobody at its end."""
     start = b""
     try:
-        if isinstance(file, StoredFile) or stat.S_ISREG(file.stat().st_mode):
+        if stat.S_ISREG(file.stat().st_mode):
             with file.open("rb") as opened:
                 start = opened.read(1024)
             problem = "an empty file"

@@ -44,19 +44,18 @@ from synthrelease.settings.columns import (
     wrong_quotes,
     zero_byte,
 )
-from synthrelease.sources.formats import Kind, Package, format_of, holds_controls, opened_feather
+from synthrelease.sources.formats import Kind, Package, format_of, holds_controls
 from synthrelease.sources.opened import (
     NO_CONNECTION,
     NO_DUCKDB,
     NO_SQLITE,
     OpenTable,
     Stop,
-    opened_by_adbc,
     opened_by_sqlalchemy,
     opened_duckdb,
     opened_sqlite,
 )
-from synthrelease.sources.source import ADBC, File, Source, which_file
+from synthrelease.sources.source import Source, which_file
 from synthrelease.sources.tables import LONGEST_TEXT, check_is_number, check_type
 
 # The header of a CSV file, whether a row follows it, and whether a gzip file ends: all that is looked at before the charge.
@@ -81,7 +80,7 @@ class _GoesOn(Exception):
     """The header does not end in its first line."""
 
 
-def has_row(file: File, compressed: bool, needed: Sequence[str], policy: InputTable) -> bool | None:
+def has_row(file: Path, compressed: bool, needed: Sequence[str], policy: InputTable) -> bool | None:
     """Return whether a row follows the header; None where it is not known.
 
     Raises
@@ -90,7 +89,7 @@ def has_row(file: File, compressed: bool, needed: Sequence[str], policy: InputTa
     """
     problem = ""
     try:
-        if compressed and isinstance(file, Path):  # an object store would send it twice
+        if compressed:
             _unpack(file)
         if policy.fixed_width is not None:  # the first line is a row
             return None
@@ -211,19 +210,18 @@ def _check_files(source: Source, schema: Schema, policy: InputTable, needed: lis
     files, several, problem, rows_of_files = source.files(), source.holds_files(), "", list[bool | None]()
     if several:
         check_one_record_type(policy)
-    looked_at = files if source.path else files[:1]  # of an object store one: each takes a while
-    for number, file in enumerate(looked_at, 1):
+    for number, file in enumerate(files, 1):
         try:
             rows_of_files.append(_check_file(file, schema, policy, source.table or policy.table, needed))
         except InputError as error:
             problem = f"{error} {which_file(number, len(files))}" if several else str(error)
         if problem:
             raise InputError(problem)
-    return [*rows_of_files, *[None] * (len(files) - len(looked_at))]
+    return rows_of_files
 
 
-def _check_file(file: File, schema: Schema, policy: InputTable, table: str | None, needed: list[str]) -> bool | None:
-    ending = file.suffix.lower() if isinstance(file, Path) else ""
+def _check_file(file: Path, schema: Schema, policy: InputTable, table: str | None, needed: list[str]) -> bool | None:
+    ending = file.suffix.lower()
     if ending in _PACKAGES:
         library("pyreadstat", "pyreadstat", f"files of {_PACKAGES[ending]}", "formats")
     start = start_of(file)
@@ -274,17 +272,16 @@ def column_names(source: Source, policy: InputTable) -> list[str] | None:
     file = source.files()[0]
     start = start_of(file)
     declared = _declared(file, start, policy, table)
-    if declared is None and isinstance(file, Path):
+    if declared is None:
         is_compressed(start, policy)
     return None if declared is None else declared.names
 
 
 def _of_uri(source: Source, policy: InputTable) -> DeclaredTable:
-    by_uri = opened_by_adbc if ADBC.fullmatch(source.uri) else opened_by_sqlalchemy
-    return _of_database(lambda stop: by_uri(source.uri, source.table or policy.table), NO_CONNECTION)
+    return _of_database(lambda stop: opened_by_sqlalchemy(source.uri, source.table or policy.table), NO_CONNECTION)
 
 
-def _declared(file: File, start: bytes, policy: InputTable, table: str | None) -> DeclaredTable | None:
+def _declared(file: Path, start: bytes, policy: InputTable, table: str | None) -> DeclaredTable | None:
     """Return what a file says of its table; None for CSV, which says nothing.
 
     Raises InputError for a file that is cut or damaged.
@@ -297,14 +294,11 @@ def _declared(file: File, start: bytes, policy: InputTable, table: str | None) -
             # a footer may hold the longest text of each column
             with file.open("rb") as opened, pq.ParquetFile(opened, thrift_string_size_limit=2**31 - 1) as parquet:
                 return _of_arrow(parquet.schema_arrow, "Parquet", parquet.metadata.num_rows > 0)
-        if kind is Kind.ARROW and isinstance(file, Path):
-            reader = opened_feather(file)
-            return _of_arrow(reader.schema, "Arrow", False if getattr(reader, "num_record_batches", None) == 0 else None)
     except Exception:  # a damaged file makes the library fail in many ways
-        problem = damaged("Parquet" if kind is Kind.PARQUET else "Feather")
+        problem = damaged("Parquet")
     if problem:
         raise InputError(problem)
-    if kind is Kind.TEXT or not isinstance(file, Path):
+    if kind is Kind.TEXT:
         return None
     if isinstance(kind, Package):
         import pyarrow as pa

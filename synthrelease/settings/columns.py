@@ -398,14 +398,14 @@ def with_unlisted(groups: Mapping[str, list[str]], member: str | None) -> Mappin
 EXPECTED = "expected a file with a header and rows"
 CUT = "expected a whole file, found one that is cut off, damaged or unreadable."
 TOO_LONG = "expected rows that fit into the memory of this machine, found longer ones."
-FORMATS = "CSV (also gzip), Parquet, Feather, Stata, SAS, SPSS, a DuckDB or an SQLite database"
+FORMATS = "CSV (also gzip), Parquet, Stata, SAS, SPSS, a DuckDB or an SQLite database"
 _SAVE = " (in Excel: save the sheet as 'CSV UTF-8')"
 _CODEBOOK = " (a DDI codebook: give its fixed-width data to `init --from`, and the codebook to --codebook)"
 OTHER_FORMATS = {
     b"PK\x03\x04": f"a zip or Excel file{_SAVE}", b"\xd0\xcf\x11\xe0": f"an Excel file{_SAVE}",
     b"<?xml": f"an XML file{_CODEBOOK}", b"<!DOCTYPE": "a web page", b"<html": "a web page",
     b"PARE": "an encrypted Parquet file",
-    b"FEA1": "a Feather file of version 1", b"BZh": "a bzip2 file", b"\xfd7zXZ": "an xz file",
+    b"FEA1": "a Feather file", b"ARROW1": "a Feather file", b"BZh": "a bzip2 file", b"\xfd7zXZ": "an xz file",
     b"\x28\xb5\x2f\xfd": "a zstd file",
 }  # fmt: skip
 """By their first bytes."""

@@ -10,7 +10,7 @@ a column: then a control character must follow in the same line, or the mark is 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
@@ -19,43 +19,33 @@ from typing import Any
 
 from synthrelease.errors import InputError
 from synthrelease.sources.opened import SQLITE
-from synthrelease.sources.source import PARQUET, File
+from synthrelease.sources.source import PARQUET
 from synthrelease.sources.tables import LONGEST_TEXT
 
-# Recognise the files of other programs by their first bytes: Arrow, Parquet, Stata, SAS, SPSS.
+# Recognise the files of other programs by their first bytes: Parquet, Stata, SAS, SPSS.
 #
-# How long each part of an Arrow or Parquet file is, and whose, told from what the file says of it. No value stands there.
+# How long each part of a Parquet file is, and whose, told from what the file says of it. No value stands there.
 #
 # A text of 1.5 GB takes 46 KB of a packed file. A part in which a column takes more than `MOST_BYTES`, and more than
-# `BYTES_PER_ROW` a row, is refused. Arrow says it in tables of a FlatBuffer.
+# `BYTES_PER_ROW` a row, is refused.
 
-FILE, STREAM = b"ARROW1\0\0", b"\xff\xff\xff\xff"
-"""How Feather files (version 2) begin, and Arrow streams."""
 MOST_BYTES = 2**27
 BYTES_PER_ROW = 256
 
 
-def check_unpacked(name: str | None, n_bytes: int, n_rows: int) -> None:
-    """Raise InputError for a column that takes too much memory in a part of so many rows."""
-    if n_bytes > max(MOST_BYTES, BYTES_PER_ROW * n_rows):
-        raise InputError(
-            f"{_named(name)}: expected texts of at most {LONGEST_TEXT} characters, most of them short, found a part of the "
-            f"file in which it takes more than {MOST_BYTES // 2**20} MB of memory, and more than {BYTES_PER_ROW} bytes a row."
-        )
-
-
-def _named(name: str | None) -> str:
-    return "a column" if name is None else f"column {name!r}"
-
-
 def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
-    """By the facts about a Parquet file."""
+    """Raise InputError for a column that takes too much memory in a part of its rows, by the facts about a Parquet file."""
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         for index in range(group.num_columns):
             part = group.column(index)
-            if part.path_in_schema in needed:
-                check_unpacked(part.path_in_schema, part.total_uncompressed_size, group.num_rows)
+            most = max(MOST_BYTES, BYTES_PER_ROW * group.num_rows)
+            if part.path_in_schema in needed and part.total_uncompressed_size > most:
+                raise InputError(
+                    f"column {part.path_in_schema!r}: expected texts of at most {LONGEST_TEXT} characters, most of them short, "
+                    f"found a part of the file in which it takes more than {MOST_BYTES // 2**20} MB of memory, and more than "
+                    f"{BYTES_PER_ROW} bytes a row."
+                )
 
 
 def rows_within(metadata: Any, most_rows: int, most_bytes: int) -> int:
@@ -63,88 +53,6 @@ def rows_within(metadata: Any, most_rows: int, most_bytes: int) -> int:
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     size = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=0.0)
     return int(max(1, min(most_rows, most_bytes / max(1.0, size))))
-
-
-def opened_feather(path: Path, fields: list[int] | None = None) -> Any:
-    """Return a reader of the file, or of some of its columns. Raises what a damaged file makes the library raise."""
-    import pyarrow as pa
-    from pyarrow import ipc
-
-    options = ipc.IpcReadOptions(included_fields=fields)
-    return (ipc.open_file if is_feather_file(path) else ipc.open_stream)(pa.OSFile(str(path)), options=options)
-
-
-def is_feather_file(path: Path) -> bool:
-    """Return whether it is no stream."""
-    with path.open("rb") as file:
-        return file.read(len(STREAM)) != STREAM
-
-
-class FlatTable:
-    """A table of a FlatBuffer: numbers and tables in numbered fields, which may lack.
-
-    Parameters
-    ----------
-    data : the buffer.
-    at : where the table begins.
-    """
-
-    def __init__(self, data: bytes, at: int):
-        self._data, self._at = data, at
-        self._fields = at - self._number(at, 4)
-
-    @classmethod
-    def first(cls, buffer: Any) -> FlatTable:
-        data = buffer.to_pybytes()
-        return cls(data, int.from_bytes(data[:4], "little"))
-
-    def _number(self, at: int, size: int) -> int:
-        return int.from_bytes(self._data[at : at + size], "little", signed=size >= 4)
-
-    def _place(self, field: int) -> int:
-        """Return where the field is; 0 where it lacks."""
-        slot = 4 + 2 * field
-        offset = self._number(self._fields + slot, 2) if slot < self._number(self._fields, 2) else 0
-        return self._at + offset if offset else 0
-
-    def has(self, field: int) -> bool:
-        return bool(self._place(field))
-
-    def byte(self, field: int) -> int:
-        return self._data[at] if (at := self._place(field)) else 0
-
-    def number(self, field: int) -> int:
-        return self._number(at, 8) if (at := self._place(field)) else 0
-
-    def table(self, field: int) -> FlatTable:
-        at = self._place(field)
-        return FlatTable(self._data, at + self._number(at, 4))
-
-    def pairs(self, field: int) -> Iterator[tuple[int, int]]:
-        """Yield the structures of two numbers of a vector."""
-        if vector := self._place(field):
-            start = vector + self._number(vector, 4)
-            for number in range(self._number(start, 4)):
-                at = start + 4 + 16 * number
-                yield self._number(at, 8), self._number(at + 8, 8)
-
-
-def buffers_of(schema: Any) -> list[tuple[str, int, int]]:
-    """Return (name, first buffer, behind the last one) of each column of an Arrow schema in a batch."""
-    columns, first = [], 0
-    for field in schema:
-        last = first + _n_buffers(field.type)
-        columns.append((field.name, first, last))
-        first = last
-    return columns
-
-
-def _n_buffers(kind: Any) -> int:
-    from pyarrow import types
-
-    kind = getattr(kind, "storage_type", kind)
-    inside = 0 if types.is_dictionary(kind) else sum(_n_buffers(kind.field(index).type) for index in range(kind.num_fields))
-    return inside + (0 if types.is_null(kind) else kind.num_buffers)
 
 
 # The files of Stata, SAS and SPSS, without a look at one: how each is read, and the formats of its dates.
@@ -218,7 +126,6 @@ class Kind(Enum):
 
     TEXT = auto()
     PARQUET = auto()
-    ARROW = auto()
     SQLITE = auto()
     DUCKDB = auto()
 
@@ -233,7 +140,7 @@ def holds_controls(text: bytes) -> bool:
     return not _CONTROLS.isdisjoint(text)
 
 
-def format_of(file: File, start: bytes) -> Kind | Package:
+def format_of(file: Path, start: bytes) -> Kind | Package:
     """Return the format of a file that begins so; `Kind.TEXT` for whatever is no other one.
 
     Parameters
@@ -243,10 +150,6 @@ def format_of(file: File, start: bytes) -> Kind | Package:
     line = first_line(start)
     if line.startswith(PARQUET) and holds_controls(line):
         return Kind.PARQUET
-    if not isinstance(file, Path):
-        return Kind.TEXT
-    if line.startswith((FILE, STREAM)):
-        return Kind.ARROW
     if line.startswith(SQLITE):
         return Kind.SQLITE
     if (package := _package_of(line)) is not None:

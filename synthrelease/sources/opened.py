@@ -17,8 +17,8 @@ from typing import Any
 
 from synthrelease.errors import InputError
 from synthrelease.resources import library
-from synthrelease.sources.source import ADBC, PASSWORD, USER
-from synthrelease.sources.tables import adbc_login, adbc_tables, chosen_table, engine_of, quoted, sql_tables
+from synthrelease.sources.source import PASSWORD, USER
+from synthrelease.sources.tables import chosen_table, engine_of, quoted, sql_tables
 
 SQLITE = b"SQLite format 3\0"
 NO_CONNECTION = (
@@ -148,20 +148,6 @@ def _check_size(path: Path) -> None:
     page, count = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
     if path.stat().st_size < (65_536 if page == 1 else page) * count:
         raise InputError(NO_SQLITE)
-
-
-@contextmanager
-def opened_by_adbc(uri: str, table: str | None) -> Iterator[OpenTable]:
-    """Open a table of a database by an ADBC driver, whose URI begins with adbc+. Raises InputError as the others."""
-    if (match := ADBC.fullmatch(uri)) is None:
-        raise ValueError("expected the URI of an ADBC driver")
-    driver = match["driver"].lower()
-    adbc = library(f"adbc_driver_{driver}.dbapi", f"adbc-driver-{driver}", "this database", "database")
-    login, options = adbc_login(driver, f"{driver}{match['rest']}")
-    with closing(adbc.connect(login, **options)) as connection:
-        schema, name = chosen_table(table, adbc_tables(connection))
-        names = connection.adbc_get_table_schema(name, db_schema_filter=schema or None).names
-        yield OpenTable(connection=connection, names=names, select=_selecting(quoted(*filter(None, (schema, name)))))
 
 
 @contextmanager

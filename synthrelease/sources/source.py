@@ -1,11 +1,10 @@
 """Where a table is: files, or a table of a database. Its text, for messages, shows a path, and of a URI how it begins.
 
-Files are named by a path, a folder, a pattern such as `births/2019-*.parquet`, or the URI of an object store that fsspec reads,
-such as `s3://registry/births`; its credentials are where the store's own library looks for them.
+Files are named by a path, a folder, or a pattern such as `births/2019-*.parquet`.
 
-A database is named by a file (DuckDB, SQLite) or by a URI: that of SQLAlchemy, such as `postgresql://server/registry`, or that
-of an ADBC driver, such as `adbc+postgresql://server/registry`. User and password come from the environment alone
-(`USER`, `PASSWORD`), never from a URI, a TOML file or an option: those end in histories of shells, lists of processes, notes.
+A database is named by a file (DuckDB, SQLite) or by a URI of SQLAlchemy, such as `postgresql://server/registry`. User and
+password come from the environment alone (`USER`, `PASSWORD`), never from a URI, a TOML file or an option: those end in
+histories of shells, lists of processes, notes.
 """
 
 from __future__ import annotations
@@ -16,20 +15,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import IO, Any, Literal
 
 from synthrelease.errors import InputError
 from synthrelease.sources.paths import UNKNOWN_FORM, may_hold_secret
 
 # Which libraries are asked for a table: only those that take the type of a column from the database, never from its rows.
 #
-# A library that looks at the first rows to find the type of a column reads the others by them: with the ADBC driver of SQLite
-# one 0.5 in a column makes "1.000000e+00" of every 1 below it. Then one record decides the bins of others, and no theorem about
-# replacing one record holds (theory 1.8, reading row by row).
+# A library that looks at the first rows to find the type of a column reads the others by them. Then one record decides the bins
+# of others, and no theorem about replacing one record holds (theory 1.8, reading row by row).
 
-ADBC = re.compile(r"adbc\+(?P<driver>[a-z0-9_]+)(?P<rest>:.*)", re.DOTALL | re.IGNORECASE)
-TYPED_ADBC = ("bigquery", "duckdb", "flightsql", "postgresql", "snowflake")
-"""ADBC drivers whose columns have the types that the database declares."""
 _GUESSING = re.compile(r"(shillelagh|gsheets)\b", re.IGNORECASE)
 """Dialects of SQLAlchemy that read spreadsheets and other files without types."""
 _WHY = "it may take the type of a column from the first rows, so that one row would change how others are read."
@@ -37,52 +31,23 @@ _WHY = "it may take the type of a column from the first rows, so that one row wo
 
 def check_driver(uri: str) -> None:
     """Raise InputError for a library that is not known to read every row by itself. Looks at the URI alone."""
-    match = ADBC.fullmatch(uri)
-    if match is not None and (driver := match["driver"].lower()) not in TYPED_ADBC:
-        raise InputError(
-            f"expected an ADBC driver that takes the types of columns from the database ({', '.join(TYPED_ADBC)}), found "
-            f"{driver!r}: {_WHY} Give a SQLite file by its path, and other databases by a URI of SQLAlchemy."
-        )
     if guessing := _GUESSING.match(uri):
         raise InputError(f"expected a database, found {guessing[1]!r}: {_WHY} Give the file that it reads, as CSV.")
 
 
-# The files that hold the rows of one table: one, those of a folder, those that a pattern fits, those of an object store.
+# The files that hold the rows of one table: one, those of a folder, those that a pattern fits.
 #
-# A folder, a pattern and a store give Parquet and CSV files alone. What a file is, and that it stays as it is while it is read,
+# A folder and a pattern give Parquet and CSV files alone. What a file is, and that it stays as it is while it is read,
 # is found out without looking at a row. No name of a file is shown: one such as `year=2019` is a value of a column.
 
 PARQUET = b"PAR1"
 CSV_NAMES = (".csv", ".csv.gz")
-STORES = ("s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "hdfs", "webhdfs", "memory")
-"""Protocols of fsspec that name files which stay where they are. A chain of them (`::`) may copy files and is refused."""
+
 _PATTERN = re.compile(r"[*?\[]")
-_STATES = (
-    *("size", "mtime", "LastModified", "last_modified", "modified", "updated", "created", "modificationTime"),
-    *("ETag", "etag", "e_tag", "generation", "md5Hash", "content_md5", "checksum"),
-)
-"""What stores tell of a file, each in its own words."""
 
-
-@dataclass(frozen=True)
-class StoredFile:
-    """A file of an object store, opened like a path."""
-
-    uri: str
-
-    def open(self, _mode: Literal["rb"] = "rb") -> IO[bytes]:
-        files, path = _store_of(self.uri)
-        return files.open(path, "rb")
-
-    @property
-    def name(self) -> str:
-        return self.uri.rpartition("/")[2]
-
-
-File = Path | StoredFile
 State = tuple[str, ...]
 """Size, times and marks of a file: equal as long as nobody writes it."""
-Listed = Callable[[], Iterable[Sequence[File]]]
+Listed = Callable[[], Iterable[Sequence[Path]]]
 """The files of a table as they are now, in order: those that are counted together."""
 CHANGED = "expected files that stay as they are while they are read, found one that was written meanwhile."
 
@@ -130,38 +95,6 @@ def _tables(what: str, listed: Callable[[], list[Path]]) -> list[Path]:
     return entries
 
 
-def stored_files(uri: str) -> list[StoredFile]:
-    """Return the file of an object store, those of a folder of it, or those that a pattern fits, in the order of their
-    names.
-    """
-    files, path = _store_of(uri)
-    protocol, problem = uri.partition("://")[0], ""
-    try:
-        files.invalidate_cache()
-        if is_pattern(path):
-            entries = sorted(files.glob(path))
-        elif files.isdir(path):
-            entries = sorted(name for name in files.find(path) if name.rpartition("/")[2][:1] not in ("", ".", "_"))
-        else:
-            entries = [path] if files.exists(path) else []
-        kinds = ["folders" if files.isdir(name) or "/" in _below(name, path) else "" for name in entries]
-    except Exception:  # stores fail in many ways, and may say who asked
-        problem = f"expected an object store of {protocol} that answers, found one that does not."
-    if problem:
-        raise InputError(problem)
-    stored = [StoredFile(f"{protocol}://{name.partition('://')[2] or name}") for name in entries]
-    if entries != [path]:
-        tables = [entry.name.endswith((".parquet", *CSV_NAMES)) for entry in stored]
-        kinds = [kind or ("" if table else "other files") for kind, table in zip(kinds, tables, strict=True)]
-    _check("a folder or pattern of an object store", kinds or ["none"])
-    return stored
-
-
-def _below(name: str, folder: str) -> str:
-    """Return what follows the folder in a name, where it is no pattern."""
-    return "" if is_pattern(folder) or name == folder else name[len(folder) :].strip("/")
-
-
 def _check(what: str, kinds: Sequence[str]) -> None:
     if wrong := next(filter(None, kinds), ""):
         advice = " Partitions in folders are not read: write the table without them." if wrong == "folders" else ""
@@ -180,35 +113,22 @@ def which_file(number: int, n_files: int) -> str:
     return f"This was found in file {number} of {n_files}, in the order of their names."
 
 
-def state_of(file: File) -> State:
-    """Return what tells that a file was written. Raises InputError for one that is gone, or a store that tells nothing but
-    sizes.
-    """
-    problem = ""
+def state_of(file: Path) -> State:
+    """Return what tells that a file was written. Raises InputError for one that is gone."""
     try:
-        if isinstance(file, Path):
-            status = file.stat()
-            return (str(status.st_size), str(status.st_mtime_ns), str(status.st_ino))
-        files, path = _store_of(file.uri)
-        files.invalidate_cache()
-        facts = files.info(path)
-        state = tuple(f"{name}={facts[name]}" for name in _STATES if facts.get(name) is not None)
-        if len(state) < 2:
-            problem = "expected an object store that tells when a file was written, found one that does not."
-    except InputError:
-        raise
-    except Exception:
-        state, problem = (), "expected files that stay, found one that is gone."
-    if problem:
-        raise InputError(problem)
-    return state
+        status = file.stat()
+    except OSError:
+        status = None
+    if status is None:
+        raise InputError("expected files that stay, found one that is gone.")
+    return (str(status.st_size), str(status.st_mtime_ns), str(status.st_ino))
 
 
 @contextmanager
-def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[File], list[State]]]]:
+def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[Path], list[State]]]]:
     """Watch files: gives them with their states. Raises InputError when there are others in the end, or one was written."""
 
-    def now() -> list[tuple[Sequence[File], list[State]]]:
+    def now() -> list[tuple[Sequence[Path], list[State]]]:
         return [(files, [*map(state_of, files)]) for files in listed()]
 
     first_listing = now()
@@ -217,32 +137,9 @@ def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[File], list[State]
         raise InputError(CHANGED)
 
 
-def size_of(file: File) -> int:
-    """Return the bytes of a file."""
-    if isinstance(file, Path):
-        return file.stat().st_size
-    files, path = _store_of(file.uri)
-    return int(files.size(path))
-
-
-def _store_of(uri: str) -> tuple[Any, str]:
-    """Return (file system of fsspec, path in it). Raises InputError where a library is missing."""
-    from synthrelease.resources import library
-
-    protocol, problem = uri.partition("://")[0], ""
-    core = library("fsspec.core", "fsspec", f"files of {protocol}", "stores")
-    try:
-        return core.url_to_fs(uri)
-    except ImportError:
-        problem = f"expected the library that fsspec needs for files of {protocol} (s3fs, gcsfs, adlfs), found none."
-    except Exception:  # which may hold who asks
-        problem = f"expected an object store of {protocol} that can be opened, found one that cannot."
-    raise InputError(problem)
-
-
 USER, PASSWORD = "SYNTHRELEASE_DATABASE_USER", "SYNTHRELEASE_DATABASE_PASSWORD"
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9_.-]+(\+[A-Za-z0-9_]+)?:/?/.*", re.DOTALL)  # one letter is a drive of Windows
-_FILE = re.compile(r"(adbc\+)?(duckdb|sqlite):///(?P<path>[^?#]+)", re.DOTALL)
+_FILE = re.compile(r"(duckdb|sqlite):///(?P<path>[^?#]+)", re.DOTALL)
 _OTHER_DIALECT = (
     f"expected a file, or the URI of a database such as postgresql://server/registry, found {UNKNOWN_FORM} User and password "
     f"of a database belong into the environment variables {USER} and {PASSWORD}."
@@ -258,7 +155,7 @@ class Source:
     Attributes
     ----------
     path : of the file or folder, or a pattern of paths; None for a URI that names no file.
-    uri : of a database or an object store, without user and password, or of a file; empty where a path was written.
+    uri : of a database, without user and password, or of a file; empty where a path was written.
     table : of a database, where the steward named one beside the file.
     members : the table of the members of these rows, where it is another one.
     """
@@ -270,7 +167,7 @@ class Source:
 
     @classmethod
     def of(cls, data: str | Path | Source, table: str | None = None, members: str | Path | Source | None = None) -> Source:
-        """Return the table that a steward wrote. `sqlite:///FILE` and `duckdb:///FILE` are files, also behind `adbc+`.
+        """Return the table that a steward wrote. `sqlite:///FILE` and `duckdb:///FILE` are files.
 
         Parameters
         ----------
@@ -292,13 +189,6 @@ class Source:
             if may_hold_secret(text) and not source.is_there():
                 raise InputError(_OTHER_DIALECT)
             return source
-        if (protocol := text.partition("://")[0]) in STORES:
-            if _PASSWORD.search(text) or _SECRET_IN_ADDRESS.search(text) or "::" in text:
-                raise InputError(
-                    f"expected the URI of an object store ({protocol}) alone, found one that may hold a password, or a chain "
-                    "of stores (it is not shown). Credentials are found where the library of the store looks for them."
-                )
-            return cls(uri=text, table=table)
         if "@" in text or _SECRET_IN_ADDRESS.search(text):
             raise InputError(
                 "expected the URI of a database without user and password, found one that may hold them (it is not shown). Put "
@@ -315,8 +205,8 @@ class Source:
 
     @property
     def is_database(self) -> bool:
-        """Whether a URI names it that is no object store's."""
-        return self.path is None and self.uri.partition("://")[0] not in STORES
+        """Whether a URI names it that is no file's."""
+        return self.path is None
 
     def is_there(self) -> bool:
         """Return whether there is a file or folder, or one that a pattern fits; always true for a URI, which is not asked."""
@@ -336,7 +226,7 @@ class Source:
         except OSError:
             return False
 
-    def files(self) -> list[File]:
+    def files(self) -> list[Path]:
         """Return all files that are read, in the order of their names; none for a database behind a URI.
 
         Raises
@@ -344,7 +234,7 @@ class Source:
         InputError : where there is none, or something that is no table.
         """
         if self.path is None:
-            return [] if self.is_database else list(stored_files(self.uri))
+            return []
         path = self.path.absolute()
         if not self.holds_files():
             return [path]  # whatever it is: who opens it says so
@@ -363,7 +253,7 @@ class Source:
 
     def size(self) -> int:
         """Return bytes of all files that are read; 0 for a database behind a URI."""
-        return sum(map(size_of, self.files())) + (0 if self.members is None else self.members.size())
+        return sum(file.stat().st_size for file in self.files()) + (0 if self.members is None else self.members.size())
 
 
 def check_members(source: Source, *, asked: bool) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date, time
 from decimal import Decimal
 from typing import Any
@@ -167,30 +167,6 @@ def sql_tables(inspector: Any, asked: str | None) -> list[tuple[str, str]]:
         return [(schema, name)]
     names = [*inspector.get_table_names(), *inspector.get_view_names()]
     return [("", table) for table in sorted(names)]
-
-
-def adbc_login(driver: str, uri: str) -> tuple[str, dict[str, Any]]:
-    """Return (URI, further arguments) with user and password where the driver takes them: PostgreSQL in the URI, others as
-    options.
-    """
-    user, password = _credentials()
-    if driver == "postgresql" and (user or password):
-        return _with_login(uri, user, password).render_as_string(hide_password=False), {}
-    login: Mapping[str, str | None] = {"username": user, "password": password}
-    return uri, {"db_kwargs": {name: value for name, value in login.items() if value is not None}}
-
-
-def adbc_tables(connection: Any) -> list[tuple[str, str]]:
-    catalogs = connection.adbc_get_objects(depth="tables").read_all().to_pylist()
-    current = connection.adbc_current_catalog if len(catalogs) > 1 else None
-    return sorted(
-        (schema["db_schema_name"] or "", table["table_name"])
-        for catalog in catalogs
-        if current is None or catalog["catalog_name"] == current
-        for schema in catalog["catalog_db_schemas"] or ()
-        if schema["db_schema_name"] not in ("information_schema", "pg_catalog")
-        for table in schema["db_schema_tables"] or ()
-    )
 
 
 def _credentials() -> tuple[str | None, str | None]:

@@ -14,7 +14,6 @@ import pytest
 from synthrelease.enclave.databases import value_text
 from synthrelease.errors import InputError
 from synthrelease.resources import install
-from synthrelease.sources import tables
 from synthrelease.sources.source import PASSWORD, USER, Source
 from synthrelease.sources.tables import chosen_table, quoted
 from synthrelease.studio.drafting.public_file import read_public_file
@@ -23,7 +22,6 @@ pytestmark = pytest.mark.slow
 
 duckdb = pytest.importorskip("duckdb", reason="needs the extra database")
 sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs the extra database")
-pytest.importorskip("adbc_driver_sqlite", reason="needs the tools of the tests: requirements/test.txt")
 
 NAME = 'the "births"; DROP TABLE x'
 COLUMN = 'age" of, mother'
@@ -56,7 +54,6 @@ ROWS = {COLUMN: {"34": 1, "2": 1, "1.64": 1, None: 1}, "sex": {"F": 1, None: 1, 
 def test_a_table_is_read_by_every_way_to_its_database(sqlite_file, duckdb_file):
     ways = [
         sqlite_file, duckdb_file, f"sqlite:///{sqlite_file}", f"duckdb:///{duckdb_file}", f"sqlite+pysqlite:///{sqlite_file}",
-        f"adbc+sqlite:///{sqlite_file}",
     ]  # fmt: skip
     for way in ways:
         assert read_public_file(way, NAME).columns == ROWS, way
@@ -89,7 +86,7 @@ def message(way: str | Path, table: str | None = None) -> str:
 
 
 def test_a_table_that_is_not_named_or_not_there_is_told_with_the_tables_that_are(sqlite_file, duckdb_file):
-    for way in (sqlite_file, f"sqlite+pysqlite:///{sqlite_file}", f"adbc+sqlite:///{sqlite_file}"):
+    for way in (sqlite_file, f"sqlite+pysqlite:///{sqlite_file}"):
         assert f"found the tables 'other', {NAME!r}." in message(way)
         assert f"expected the table 'othr' in the database, found the tables 'other', {NAME!r}. Is it 'other'?" in message(
             way, "othr"
@@ -128,7 +125,7 @@ def test_a_column_that_holds_no_single_values_is_refused(tmp_path):
         "postgresql://steward:SECRET/74@61@server/registry",
         "mysql+pymysql://server/registry?password=SECRET-7461",
         "mssql+pyodbc:///?odbc_connect=DRIVER;UID=x;PWD=SECRET-7461",
-        "adbc+postgresql://steward@server/registry",
+        "s3://steward:SECRET-7461@server/registry",
     ],
 )
 def test_a_uri_with_a_user_or_password_is_refused_and_not_shown(uri):
@@ -165,10 +162,6 @@ def test_user_and_password_come_from_the_environment_and_an_error_of_the_library
     found = message("postgresql://server/registry", "births")
     assert seen == [("steward-7461", "SEC:RET/@7461", {"hide_parameters": True})]
     assert "7461" not in found
-    uri, options = tables.adbc_login("postgresql", "postgresql://server:5432/registry")
-    assert sqlalchemy.make_url(uri).password == "SEC:RET/@7461"
-    assert options == {}
-    assert tables.adbc_login("snowflake", "snowflake://x")[1]["db_kwargs"]["password"] == "SEC:RET/@7461"
 
 
 def test_a_database_that_does_not_answer_is_told_without_what_the_library_says(tmp_path):
@@ -180,9 +173,6 @@ def test_a_database_that_does_not_answer_is_told_without_what_the_library_says(t
 
 def test_a_driver_that_is_not_installed_is_named(monkeypatch):
     assert "expected the libraries of SQLAlchemy for 'nobodys', found none." in message("nobodys://server/registry", "births")
-    monkeypatch.setitem(sys.modules, "adbc_driver_snowflake", None)
-    found = message("adbc+snowflake://x/y", "births")
-    assert "expected the library adbc-driver-snowflake for this database, found none." in found
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
     assert message("postgresql://server/registry", "births").endswith(install("database"))
 
@@ -198,7 +188,7 @@ def test_a_duckdb_file_opens_nothing_but_itself(tmp_path):
     )
 
 
-@pytest.mark.parametrize("uri", ["adbc+nobodys://x/y", "adbc+sqlite://registry", "shillelagh://", "gsheets://"])
+@pytest.mark.parametrize("uri", ["shillelagh://", "gsheets://"])
 def test_a_driver_that_may_guess_types_from_rows_is_refused_before_anything_is_opened(uri):
     with pytest.raises(InputError, match="it may take the type of a column from the first rows, so that one row would change"):
         Source.of(uri)

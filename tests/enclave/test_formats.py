@@ -14,7 +14,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyarrow import feather, ipc
 
 from synthrelease.data.schema import Schema
 from synthrelease.enclave import reading
@@ -60,12 +59,6 @@ def folder(path: Path) -> None:
     (path / "_SUCCESS").touch()
 
 
-def stream(path: Path) -> None:
-    table = arrow()
-    with ipc.new_stream(path, table.schema) as writer:
-        writer.write_table(table, max_chunksize=10)
-
-
 def sqlite(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE people (age INTEGER, sex INTEGER, date_of_birth TEXT, height REAL)")
@@ -92,9 +85,6 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "utf-16.csv": lambda path: path.write_text(write_csv(path, PEOPLE).read_text(), encoding="utf-16"),
     "parquet": lambda path: write_parquet(path, PEOPLE),
     "folder": folder,
-    "feather": lambda path: feather.write_feather(arrow(), str(path), chunksize=10),
-    "plain.feather": lambda path: feather.write_feather(arrow(), str(path), compression="uncompressed"),
-    "arrows": stream,
     "sav": lambda path: pyreadstat.write_sav(frame(), path),
     "zsav": lambda path: pyreadstat.write_sav(frame(), path, compress=True),
     "por": lambda path: pyreadstat.write_por(frame().rename(columns=SHORT), path),
@@ -263,7 +253,7 @@ def message(path: Path | str, table: str | None = None, schema: Schema | None = 
     return str(caught.value)
 
 
-@pytest.mark.parametrize("suffix", ["feather", "arrows", "sav", "zsav", "por", "dta", "xpt", "sqlite", "duckdb"])
+@pytest.mark.parametrize("suffix", ["sav", "zsav", "por", "dta", "xpt", "sqlite", "duckdb"])
 def test_a_file_that_is_cut_off_is_refused_without_a_value(tmp_path, suffix):
     path = tmp_path / "people"
     WRITERS[suffix](path)
@@ -274,7 +264,7 @@ def test_a_file_that_is_cut_off_is_refused_without_a_value(tmp_path, suffix):
     assert "1.64" not in found
 
 
-@pytest.mark.parametrize("suffix", ["feather", "sav", "dta", "xpt", "sqlite", "duckdb", "folder"])
+@pytest.mark.parametrize("suffix", ["sav", "dta", "xpt", "sqlite", "duckdb", "folder"])
 def test_a_column_that_is_not_there_is_named(tmp_path, suffix):
     path = tmp_path / "people"
     WRITERS[suffix](path)
@@ -293,14 +283,6 @@ def test_a_library_that_is_not_installed_is_named_with_its_extra(tmp_path, monke
     found = message(path)
     assert f"expected the library {module.split('.')[0]} for " in found
     assert found.endswith(f'Install the extra "{extra}" from where you have synthrelease (docs/tutorial.md, Installing).')
-
-
-def test_a_nested_column_of_feather_is_refused(tmp_path):
-    path = tmp_path / "people"
-    table = arrow().set_column(0, "age", pa.array([[34]] * len(PEOPLE)))
-    feather.write_feather(table, str(path))
-    expected = "column 'age': expected numbers, texts, booleans, dates or times, found the Arrow type list."
-    assert message(path) == f"{path}: {expected}"
 
 
 def test_a_folder_of_parquet_is_refused_for_what_it_may_hide(tmp_path):

@@ -63,35 +63,6 @@ def test_a_folder_and_a_pattern_have_the_counts_of_one_file(register, name, monk
     assert counts(source) == counts(register.parent / "all.csv")
 
 
-def test_an_object_store_has_the_counts_of_one_file(register):
-    fsspec = pytest.importorskip("fsspec", reason="needs the extra stores")
-    store = fsspec.filesystem("memory")
-    store.store.clear()
-    store.put(str(register) + "/", "/bucket/births/", recursive=True)
-    expected = counts(register.parent / "all.csv")
-    for uri in ("memory://bucket/births", "memory://bucket/births/part-*"):
-        assert Source.of(uri).path is None
-        assert not Source.of(uri).is_database
-        assert counts(uri) == expected
-    assert counts("memory://bucket/births/part-2.parquet") == counts(register / "part-2.parquet")
-    assert "expected a folder or pattern of an object store with Parquet or CSV files alone, found none in it." in message(
-        "memory://bucket/nothing"
-    )
-    store.pipe("/bucket/births/notes.txt", b"age")
-    assert "found other files in it" in message("memory://bucket/births")
-    store.store.clear()
-
-
-@pytest.mark.parametrize(
-    "uri", ["s3://user:SECRET-7461@bucket/births", "s3://bucket/births?token=SECRET-7461", "s3::memory://SECRET-7461/births"]
-)
-def test_a_uri_of_a_store_that_may_hold_a_password_is_refused_and_not_shown(uri):
-    with pytest.raises(InputError) as caught:
-        Source.of(uri.replace("s3::", "s3://x::"))
-    assert "SECRET" not in str(caught.value)
-    assert "expected the URI of an object store (s3) alone" in str(caught.value)
-
-
 def test_a_pattern_that_fits_nothing_or_something_else_is_refused(register):
     assert not Source.of(register / "nothing-*.csv").is_there()
     (register / "part-9.txt").write_text("age\n")

@@ -25,7 +25,7 @@ def as_text(folder: Path, text: str, mark: str) -> Iterator[Rows]:
     """A text, from formats that hold texts; old formats keep no spaces at an end."""
     yield rows_of(csv_table(folder / "csv", [text], mark, "utf-8"), mark)
     yield rows_of(csv_table(folder / "csv", [text], mark, "utf-16", '"quotes "" in quotes"'), mark, encoding="utf-16")
-    for way, kind in (("parquet", pa.string()), ("dictionaries", pa.string()), ("feather", pa.large_string())):
+    for way, kind in (("parquet", pa.string()), ("dictionaries", pa.string()), ("parquet", pa.large_string())):
         yield from arrow(folder, way, text, kind, mark)
     yield rows_of(sqlite_table(folder / "sqlite", [text]), mark)
     yield of_python([text], mark)
@@ -44,11 +44,11 @@ def as_number(folder: Path, number: str, mark: str) -> Iterator[Rows]:
     """A number, from formats and types that know numbers."""
     exact, rounded = Decimal(number), float(number)
     yield from arrow(folder, "parquet", exact, pa.decimal128(30, 4), mark)
-    yield from arrow(folder, "stream", exact, pa.decimal128(38, 12), mark)
+    yield from arrow(folder, "parquet", exact, pa.decimal128(38, 12), mark)
     yield from arrow(folder, "parquet", rounded, pa.float64(), mark)
     yield from arrow(folder, "dictionaries", rounded, pa.float64(), mark)
     if len(exact.as_tuple().digits) <= 6 or number.endswith("0000"):
-        yield from arrow(folder, "feather", rounded, pa.float32(), mark)
+        yield from arrow(folder, "parquet", rounded, pa.float32(), mark)
     values = [exact, rounded, exact * Decimal("1.0000")]
     if exact == int(exact):
         yield from arrow(folder, "parquet", int(exact), pa.int64(), mark)
@@ -100,8 +100,7 @@ def test_a_text_is_the_same_from_every_format(tmp_path, word, mark):
 
 def test_a_date_is_the_same_from_every_format(tmp_path):
     found = [of_python([BORN], ",")]
-    for way in ("parquet", "feather"):
-        found += arrow(tmp_path, way, BORN, pa.date32(), ",")
+    found += arrow(tmp_path, "parquet", BORN, pa.date32(), ",")
     for suffix in ("dta", "sav", "xpt"):
         PACKAGES[suffix](pd.DataFrame({"v": pd.Series([BORN], dtype=object)}), tmp_path / suffix)
         found.append(rows_of(tmp_path / suffix, ","))

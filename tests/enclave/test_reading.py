@@ -36,7 +36,7 @@ OTHER_BYTES = (
 )
 UTF_16 = 'expected CSV in UTF-8, found UTF-16 text. Set encoding = "utf-16" under [input] in the configuration.'
 EXCEL = " (in Excel: save the sheet as 'CSV UTF-8')"
-FORMATS = "expected CSV (also gzip), Parquet, Feather, Stata, SAS, SPSS, a DuckDB or an SQLite database, found "
+FORMATS = "expected CSV (also gzip), Parquet, Stata, SAS, SPSS, a DuckDB or an SQLite database, found "
 NOTHING = "expected a file with a header and rows, found "
 DAMAGED_PARQUET = "expected a whole Parquet file, found one that is cut off, damaged or unreadable."
 
@@ -82,7 +82,7 @@ def test_every_bad_file_has_a_message_and_every_message_a_bad_file():
             id="zip or xlsx",
         ),
         pytest.param(b"\xd0\xcf\x11\xe0" + bytes(20), FORMATS + f"an Excel file{EXCEL}.", id="xls"),
-        pytest.param(b"FEA1" + bytes(20), FORMATS + "a Feather file of version 1.", id="old Feather"),
+        pytest.param(b"FEA1" + bytes(20), FORMATS + "a Feather file.", id="old Feather"),
         pytest.param(b"PARE" + bytes(20), FORMATS + "an encrypted Parquet file.", id="encrypted Parquet"),
         pytest.param(b"BZh91AY&SY", FORMATS + "a bzip2 file.", id="bz2"),
         pytest.param(b"\xfd7zXZ\0", FORMATS + "an xz file.", id="xz"),

@@ -124,12 +124,9 @@ def test_a_number_has_one_piece_and_one_digest_however_it_is_written(other: str)
 def held_as(way: str, folder: Path) -> Source:
     """A register of the numbers 7, 12 and 100000, in files and tables of other types."""
     import pyarrow as pa
-    from pyarrow import feather, parquet
+    from pyarrow import parquet
 
-    numbers, path = (
-        [7, 12, 100_000],
-        folder / f"register.{'feather' if way == 'feather' else 'db' if way == 'sqlite' else 'parquet'}",
-    )
+    numbers, path = [7, 12, 100_000], folder / f"register.{'db' if way == 'sqlite' else 'parquet'}"
     if way == "sqlite":
         with closing(sqlite3.connect(path)) as database, database:
             database.execute("CREATE TABLE register (number REAL, a INTEGER)")
@@ -140,11 +137,11 @@ def held_as(way: str, folder: Path) -> Source:
         pa.array([f"{number}.0" for number in numbers]) if way == "text" else pa.array(numbers).cast(kinds.get(way, pa.int64()))
     )
     table = pa.table({"number": column, "a": [1, 1, 1]})
-    (feather.write_feather if way == "feather" else parquet.write_table)(table, path)
+    parquet.write_table(table, path)
     return Source.of(path)
 
 
-@pytest.mark.parametrize("way", ["int64", "float", "float32", "decimal", "text", "feather", "sqlite"])
+@pytest.mark.parametrize("way", ["int64", "float", "float32", "decimal", "text", "sqlite"])
 def test_a_register_has_the_same_numbers_in_every_format(way: str, tmp_path: Path) -> None:
     if way == "sqlite":
         pytest.importorskip("duckdb", reason="needs the extra database")

@@ -27,7 +27,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from pyarrow import feather, ipc
 
 from synthrelease.enclave import csv as csv_files
 from synthrelease.enclave import reading, values
@@ -152,14 +151,7 @@ KINDS = {
 WRITERS: dict[str, Callable[[pa.Table, Path], object]] = {
     "parquet": pq.write_table,
     "dictionaries": lambda table, path: pq.write_table(pa.table({"v": table["v"].dictionary_encode()}), path),
-    "feather": lambda table, path: feather.write_feather(table, str(path)),
-    "stream": lambda table, path: _stream(table, path),
 }
-
-
-def _stream(table: pa.Table, path: Path) -> None:
-    with ipc.new_stream(path, table.schema) as writer:
-        writer.write_table(table, max_chunksize=4)
 
 
 @pytest.mark.parametrize("way", WRITERS)
@@ -243,7 +235,7 @@ def sqlite_table(path: Path, values: Values, kind: str = "") -> Path:
 
 
 @pytest.mark.parametrize("kind", ["", "INTEGER", "REAL", "NUMERIC", "TEXT"])
-@pytest.mark.parametrize("way", ["{}", "sqlite+pysqlite:///{}", "adbc+sqlite:///{}"])
+@pytest.mark.parametrize("way", ["{}", "sqlite+pysqlite:///{}"])
 def test_rows_of_sqlite(tmp_path, way, kind):
     """Any column of SQLite may hold values of all types."""
     any_type = [10**16, 1e16, 1, 1.0, 0.5, 97, 97.0, 123456.789, "1", "1.5", "1,5", "x", None, -0.0, 2**53 + 1, b"x", math.inf]

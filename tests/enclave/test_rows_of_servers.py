@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator
 
 import pytest
@@ -63,12 +62,9 @@ def sea_lion() -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("way", ["postgresql+psycopg", "adbc+postgresql"])
 @pytest.mark.parametrize("kind", POSTGRESQL)
-def test_rows_of_postgresql(elephant, monkeypatch, way, kind):
+def test_rows_of_postgresql(elephant, monkeypatch, kind):
     psycopg = pytest.importorskip("psycopg", reason="needs the tools of the tests: requirements/test.txt")
-    if way.startswith("adbc"):
-        pytest.importorskip("adbc_driver_postgresql", reason="needs the tools of the tests: requirements/test.txt")
     monkeypatch.setenv(USER, "steward")
     with psycopg.connect(f"postgresql://steward@{elephant}/postgres", autocommit=True) as connection:
 
@@ -76,7 +72,7 @@ def test_rows_of_postgresql(elephant, monkeypatch, way, kind):
             connection.execute("DROP TABLE IF EXISTS registry")
             connection.execute(f"CREATE TABLE registry (v {kind})")
             connection.execute(f"INSERT INTO registry VALUES {', '.join(f'({value})' for value in some)}")
-            return rows_of(f"{way}://{elephant}/postgres", mark)
+            return rows_of(f"postgresql+psycopg://{elephant}/postgres", mark)
 
         check_rows_alone(read, POSTGRESQL[kind], ",", places=3)
 
@@ -98,18 +94,3 @@ def test_rows_of_mariadb(sea_lion, monkeypatch, kind):
             return rows_of(f"mysql+pymysql://{sea_lion}/registry", mark)
 
         check_rows_alone(read, MARIADB[kind], ",", places=3)
-
-
-def test_a_table_of_postgresql_is_the_same_by_every_driver(elephant, monkeypatch):
-    psycopg = pytest.importorskip("psycopg", reason="needs the tools of the tests: requirements/test.txt")
-    pytest.importorskip("adbc_driver_postgresql", reason="needs the tools of the tests: requirements/test.txt")
-    monkeypatch.setenv(USER, "steward")
-    found: dict[str, list[Rows]] = {}
-    with psycopg.connect(f"postgresql://steward@{elephant}/postgres", autocommit=True) as connection:
-        for kind, some in POSTGRESQL.items():
-            connection.execute("DROP TABLE IF EXISTS registry")
-            connection.execute(f"CREATE TABLE registry (v {kind})")
-            connection.execute(f"INSERT INTO registry VALUES {', '.join(f'({value})' for value in some)}")
-            found[kind] = [rows_of(f"{way}://{elephant}/postgres", ",") for way in ("postgresql+psycopg", "adbc+postgresql")]
-    assert [kind for kind, (one, other) in found.items() if one != other] == []
-    assert Counter(text for text, _, _ in found["numeric"][0].elements())["1.5"] == 2

@@ -9,7 +9,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyarrow import feather, ipc
 
 from synthrelease.enclave.reading import batches
 from synthrelease.errors import InputError
@@ -30,16 +29,9 @@ def message(path: Path) -> str:
     return str(caught.value)
 
 
-def packed_stream(table: pa.Table, path: Path) -> None:
-    with ipc.new_stream(path, table.schema, options=ipc.IpcWriteOptions(compression="zstd")) as writer:
-        writer.write_table(table)
-
-
 WRITERS = {
     "parquet": lambda table, path: pq.write_table(table, path, compression="zstd", use_dictionary=False),
-    "feather": lambda table, path: feather.write_feather(table, str(path), compression="zstd"),
-    "plain feather": lambda table, path: feather.write_feather(table, str(path), compression="uncompressed"),
-    "stream": packed_stream,
+    "plain": lambda table, path: pq.write_table(table, path, compression="none", use_dictionary=False),
 }
 
 
@@ -53,18 +45,8 @@ def test_a_part_that_would_fill_the_memory_is_refused_before_it_is_unpacked(tmp_
         raise AssertionError("unpacked")
 
     assert rows_of(tmp_path / "short").total() == 3  # what is not needed may be long
-    monkeypatch.setattr("synthrelease.enclave.columnar._batches", refuse)
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", refuse)
     assert message(tmp_path / "long").startswith("column 'v': expected texts of at most 131072 characters, most of them short")
-
-
-@pytest.mark.parametrize("way", ["feather", "stream"])
-def test_a_dictionary_is_looked_at_too(tmp_path, monkeypatch, way):
-    WRITERS[way](
-        pa.table({"v": pa.DictionaryArray.from_arrays(pa.array([0] * 3, pa.int8()), WORDS.slice(0, 1))}), tmp_path / "t"
-    )
-    monkeypatch.setattr(formats, "MOST_BYTES", 100_000)
-    assert message(tmp_path / "t").startswith("a column: expected texts of at most")
 
 
 @pytest.mark.parametrize("length", [LONGEST_TEXT, LONGEST_TEXT + 1])

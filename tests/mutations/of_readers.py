@@ -68,14 +68,6 @@ OF_READERS = (
         tests=(GUESSING,),
     ),
     Mutation(
-        name="reader: the ADBC driver of SQLite is trusted",
-        breaks="the first thousand rows decide the type of a column",
-        place="sources.source:check_driver",
-        old="(driver := match['driver'].lower()) not in TYPED_ADBC",
-        new="(driver := match['driver'].lower()) not in (*TYPED_ADBC, 'sqlite')",
-        tests=(GUESSING,),
-    ),
-    Mutation(
         name="reader: a text of SQLite that is no UTF-8 stops the reading",
         breaks="one record decides whether there is a release, after the charge",
         place="enclave.databases:_sqlite",
@@ -129,14 +121,6 @@ OF_READERS = (
         place="enclave.columnar:parquet_batches",
         old="check_parquet(opened.metadata, needed)",
         new="pass",
-        tests=(UNPACKED,),
-    ),
-    Mutation(
-        name="Feather: the packed bytes are counted",
-        breaks="46 KB take gigabytes of memory",
-        place="enclave.batches:_sizes",
-        old="length if whole < 0 else whole",
-        new="length",
         tests=(UNPACKED,),
     ),
     Mutation(

@@ -26,7 +26,7 @@ from synthrelease.privacy.protection import told_of
 from synthrelease.releasing.opening import column_names
 from synthrelease.settings.columns import Encoding, FixedWidthTable, InputTable
 from synthrelease.sources.formats import Kind, Package, first_line, format_of
-from synthrelease.sources.source import File, Source
+from synthrelease.sources.source import Source
 from synthrelease.studio.drafting.bins import round_step, skewed
 from synthrelease.studio.drafting.codebook import ColumnNotes, notes_of
 from synthrelease.studio.drafting.column_draft import (
@@ -235,14 +235,14 @@ def _perhaps_codes(file: PublicFile, names: Iterable[str]) -> dict[str, str]:
     return doubts
 
 
-def _first_file(source: Source) -> File | None:
+def _first_file(source: Source) -> Path | None:
     return None if source.is_database else source.files()[0]
 
 
 def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
     """Say why one of these columns of a file that knows types cannot be read; empty for columns of CSV and databases."""
     first = _first_file(source)
-    if first is None or format_of(first, start_of(first)) not in (Kind.PARQUET, Kind.ARROW):
+    if first is None or format_of(first, start_of(first)) is not Kind.PARQUET:
         return ""
     problem = ""
     try:
@@ -315,7 +315,7 @@ def _width(line: str, delimiter: str) -> int:
     return len(next(csv.reader([line], delimiter=delimiter), []))
 
 
-def _has_header(path: File, positions: FixedWidthTable) -> bool:
+def _has_header(path: Path, positions: FixedWidthTable) -> bool:
     """Return whether the file is another one than a codebook gives the positions of: its first line names the columns."""
     names = {name.casefold() for columns in (positions.columns, *positions.records.values()) for name in columns}
     line = first_line(start_of(path)).decode("latin-1")
@@ -323,7 +323,7 @@ def _has_header(path: File, positions: FixedWidthTable) -> bool:
     return format_of(path, start_of(path)) is not Kind.TEXT or 2 * sum(in_codebook) > len(in_codebook)
 
 
-def _encoding(path: File, compressed: bool) -> Encoding:
+def _encoding(path: Path, compressed: bool) -> Encoding:
     """Return UTF-8; a mixture, where more letters than other bytes are UTF-8; Windows-1252, which is Latin-1 for most; Latin-1.
 
     Western words mix such bytes with plain letters. Where most consist of them alone the letters are others: Hebrew, where all

@@ -1,4 +1,4 @@
-"""Hostile files of Feather, Stata, SAS, SPSS, SQLite and DuckDB: odd values and types, and damage."""
+"""Hostile files of Stata, SAS, SPSS, SQLite and DuckDB: odd values and types, and damage."""
 
 from __future__ import annotations
 
@@ -11,10 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-from pyarrow import feather
-
-from tests.whole.hostile.parquet_files import ZONES
 
 NUMBERS = (34.0, 0.0, -1.0, 1.64, np.nan, 1e30, 2.0**53 + 2, 1e-30)
 
@@ -76,25 +72,9 @@ def _duckdb(draw: Random, token: str, path: Path) -> None:
         connection.execute(f"CREATE TABLE people AS SELECT {age} AS age, 'F' AS sex, {born} AS date_of_birth, 1.64 AS height")
 
 
-def _feather(draw: Random, token: str, path: Path) -> None:
-    n = draw.choice((0, 1, 40))
-    age = draw.choice(
-        (
-            pa.array([34] * n),
-            pa.array([[token]] * n, pa.list_(pa.string())),
-            pa.array([token] * n, pa.string()).dictionary_encode(),
-            pa.array([0] * n, pa.int64()).cast(pa.timestamp("s", tz=draw.choice(ZONES[:3]))),
-            pa.array([2**31 - 1] * n, pa.int32()).cast(pa.date32()),
-            pa.nulls(n),
-        )
-    )
-    same = {"sex": pa.array(["F"] * n), "date_of_birth": pa.array(["1990-04-01"] * n), "height": pa.array([1.64] * n)}
-    feather.write_feather(pa.table({"age": age, **same}), str(path), compression=draw.choice(("lz4", "uncompressed")))
-
-
 def other_file(draw: Random, token: str) -> bytes:
     """One hostile file."""
-    make = draw.choice((_statistical, _statistical, _sqlite, _duckdb, _feather))
+    make = draw.choice((_statistical, _statistical, _sqlite, _duckdb))
     with TemporaryDirectory() as name:
         path = Path(name) / "made"
         make(draw, token, path)
