@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from synthrelease.answers.averages import Average, Sampling, groups, term_in, term_of
 from synthrelease.answers.contrasts import Interval, intervals, less, of_means, of_medians, of_shares
@@ -349,7 +349,7 @@ def _interval(part: IntendedEstimatePart) -> Interval | None:
 # is put together from those of both years, without a correlation (theory 13.15, changes between releases).
 
 T = TypeVar("T")
-Weights = Literal["rows", "precision"]
+
 CHANGES = (
     "Changes: the interval of a difference combines the intervals of both years, whose noises are independent. Each holds "
     "by itself: of twenty changes that are none, one is beyond its noise."
@@ -358,11 +358,7 @@ SAME_PERSONS = (
     "Population, changes: the years are taken as samples that were drawn apart. Where the same persons are in them, their "
     "changes are mostly known better than that."
 )
-LEVEL = {
-    "rows": "Level: the mean of the years, each with its released rows as weight.",
-    "precision": "Level: the mean of the years, each with the inverse of its squared standard error as weight: the most exact "
-    "one, of a number that does not change.",
-}
+LEVEL = "Level: the mean of the years, each with its released rows as weight."
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -381,17 +377,17 @@ def trend(
     question: str,
     *,
     confidence: float = 0.95,
-    weights: Weights = "rows",
     together: bool = False,
 ) -> Estimate:
     """Return a share, mean or median in several releases, each change with an interval, and the level of all years.
+
+    The level is the mean of the years, each weighted by its rows. Medians have none.
 
     Parameters
     ----------
     releases : at least two, in their order: loaded, or folders.
     question : as of `estimate`, without slopes and without two groups against each other.
     confidence : of each interval by itself.
-    weights : of the years in the level: their rows, or the precision of their estimates. Medians have no level.
     together : as of `estimate`: the intervals of all years, changes and levels hold at once.
 
     Returns
@@ -439,12 +435,12 @@ def trend(
         for label in labels
         for first_year, second_year in pairs
     ]
-    terms += [_level(years, label, confidence, weights, among) for label in labels if has_level]
+    terms += [_level(years, label, confidence, among) for label in labels if has_level]
     approximate = dict.fromkeys(sentence for of in answers for sentence in of.approximate)
     not_a_sample = tuple(dict.fromkeys(reason for of in answers for reason in of.not_a_sample))
     if not_a_sample:
         terms, changes = ([term.without(POPULATION) for term in of_terms] for of_terms in (terms, changes))
-    level = [LEVEL[weights]] if has_level else []
+    level = [LEVEL] if has_level else []
     return Estimate(
         question=question,
         kind=first.asked.kind,
@@ -543,18 +539,12 @@ def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: floa
     return judged(term.name, term, later_year.tables, parsed)
 
 
-def _level(years: Sequence[_Year], label: str, confidence: float, weights: Weights, among: int) -> Term:
+def _level(years: Sequence[_Year], label: str, confidence: float, among: int) -> Term:
     """Return the weighted mean of the years. Of a mean it is that of the numbers that stand for bins."""
     averages = [year.found[label][0] for year in years]
     level = _level_of(years, confidence, among)
-    errors = [average.file.standard_error for average in averages]
-    if weights == "rows":
-        raw = [float(year.tables.release.n_rows) for year in years]
-    else:
-        raw = [1 / error**2 if error > 0 else math.inf for error in errors]
-    if not all(map(math.isfinite, raw)):  # a year without any error is the level
-        raw = [float(weight == math.inf) for weight in raw]
-    share = [weight / sum(raw) for weight in raw]
+    n_rows = sum(year.tables.release.n_rows for year in years)
+    share = [year.tables.release.n_rows / n_rows for year in years]
     of_averages = [intervals(average, level, None) for average in averages]
     of_file, of_population = (_weighted(share, of_years) for of_years in zip(*of_averages, strict=True))
     ends = of_file[0], of_file[2], of_population[0], of_population[2]
@@ -563,12 +553,12 @@ def _level(years: Sequence[_Year], label: str, confidence: float, weights: Weigh
     term = Term(
         estimable=is_finite,
         name=f"level of {column or 'share'}",
-        group=_named(f"level, by {weights}", label),
+        group=_named("level, by rows", label),
         unit=years[0].tables.release.by_name[years[0].asked.parts[0].column].unit if column else "",
     )
     if not is_finite:
         return term
-    error = math.hypot(*(part * error for part, error in zip(share, errors, strict=True)))
+    error = math.hypot(*(part * average.file.standard_error for part, average in zip(share, averages, strict=True)))
     term = replace(term, estimate=known(of_file[1]), standard_error=known(error)).within(ends)
     in_bins = (bool(column) and not _tells_values(years[0])) or any(average.own for average in averages)
     return term.of_bin_numbers() if in_bins else term

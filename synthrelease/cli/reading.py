@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -580,7 +580,6 @@ def estimate(
     words: Annotated[list[str], Option(metavar="DIR... QUESTION", positional=True)],
     confidence: float = 0.95,
     as_json: Json = False,
-    weights: Literal["rows", "precision"] = "rows",
     together: bool = False,
     as_csv: Annotated[bool, Option(flags=("--csv",))] = False,
 ) -> None:
@@ -600,7 +599,6 @@ def estimate(
     words : Released folder, or folders of several years in their order. Then the question, such as "mean income by sex where
         age >= 30".
     confidence : Set the confidence of each interval. With --together, of all intervals at once.
-    weights : Weight years in their common level by rows or by precision.
     together : Widen the intervals so that all of them hold at once. By default each holds by itself.
     as_csv : Print CSV for R, Stata or a spreadsheet. By default text.
     """
@@ -615,7 +613,7 @@ def estimate(
     if len(folders) == 1:
         answer = ask(folders[0], question, confidence=confidence, together=together)
     else:
-        answer = trend(folders, question, confidence=confidence, weights=weights, together=together)
+        answer = trend(folders, question, confidence=confidence, together=together)
     if as_json:
         print(json.dumps(asdict(answer), indent=2, allow_nan=False))
     elif as_csv:
