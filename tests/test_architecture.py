@@ -473,7 +473,7 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
     assert subclasses == {
         "privacy/public_entropy.py", "studio/rehearsal/closer_look.py", *(f"studio/audit/{name}" for name in audits)
     }  # fmt: skip
-    assert callers("NoiselessEntropy") == {"studio/rehearsal/closer_look.py", "studio/rehearsal/allocation.py"}
+    assert callers("NoiselessEntropy") == {"studio/rehearsal/closer_look.py"}
 
 
 def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:

@@ -161,23 +161,12 @@ def allocate(request: AllocationRequest) -> None:
     Or find the least epsilon that is enough. Prints the lines for the configuration, and how often a release with them
     succeeds. Reads nothing private and spends nothing.
     """
-    from synthrelease.bundle.write import check_free_name
     from synthrelease.spec.load import load_spec
-    from synthrelease.studio.rehearsal.allocation import (
-        allocation_lines,
-        allocation_words,
-        choose_allocation,
-        write_allocation,
-    )
+    from synthrelease.studio.rehearsal.allocation import allocation_lines, allocation_words, choose_allocation
 
-    if request.out is not None:
-        check_free_name(request.out, "a file")
-    spec = load_spec(request.config)
     with progress_bars() as progress:
-        allocation = choose_allocation(spec, request, progress=progress)
-    if request.out is not None:
-        write_allocation(allocation, request.out)
-    screen.bullets(allocation_words(allocation, afresh=request.afresh))
+        allocation = choose_allocation(load_spec(request.config), request, progress=progress)
+    screen.bullets(allocation_words(allocation))
     screen.print("\n" + allocation_lines(allocation))
 
 

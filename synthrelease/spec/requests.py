@@ -208,23 +208,19 @@ class AllocationRequest(TableRequest):
     data : Read this PUBLIC file or database, which has the columns of the private one.
     total : Divide this epsilon of the whole release. By default the total of the specification.
     success : Find the least epsilon at which this share of tries succeeds, such as 0.95. By default --total is divided.
-    afresh : Find tables and sums from the criteria. By default use the tables and sums of the generators.
     delta : Use Gaussian noise with this delta. By default the noise stays as it is.
     rows : Assume at most this number of rows in the private file. By default the rows of --data.
     minutes : Begin no step after this many minutes.
     seed : Set the random seed. The same seed gives the same choice if time suffices.
-    out : Write the outcome to this new JSON file. By default only print it.
     """
 
     data: Public
     total: Epsilon | None = None
     success: Annotated[float | None, Option(least=0.05, most=0.99)] = None
-    afresh: bool = False
     delta: Delta | None = None
     rows: Number | None = None
     minutes: Minutes = 6
     seed: Seed = 1
-    out: File | None = None
     jobs: Number = 1
 
 

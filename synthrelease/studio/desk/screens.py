@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import cheaper_plan, narrowed
 from synthrelease.spec.tried import Changed, standing
 from synthrelease.studio.desk.files import CARD_LISTS, CARD_TEXTS, Rehearsals, Rehearsed, Running, is_written, without_source
-from synthrelease.studio.desk.strips import Strips, heat_map, marks
+from synthrelease.studio.desk.strips import Strips, marks
 from synthrelease.studio.drafting.edits import Guesses, limits_of, table_of
 from synthrelease.studio.drafting.public_file import GroupingError, PublicBins, PublicFile
 from synthrelease.studio.drafting.toml_edit import NOT_WRITTEN, Path_
@@ -418,7 +417,6 @@ def _examples(spec: ReleaseSpec) -> list[str]:
 
 AGAIN = 5
 """Seconds after which a page is loaded again while a rehearsal runs."""
-MAPS = {"public": "The public file", "candidate": "A candidate of this draft", "independent": "Independent columns"}
 
 
 def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any]:
@@ -443,8 +441,6 @@ def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any
     context["shortlisted"] = [
         configuration for configuration in document.get("configurations", []) if configuration.get("shortlisted")
     ]
-    if document["look"] is not None:
-        context |= _of_look(document["look"])
     return context
 
 
@@ -472,43 +468,6 @@ def progress_words(running: Running) -> str:
 def _share(running: Running | None) -> int | None:
     progress = None if running is None else running.standing
     return None if progress is None or not progress.total else round(100 * progress.done / progress.total)
-
-
-def _of_look(look: dict[str, Any]) -> dict[str, Any]:
-    pairs, rows = look["pair_map"], look["rows"]
-    names = pairs["columns"]
-    return {
-        "maps": [
-            (title, heat_map(names, pairs[name], pairs["unseen"] if name == "public" else (), title))
-            for name, title in MAPS.items()
-            if pairs[name]
-        ],
-        "strongest": _strongest(pairs),
-        "names": names,
-        "rows": [
-            (name, [row[position] for row in rows["public"]], [row[position] for row in rows["candidate"]])
-            for position, name in enumerate(rows["columns"])
-        ],
-        "errors": [criterion for criterion in look["criteria"] if criterion["largest_error"]],
-    }
-
-
-def _strongest(pairs: dict[str, Any]) -> list[dict[str, Any]]:
-    """The ten pairs with the strongest associations, for those who cannot see the map."""
-    names, unseen = pairs["columns"], {tuple(pair) for pair in pairs["unseen"]}
-    candidate = pairs["candidate"] or [None] * len(pairs["public"])
-    ordered = zip(combinations(range(len(names)), 2), pairs["public"], candidate, pairs["independent"], strict=True)
-    return [
-        {
-            "first": names[pair[0]],
-            "second": names[pair[1]],
-            "public": public,
-            "candidate": synthetic,
-            "independent": independent,
-            "unseen": pair in unseen,
-        }
-        for pair, public, synthetic, independent in sorted(ordered, key=lambda line: -line[1])[:10]
-    ]
 
 
 # What two people sign: the claim, what is missing, the digest that can be published before, and the command.

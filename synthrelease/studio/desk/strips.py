@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 
 from markupsafe import Markup
 
@@ -21,10 +20,6 @@ WIDTH, HEIGHT = 420.0, 56.0
 ROOM = 34.0
 """Between two numbers beneath a strip."""
 MARKS, ROW = 560.0, 26.0
-MAP = 300.0
-MOST_NUMBERED = 20
-FAINT = 0.02
-"""Cramer's V below which a pair is left white."""
 
 
 def strip(name: str, labels: Sequence[str], rows: Sequence[int]) -> Markup:
@@ -95,31 +90,6 @@ def marks(threshold: float, halves: float | None, fit: float | None, independent
         kind = "alone wrong" if bad else "alone"
         parts.append(f'<polygon class="{kind}" points="{x - 7:.1f},{ROW - 6} {x + 7:.1f},{ROW - 6} {x:.1f},5"/>')
     return _svg("marks", MARKS, ROW, "The three marks and the threshold, as they are told beneath", parts)
-
-
-def heat_map(names: Sequence[str], values: Sequence[float], unseen: Sequence[Sequence[int]], title: str) -> Markup:
-    """A triangle with a square for every pair, the darker the stronger; pairs that nothing looks at have a frame.
-
-    Columns have their numbers on both sides, where there is room.
-    """
-    last = max(1, len(names) - 1)
-    room = 22 if len(names) <= MOST_NUMBERED else 0
-    size, marked = (MAP - room) / last, {tuple(pair) for pair in unseen}
-    stairs = "".join(f"H{room + (geometry + 1) * size:.1f}V{(geometry + 1) * size:.1f}" for geometry in range(last))
-    parts = [f'<path class="all" d="M{room} 0{stairs}H{room}Z"/>']
-    for (first, second), value in zip(combinations(range(len(names)), 2), values, strict=True):
-        framed = (first, second) in marked
-        if value < FAINT and not framed:
-            continue
-        frame = ' class="unseen"' if framed else ""
-        tooltip = f"<title>{_text(names[first])} and {_text(names[second])}: {value:.2f}</title>" if value >= 0.1 else ""
-        x, y = room + first * size, (second - 1) * size
-        geometry = f'x="{x:.1f}" y="{y:.1f}" width="{size - 0.5:.1f}" height="{size - 0.5:.1f}"'
-        parts.append(f'<rect{frame} {geometry} fill-opacity="{min(1.0, 0.1 + value):.2f}">{tooltip}</rect>')
-    for index in range(last if room else 0):
-        parts.append(f'<text x="{room - 5}" y="{(index + 0.5) * size + 4:.1f}" text-anchor="end">{index + 2}</text>')
-        parts.append(f'<text x="{room + (index + 0.5) * size:.1f}" y="{MAP - 6:g}" text-anchor="middle">{index + 1}</text>')
-    return _svg("heat", MAP, MAP, title, parts)
 
 
 def _svg(kind: str, width: float, height: float, label: str, parts: Sequence[str], attributes: str = "") -> Markup:

@@ -513,7 +513,6 @@ class Proposal:
     offers : one for every generation budget that was tried, the smallest first.
     chosen : the cheapest of them; None where no law ends so seldom with nothing.
     judgement : of the chosen one; None without, or when the time was used up before.
-    frontier : laws of the chosen generation budget at rising prices.
     without_limit : total of the search without a limit on its rounds, at the chosen budget: 2 epsilon of a round.
     """
 
@@ -521,7 +520,6 @@ class Proposal:
     offers: tuple[Offer, ...]
     chosen: Offer | None = None
     judgement: Judgement | None = None
-    frontier: tuple[Offer, ...] = ()
     without_limit: Fraction | None = None
 
     @property
@@ -557,8 +555,6 @@ PER_FIT = 4
 
 _STEP = Fraction(1, 8)
 """Budgets beside the cheapest one are tried in steps of this share of the planned one."""
-
-_FRONTIER = 8
 
 Tried = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptResult]]
 """Runs attempts (configuration, number) with a generation budget, or finds them; the text names the phase."""
@@ -686,7 +682,6 @@ def propose(
         offers=ordered,
         chosen=chosen,
         judgement=judgement(chosen.law, judged, looks, shared) if judged else None,
-        frontier=proposed_frontier(spec, chosen, wish.most),
         without_limit=_without_limit(spec, chosen.generation),
     )
 
@@ -740,14 +735,6 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, sh
         attempts=len(results),
         fits=len(fits) if shared else None,
     )
-
-
-def proposed_frontier(spec: ReleaseSpec, chosen: Offer, largest: int) -> tuple[Offer, ...]:
-    """Return offers with laws at rising prices, at the generation budget of an offer; the first law is one round."""
-    epsilon, without_law = float(one_round(spec, chosen.generation) or 0), replace(chosen, law=None, total=None, nothing=None)
-    laws = [best_law(epsilon, epsilon * (1 + step / _FRONTIER), chosen.chances, largest) for step in range(1, _FRONTIER)]
-    offers = (_priced(spec, without_law, law) for law in (ONCE, *laws) if law is not None)
-    return tuple(priced for priced in offers if priced.law is not None)
 
 
 def _priced(spec: ReleaseSpec, without_law: Offer, law: FiniteLaw) -> Offer:

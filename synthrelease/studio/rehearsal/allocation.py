@@ -13,34 +13,28 @@ again on fresh noise, and the chosen one is judged on noise and on populations t
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import combinations
-from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from scipy.optimize import minimize, nnls
 
-from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.marginals import RelativeMarginalError
-from synthrelease.criteria.regressions import RegressionCoefficients
 from synthrelease.data.counts import Counts
-from synthrelease.data.schema import Binning
 from synthrelease.enclave.door import PrivateCounts, random_pieces, uniform_subset
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound, on_public_data, percent, so_many
 from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.marginals import GaussianMarginals, Marginals, MarginalsGenerator
-from synthrelease.generators.measured_noise import MOST_NUMBERS, DiscreteLaplace, RoundedGaussian
-from synthrelease.generators.measurements import bins_of, read_bins, spelled_out, weight_of
+from synthrelease.generators.measured_noise import MOST_NUMBERS
+from synthrelease.generators.measurements import spelled_out
 from synthrelease.generators.scored_sums import terms_of
 from synthrelease.privacy.charges import GENERATION, Meter, decimal_text
 from synthrelease.privacy.curves import rho_within
@@ -49,12 +43,8 @@ from synthrelease.releasing.attempt import generate, prepare, read_priors
 from synthrelease.releasing.selection import one_thread
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import AllocationRequest
-from synthrelease.spec.space import rare_bin_mistakes
 from synthrelease.studio.rehearsal.attempts import bounded_mean, exact_scores, passing
-from synthrelease.studio.rehearsal.closer_look import NoiselessEntropy
-from synthrelease.studio.rehearsal.dependence import Purse, telling_tables
 from synthrelease.studio.rehearsal.rehearse import Progress, Run, running
-from synthrelease.studio.rehearsal.report import write_new
 
 # What a budget is allocated to: the measured terms of a `marginals` generator, and the joint test; and how it is written.
 
@@ -406,266 +396,6 @@ def _thinned(table: Counts, generator: np.random.Generator) -> Counts:
     return table.with_counts(generator.binomial(table.counts, keep))
 
 
-# What the criteria of a specification ask, as tables and sums to measure: from the two files and a public table alone.
-#
-# - Every column by itself, one of two bins as a sum, which moves by half as much; for a line the products of its columns, each
-#   as one sum; the rarest bins of a relative error, counted apart or, where they cannot be, as a sum where a column has one;
-#   the tables that a criterion looks at, where they are few.
-# - For criteria that look at all columns together, the sub-tables that a model of maximum entropy should be told
-#   (`dependence.telling_tables`).
-#
-# What all criteria can do without is left out again: one table or product after another, the widest tables first, as long as
-# fits without noise keep a part of every criterion's slack.
-
-PRIOR_WEIGHT = 10.0
-_NEAR_TO_RAREST = 3.0
-_MOST_RARE = 6
-_APART = 0.01
-"""Part of the rows in a bin that is counted apart, at most: what else is peculiar to them is lost."""
-_TIED = 0.005
-"""Correlation below which the product of two columns that are not the target is left to the model."""
-_CLIPPED = 2.0
-"""Standard deviations of a product that its sum is clipped to."""
-_FEW_TABLES = 12
-_KEPT = 0.25
-"""Part of a criterion's slack without noise that is left when tables are left out."""
-
-Rooms = Callable[[ReleaseSpec, str], np.ndarray]
-"""(J,) of a specification the mean slack of every aspect of its criteria, without noise, less the margin; and what it is tried
-for, in words."""
-
-
-def with_parts(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> ReleaseSpec:
-    """The specification with one generator that measures these, in equal shares."""
-    tables = " + ".join(part.text for part in parts if part.field == "tables")
-    sums = " + ".join(part.text for part in parts if part.field == "sums") or None
-    settings_before = spec.space.generators[0].model_dump()
-    settings = {
-        "tables": tables,
-        "prior_weight": PRIOR_WEIGHT,
-        "draw": settings_before.get("draw"),
-        "rare_bins": settings_before.get("rare_bins"),
-    }
-    generator: MarginalsGenerator = (
-        GaussianMarginals.model_validate(settings)
-        if spec.space.generators[0].gaussian
-        else Marginals.model_validate({**settings, "sums": sums})
-    )
-    return replace(spec, space=replace(spec.space, generators=(generator,), shortlist=None))
-
-
-def with_columns(spec: ReleaseSpec) -> ReleaseSpec:
-    """The specification with one generator that measures every column by itself, rows of all bins."""
-    columns = spec.space.common.layout.columns
-    return with_parts(
-        _counting_apart(spec, ()),
-        [MeasuredPart(field="tables", place=position, texts=(name,)) for position, name in enumerate(columns)],
-    )
-
-
-def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[[], bool] = lambda: False) -> ReleaseSpec:
-    """The specification with what its criteria need measured, in equal shares.
-
-    Parameters
-    ----------
-    public : the public table on atomic cells.
-    late : whether the time is used up: no further table is left out then.
-    """
-    common = spec.space.common
-    table = public.merge(common.layout, common.maps)
-    columns = common.layout.columns
-    spec = _counting_apart(spec, _that_can_be_apart(spec, table))
-    apart = {factor.text for factor in read_bins(spec.space.generators[0].model_dump()["rare_bins"])}
-    tables = list(dict.fromkeys([(name,) for name in columns] + list(_tables_of_criteria(spec)) + _telling(spec, table)))
-    sums: list[str] = []
-    if not spec.space.generators[0].gaussian:
-        of_two = [name for name, bins in zip(columns, common.layout.sizes, strict=True) if bins == 2]
-        of_two = of_two if len(of_two) < len(columns) else []
-        tables = [names for names in tables if names[0] not in of_two or len(names) > 1]
-        rare = [text for text in _alone_in_their_columns(_rare_bins(spec, table)) if text not in apart]
-        sums = list(dict.fromkeys([*rare, *(f"{name}[0 1]" for name in of_two), *_products(spec, table)]))
-    parts = [MeasuredPart(field="tables", place=position, texts=(":".join(names),)) for position, names in enumerate(tables)]
-    parts += [MeasuredPart(field="sums", place=position, texts=(text,)) for position, text in enumerate(sums)]
-    sizes = dict(zip(columns, common.layout.sizes, strict=True))
-
-    def width(part: MeasuredPart) -> int:
-        return int(np.prod([sizes[name] for name in part.text.split(":")])) if part.field == "tables" else 0
-
-    parts = list(_that_fit(spec, parts))
-    wide = sorted((part for part in parts if ":" in part.text), key=width, reverse=True)
-    least = _KEPT * np.maximum(rooms(with_parts(spec, parts), "what the criteria have with all tables"), 0.0)
-    for position, part in enumerate(wide, 1):
-        if late():
-            break
-        fewer = [remaining for remaining in parts if remaining is not part]
-        phase = f"whether the criteria can do without table or product {position} of {len(wide)}"
-        if (rooms(with_parts(spec, fewer), phase) >= least).all():
-            parts = fewer
-    return with_parts(spec, parts)
-
-
-def _alone_in_their_columns(rare: Iterable[str]) -> list[str]:
-    """Return the rare bins whose columns have no other one: noise for each of several costs as much as that of their whole
-    table."""
-    texts = list(rare)
-    columns = [text.partition("[")[0] for text in texts]
-    return [text for text, column in zip(texts, columns, strict=True) if columns.count(column) == 1]
-
-
-def _counting_apart(spec: ReleaseSpec, rare: Sequence[str]) -> ReleaseSpec:
-    """The specification with these rare bins, which cost nothing there."""
-    generator = spec.space.generators[0].model_copy(update={"rare_bins": " + ".join(rare) or None})
-    return replace(spec, space=replace(spec.space, generators=(generator,), shortlist=None))
-
-
-def by_cells(spec: ReleaseSpec, allocation: Allocation) -> Allocation:
-    """Return the allocation with the weights that drafts have (`measurements.weight_of`), and 1 for noise of sums: where
-    weights are not searched."""
-    layout = spec.space.common.layout
-
-    def weight(part: MeasuredPart) -> Fraction:
-        if part.field == "sums":
-            return Fraction(1)
-        return weight_of(tuple(layout.index(name) for name in part.text.split(":")), layout.sizes)
-
-    return replace(allocation, weights=tuple(weight(part) for part in allocation.parts))
-
-
-def _that_fit(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> Iterator[MeasuredPart]:
-    """Yield the parts that one model can hold together, the first ones first."""
-    layout, tied = spec.space.common.layout, [mask.columns for mask in spec.synthetic.masks]
-    fitting: list[MeasuredPart] = []
-    for part in parts:
-        generator = with_parts(spec, [*fitting, part]).space.generators[0]
-        if not list(generator.mistakes(layout, tied)):
-            fitting.append(part)
-            yield part
-
-
-def _tables_of_criteria(spec: ReleaseSpec) -> Iterator[tuple[str, ...]]:
-    """The tables of several columns that criteria look at, but for those that look at very many."""
-    facts = spec.setting.facts(spec.space.common)
-    for criterion in spec.criteria:
-        if type(criterion).measured_sums is Criterion.measured_sums or isinstance(criterion, RegressionCoefficients):
-            continue
-        tables = list(dict.fromkeys(sums.columns for sums in criterion.measured_sums(facts) if len(sums.columns) > 1))
-        if len(tables) <= _FEW_TABLES:
-            yield from (tuple(sorted(names, key=spec.space.common.layout.index)) for names in tables)
-
-
-def _telling(spec: ReleaseSpec, table: Counts) -> list[tuple[str, ...]]:
-    kind = RoundedGaussian if spec.space.generators[0].gaussian else DiscreteLaplace
-    purse = Purse(kind=kind, cost=spec.generation_budget)
-    common = spec.space.common
-    missing = {
-        name for name, binning in zip(common.layout.columns, common.binnings, strict=True) if binning.missing is not None
-    }
-    chosen = telling_tables(table, spec.synthetic.merge(common), purse, missing=missing)
-    return [tuple(common.layout.columns[column] for column in columns) for columns in chosen.tables]
-
-
-def _rare_bins(spec: ReleaseSpec, table: Counts) -> Iterator[str]:
-    """The bins of single columns that a relative error leaves the fewest rows of room."""
-    thresholds = [criterion.threshold for criterion in spec.criteria if isinstance(criterion, RelativeMarginalError)]
-    if not thresholds:
-        return
-    counts = {
-        (column, bin_): int(rows)
-        for column in range(len(table.layout.sizes))
-        for bin_, rows in enumerate(table.marginal((column,)).ravel().tolist())
-        if rows
-    }
-    rarest = min(counts.values())
-    near = sorted((rows, cell) for cell, rows in counts.items() if rows <= _NEAR_TO_RAREST * rarest)
-    for _, (column, bin_) in near[:_MOST_RARE]:
-        scores = " ".join("1" if index == bin_ else "0" for index in range(table.layout.sizes[column]))
-        yield f"{table.layout.columns[column]}[{scores}]"
-
-
-def _that_can_be_apart(spec: ReleaseSpec, table: Counts) -> list[str]:
-    """Return, of the rarest bin and others of its column, those in which next to no row is, if they can be counted apart at
-    all."""
-    texts = list(_rare_bins(spec, table))
-    if not texts or spec.publish_measurements or not spec.shared_measurements:
-        return []
-    one_column = [text for text in texts if text.partition("[")[0] == texts[0].partition("[")[0]]
-    bins = bins_of(" + ".join(one_column), table.layout)
-    scarce = [
-        text
-        for text, rare in zip(one_column, bins, strict=True)
-        if table.marginal((rare.column,))[rare.bin] <= _APART * table.total
-    ]
-    tried = _counting_apart(spec, scarce)
-    mistakes = rare_bin_mistakes(tried.space.generators[0], tried.space, spec.schema, spec.synthetic, shared=True)
-    lines = [rare.target for rare in spec.criteria if isinstance(rare, RegressionCoefficients) and rare.measured_line]
-    return [] if any(mistakes) or texts[0].partition("[")[0] in lines else scarce
-
-
-def _products(spec: ReleaseSpec, table: Counts) -> Iterator[str]:
-    """Yield for every line the products of the target and each feature, and of features that are associated."""
-    for criterion in spec.criteria:
-        if not isinstance(criterion, RegressionCoefficients):
-            continue
-        axes = {name: _Axis.of(spec, table, name, own=name in criterion.own_values_of) for name in criterion.columns}
-        for first, second in combinations(criterion.columns, 2):
-            axis, second_axis = axes[first], axes[second]
-            if axis is None or second_axis is None:
-                continue
-            pair = tuple(sorted(map(table.layout.index, (first, second))))
-            rows = table.marginal(pair)
-            scores = (
-                np.multiply.outer(axis.scores, second_axis.scores)
-                if table.layout.index(first) == pair[0]
-                else (np.multiply.outer(second_axis.scores, axis.scores))
-            )
-            n = rows.sum()
-            deviation = float(np.sqrt((rows * scores**2).sum() / n))
-            spreads = axis.deviation * second_axis.deviation
-            if second != criterion.target and spreads and abs((rows * scores).sum() / n) / spreads < _TIED:
-                continue
-            limit = _number(_CLIPPED * deviation, digits=2)
-            clipped = np.abs(scores).max() > 1.25 * _CLIPPED * deviation
-            yield f"{axis.text}:{second_axis.text}" + (f" within -{limit}..{limit}" if clipped else "")
-
-
-class _Axis:
-    """The centred numbers of a column's bins, and how they are written."""
-
-    def __init__(self, text: str, scores: np.ndarray, rows: np.ndarray):
-        self.text, self.scores = text, scores
-        self.deviation = float(np.sqrt((rows * scores**2).sum() / rows.sum()))
-
-    @classmethod
-    def of(cls, spec: ReleaseSpec, table: Counts, name: str, *, own: bool) -> _Axis | None:
-        column = table.layout.index(name)
-        binning: Binning = spec.space.common.binnings[column]
-        numbers = np.array([np.nan if number is None else float(number) for number in binning.numbers])
-        rows = table.marginal((column,)).ravel().astype(float)
-        known = np.isfinite(numbers) & (rows > 0)
-        if known.sum() < 2:
-            return None
-        mean = float((rows[known] * numbers[known]).sum() / rows[known].sum())
-        if own:
-            low, high = _middle(numbers[known], rows[known])
-            centre = float(_number(mean))
-            scores = np.clip(np.where(np.isfinite(numbers), numbers, centre), low, high) - centre
-            return cls(f"{name}({_number(low)}..{_number(high)} - {_number(centre)})", scores, rows)
-        scores = np.array([float(_number(number - mean)) if np.isfinite(number) else 0.0 for number in numbers])
-        return cls(f"{name}[{' '.join(map(_number, scores.tolist()))}]", scores, rows)
-
-
-def _middle(numbers: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
-    """Between which all but one row in a hundred lie."""
-    order = np.argsort(numbers)
-    share = np.cumsum(rows[order]) / rows.sum()
-    return float(numbers[order][np.searchsorted(share, 0.005)]), float(numbers[order][np.searchsorted(share, 0.995)])
-
-
-def _number(value: float, digits: int = 3) -> str:
-    """Write a number in plain digits."""
-    return np.format_float_positional(value + 0.0, digits, unique=False, fractional=False, trim="-")
-
-
 # What the noise of every part takes from every criterion at an allocation, from tries in which all parts change at once.
 #
 # Parts in turn would need tries for each of them. Instead each try is made twice with the same luck: with every part's budget
@@ -822,25 +552,17 @@ def run_tries(
     seed: int,
     population: int,
     numbers: Sequence[int],
-    *,
-    quiet: bool = False,
 ) -> list[Try]:
     """Rounds of a specification on one population. Public data only.
 
     Noise hangs on seed, population and number alone, and the draws of `SeededEntropy` are the same up to their scale: two
     allocations of one specification differ by how large the same noise is, so that few tries tell which is better.
-
-    Parameters
-    ----------
-    quiet : whether measurements have no noise.
     """
     table, priors = populations.of(population)
     public = PrivateCounts(table, Meter(()))
     tries = []
     for number in numbers:
-        key = (seed, 2, population, number)
-        noise = NoiselessEntropy(*key) if quiet else SeededEntropy(*key)
-        whole = public.with_plan(spec.plan.once).rehearsed(noise)
+        whole = public.with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 2, population, number))
         prepared = prepare(spec, whole, priors)
         entropy = SeededEntropy(seed, 3, population, number)
         excess, good, reached = -math.inf, False, (False,) * len(spec.criteria)
@@ -941,8 +663,6 @@ _PER_POPULATION = 4
 _JUDGED = 16
 """Tries that judge an allocation, on each of the other populations; as many on the public file as on all of these."""
 
-_ROOMS = 2
-"""Tries without noise on each population that say what slack criteria have."""
 _STEP, _MOST_STEPS = 1.1, 15
 """Factor between totals that are tried, and how many above and below that of the specification."""
 _FAR_SHORT = 0.2
@@ -1119,21 +839,6 @@ class Search:
         steps = range(-_MOST_STEPS, _MOST_STEPS + 1)
         return at(steps[min(bisect_left(steps, True, key=reached), len(steps) - 1)])
 
-    def rooms(self, spec: ReleaseSpec, phase: str) -> np.ndarray:
-        """Return (J,) of a specification the slack without noise of every aspect of its criteria, less the margin of its test.
-
-        The least of the means on the populations; of tries without a candidate it is minus infinity.
-        """
-        tries = self._tried([spec], range(POPULATIONS), _ROOMS, phase, quiet=True)[0]
-        margin = 0.0 if spec.joint_test is None else spec.joint_test.margin
-        means = []
-        for population in range(POPULATIONS):
-            aspects = [attempt.aspects for attempt in tries if attempt.population == population and attempt.aspects]
-            if len(aspects) < _ROOMS:
-                return np.full(1, -math.inf)
-            means.append(np.mean(aspects, axis=0) - margin)
-        return np.asarray(np.min(means, axis=0))
-
     def _best(self, path: Sequence[Allocation]) -> Allocation:
         """Return the best allocation of the way on fresh noise: all are compared, then the better half, and so on.
 
@@ -1155,23 +860,19 @@ class Search:
         self, allocations: Sequence[Allocation], populations: Sequence[int], per_population: int, phase: str
     ) -> list[list[Try]]:
         """Return tries of every allocation with the same fresh noise, in the same order."""
-        return self._tried([self._spec(allocation) for allocation in allocations], populations, per_population, phase)
+        numbers = range(self._next_number, self._next_number + per_population)
+        self._next_number += per_population
+        specs = [self._spec(allocation) for allocation in allocations]
+        return self._run_tries(
+            [(*placed, population, numbers) for placed in enumerate(specs) for population in populations], phase
+        )
 
-    def _tried(
-        self, specs: Sequence[ReleaseSpec], populations: Sequence[int], per: int, phase: str, *, quiet: bool = False
-    ) -> list[list[Try]]:
-        """Return so many tries of every specification on each population, with the same fresh noise; or without, if quiet."""
-        numbers = range(self._next_number, self._next_number + per)
-        self._next_number += per
-        tasks = [(index, spec, population, numbers) for index, spec in enumerate(specs) for population in populations]
-        return self._run_tries(tasks, phase, quiet=quiet)
-
-    def _run_tries(self, tasks: Sequence[_Asked], phase: str, *, quiet: bool = False) -> list[list[Try]]:
+    def _run_tries(self, tasks: Sequence[_Asked], phase: str) -> list[list[Try]]:
         """Run what is asked, and return the tries of every specification, in order."""
         total, done = sum(len(numbers) for _, _, _, numbers in tasks), 0
         self._progress(phase, done, total)
         tries: dict[int, list[Try]] = {index: [] for index, _, _, _ in tasks}
-        for index, of_place in self._run(_placed, ((*task, self._populations, self._seed, quiet) for task in tasks)):
+        for index, of_place in self._run(_placed, ((*task, self._populations, self._seed) for task in tasks)):
             tries[index].extend(of_place)
             done += len(of_place)
             self._progress(phase, done, total)
@@ -1196,9 +897,9 @@ _Asked = tuple[int, ReleaseSpec, int, Sequence[int]]
 
 
 def _placed(
-    index: int, spec: ReleaseSpec, population: int, numbers: Sequence[int], populations: Populations, seed: int, quiet: bool
+    index: int, spec: ReleaseSpec, population: int, numbers: Sequence[int], populations: Populations, seed: int
 ) -> tuple[int, list[Try]]:
-    return index, run_tries(spec, populations, seed, population, numbers, quiet=quiet)
+    return index, run_tries(spec, populations, seed, population, numbers)
 
 
 # From a specification and a public file to a proposed allocation: in words, as settings and as JSON.
@@ -1224,7 +925,7 @@ def choose_allocation(
     total = _above_zero("--total", request.total) or planned
     delta = _above_zero("--delta", request.delta, below=1)
     spec = spec if delta is None else with_delta(spec, delta)
-    divisible = Divisible.of(with_columns(spec) if request.afresh else spec, total)
+    divisible = Divisible.of(spec, total)
     if divisible.spec_with(divisible.start) is None:
         raise InputError(
             f"--total: expected more than {float(divisible.total - divisible.generation(divisible.start)):g}, what rows, test "
@@ -1239,15 +940,6 @@ def choose_allocation(
     populations = Populations(public=public, priors=read_priors(spec), rows=request.rows, seed=request.seed)
 
     with running(request.jobs) as run:
-        # other tables and sums, from what the criteria ask
-        if request.afresh:
-            search = Search(divisible, populations, run, seed=request.seed, progress=progress)
-            with_measured = asked_parts(divisible.spec, public, search.rooms, lambda: time.monotonic() >= deadline)
-            divisible = Divisible.of(with_measured, divisible.total)
-            if divisible.start.too_many:
-                divisible = replace(divisible, start=by_cells(divisible.spec, divisible.start))
-
-        # their weights
         search = Search(divisible, populations, run, seed=request.seed, deadline=deadline, progress=progress)
         return search.outcome(request.success)
 
@@ -1263,18 +955,14 @@ def _above_zero(option: str, text: str | None, below: float = math.inf) -> Fract
     raise InputError(f"{option}: expected a number above 0{bound}, found {text!r}.")
 
 
-def allocation_words(outcome: AllocationOutcome, *, afresh: bool = False) -> list[str]:
-    """Say what is proposed, what to expect of it, and what that rests on.
-
-    Parameters
-    ----------
-    afresh : whether tables and sums were found from the criteria.
-    """
+def allocation_words(outcome: AllocationOutcome) -> list[str]:
+    """Say what is proposed, what to expect of it, and what that rests on."""
     spec, divisible = outcome.divisible.spec, outcome.divisible
     same = outcome.chosen == divisible.start
-    as_before, of_spec = ("the weights to begin with",) * 2 if afresh else ("the weights as they were", f"that of {spec.path}")
-    of_spec += " with Gaussian noise" if divisible.gaussian else ""
-    compared = "" if same else f"; with {as_before} {_share(outcome.first_as_is)} and {_share(outcome.first_others)}"
+    of_spec = f"that of {spec.path}" + (" with Gaussian noise" if divisible.gaussian else "")
+    compared = (
+        "" if same else f"; with the weights as they were {_share(outcome.first_as_is)} and {_share(outcome.first_others)}"
+    )
     total = decimal_text(divisible.total)
     sentences = [
         f"No allocation was found that does better than {of_spec} at epsilon = {total}."
@@ -1286,8 +974,6 @@ def allocation_words(outcome: AllocationOutcome, *, afresh: bool = False) -> lis
         "populations, that nothing was chosen by. The best of several estimates would be flattered. All this is about public "
         "data: a private table that differs from it in other ways may do worse.",
     ]
-    if afresh and not any(":" in part.text for part in outcome.chosen.parts) and len(spec.schema.columns) > 1:
-        sentences.append("No table of two columns is needed by these criteria: independent columns pass them.")
     if divisible.gaussian:
         sentences.append(
             f"Tables get Gaussian noise. Epsilon may be exceeded with a probability of delta = {float(spec.budget.delta):g}."
@@ -1327,32 +1013,3 @@ def allocation_lines(outcome: AllocationOutcome) -> str:
         f"[budget]\ngeneration = {generation}\n{delta}\n"
         f"[selection]\ntest_epsilon = {decimal_text(outcome.chosen.test)}\n"
     )
-
-
-def allocation_document(outcome: AllocationOutcome) -> dict[str, Any]:
-    """Return the outcome as plain values."""
-    divisible = outcome.divisible
-
-    def described(allocation: Allocation, as_is: Judged, others: Judged) -> dict[str, Any]:
-        return {
-            "generation": float(divisible.generation(allocation)),
-            "test_epsilon": float(allocation.test),
-            **{name: text for name in FIELDS if (text := divisible.written(allocation, name))},
-            **({"rare_bins": rare} if (rare := divisible.spec.space.generators[0].model_dump().get("rare_bins")) else {}),
-            "public_file": vars(as_is),
-            "other_populations": vars(others),
-        }
-
-    return {
-        "total": float(divisible.total),
-        "criteria": [criterion.name for criterion in divisible.spec.criteria],
-        "steps": outcome.steps,
-        "tries": outcome.n_tries,
-        "proposed": described(outcome.chosen, outcome.chosen_as_is, outcome.chosen_others),
-        "specification": described(divisible.start, outcome.first_as_is, outcome.first_others),
-    }
-
-
-def write_allocation(outcome: AllocationOutcome, path: Path) -> None:
-    """Write the outcome as JSON into a new file. Raises OutputError."""
-    write_new(path, json.dumps(allocation_document(outcome), indent=2) + "\n")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -18,14 +17,13 @@ from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import LostPair, Offender, PublicCounts, figure
 from synthrelease.criteria.scoring import JointTest, uninformative
 from synthrelease.data.counts import Counts
-from synthrelease.data.marginals import lattice
 from synthrelease.data.member_counts import BinnedCounts
 from synthrelease.data.questions import is_question
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError, RejectedRound
 from synthrelease.generators.associations import LEAST_STRENGTH, Strengths, cramers_v
 from synthrelease.generators.candidate import Candidate
-from synthrelease.generators.projections import FrequentCombinations, MinimumCount, Projection
+from synthrelease.generators.projections import MinimumCount
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SystemEntropy
@@ -186,43 +184,6 @@ def merged(table: Counts, configuration: Configuration) -> Counts:
     return table.merge(transformation.layout, transformation.maps)
 
 
-# A few rows of the public file beside a few rows of a candidate, on the released bins.
-
-SHOWN = 4
-
-
-@dataclass(frozen=True, kw_only=True)
-class RowsBeside:
-    """Rows by their labels, drawn with equal chances.
-
-    Attributes
-    ----------
-    columns : their names.
-    public, candidate : rows of the public file, and of one candidate; none without a candidate.
-    """
-
-    columns: tuple[str, ...]
-    public: tuple[tuple[str, ...], ...]
-    candidate: tuple[tuple[str, ...], ...]
-
-    @classmethod
-    def of(
-        cls, original: Counts, candidate: Counts | None, configuration: Configuration, random: np.random.Generator
-    ) -> RowsBeside:
-        """From tables on the bins of the configuration."""
-        labels = [binning.labels for binning in configuration.transformation.binnings]
-
-        def drawn(table: Counts) -> tuple[tuple[str, ...], ...]:
-            cells = random.choice(len(table), size=SHOWN, p=table.counts / table.total)
-            return tuple(
-                tuple(names[int(bins[cell])] for names, bins in zip(labels, table.bins, strict=True)) for cell in cells
-            )
-
-        return cls(
-            columns=original.layout.columns, public=drawn(original), candidate=() if candidate is None else drawn(candidate)
-        )
-
-
 # The strongest pairs of columns that nothing in a release looks at: no criterion, and no table that is sure to be measured.
 
 MOST_PAIRS = 10
@@ -339,159 +300,11 @@ def _telling_cell(table: np.ndarray) -> tuple[int, int]:
     return int(first), int(second)
 
 
-# Every pair of columns, as it is associated in the public file, in a typical candidate, and were columns independent.
-
-
-@dataclass(frozen=True, kw_only=True)
-class PairMap:
-    """Cramer's V of all pairs, in the order of `itertools.combinations`.
-
-    Attributes
-    ----------
-    columns : their names.
-    public, independent : of the public rows, and of rows whose columns are drawn one by one.
-    candidate : of one candidate; empty without any.
-    unseen : the associated pairs and that nothing looks at, by their places.
-    """
-
-    columns: tuple[str, ...]
-    public: tuple[float, ...]
-    candidate: tuple[float, ...]
-    independent: tuple[float, ...]
-    unseen: tuple[tuple[int, int], ...]
-
-    @classmethod
-    def of(
-        cls,
-        configuration: Configuration,
-        original: Counts,
-        candidate: Counts | None,
-        independent: Counts,
-        unguarded: Iterable[UnguardedPair],
-    ) -> PairMap:
-        """From tables on the bins of the configuration."""
-        names, gaps = original.layout.columns, with_gaps(configuration)
-
-        def all_of(table: Counts) -> tuple[float, ...]:
-            marginals = lattice(table)
-            return tuple(
-                cramers_v(valued(marginals.get((a, b)), names[a] in gaps, names[b] in gaps))
-                for a, b in combinations(range(len(names)), 2)
-            )
-
-        places = [sorted(map(names.index, pair.columns)) for pair in unguarded]
-        return cls(
-            columns=names,
-            public=all_of(original),
-            candidate=() if candidate is None else all_of(candidate),
-            independent=all_of(independent),
-            unseen=tuple(sorted((first, second) for first, second in places)),
-        )
-
-
-# What a minimum count does to a table, and what one about fewer columns would do instead.
-
-MOST_WORK = 20_000_000
-"""Choices of columns times distinct rows beyond which a projection of combinations is not tried: it takes minutes."""
-
-COSTLY = 0.1
-"""Share of the rows that a projection replaces from which on another one is offered."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProjectionEffect:
-    """One projection of a candidate.
-
-    Attributes
-    ----------
-    words : what it makes of a table, in a few words.
-    settings : as they stand in the configuration file.
-    drafted : whether it is the one of the configuration.
-    changed : share of the rows that it replaced by copies of others; None where it kept nothing.
-    repeated : share of the rows afterwards that stand in the table just as often as the least count asks.
-    distinct : different rows afterwards.
-    added : per criterion, how much it adds to the figure of the very same rows.
-    figures : per criterion the figure afterwards.
-    """
-
-    words: str
-    settings: Mapping[str, object]
-    drafted: bool
-    changed: float | None
-    repeated: float
-    distinct: int
-    added: tuple[float, ...]
-    figures: tuple[float, ...]
-
-
-def projection_effects(judge: PublicJudge, sample: Counts, random: np.random.Generator) -> tuple[ProjectionEffect, ...]:
-    """What the configuration's projection, and others that could stand in its place, make of one table.
-
-    Parameters
-    ----------
-    sample : rows of a candidate before its projection.
-    """
-    drafted = judge.configuration.projection
-    before = judge.figures(sample)
-    return tuple(_effect(judge, sample, before, each, each == drafted, random) for each in _choices(drafted, sample))
-
-
-def _choices(drafted: Projection, sample: Counts) -> Iterator[Projection]:
-    least = max(2, drafted.asked_count)
-    width = len(sample.layout.sizes)
-    yield drafted
-    others = [MinimumCount(minimum_count=least, keep="spread"), MinimumCount(minimum_count=1)]
-    combinations = [
-        FrequentCombinations(columns=columns, minimum_count=least)
-        for columns in (3, 2, 1)
-        if columns < width and math.comb(width, columns) * len(sample) <= MOST_WORK
-    ]
-    drafts_least = isinstance(drafted, MinimumCount)
-    for each in (*others, *combinations):
-        same = drafts_least and isinstance(each, MinimumCount) and each.asked_count == drafted.asked_count
-        if each != drafted and not same:
-            yield each
-
-
-def _effect(
-    judge: PublicJudge,
-    sample: Counts,
-    before: tuple[float, ...],
-    projection: Projection,
-    drafted: bool,
-    random: np.random.Generator,
-) -> ProjectionEffect:
-    settings = projection.model_dump(mode="json")
-    try:
-        table = projection.project(sample, random)
-    except RejectedRound:
-        nothing = (math.nan,) * len(before)
-        return ProjectionEffect(
-            words=projection.in_short,
-            settings=settings,
-            drafted=drafted,
-            changed=None,
-            repeated=0.0,
-            distinct=0,
-            added=nothing,
-            figures=nothing,
-        )
-    least = max(2, projection.promised_count)
-    after = judge.figures(table)
-    return ProjectionEffect(
-        words=projection.in_short,
-        settings=settings,
-        drafted=drafted,
-        changed=replaced(sample, table) / sample.total,
-        repeated=float(table.counts[table.counts == least].sum() / table.total),
-        distinct=int((table.counts > 0).sum()),
-        added=tuple(late - early for early, late in zip(before, after, strict=True)),
-        figures=after,
-    )
+# What a projection takes from a table.
 
 
 def replaced(before: Counts, after: Counts) -> int:
-    """Rows of a table that others have taken the place of: what its rows have lost."""
+    """Return the rows of a table that copies of others have taken the place of: what its rows have lost."""
     places = after.find(list(before.bins))
     kept = np.where(places >= 0, after.counts[np.maximum(places, 0)], 0) if len(after) else np.zeros(len(before))
     return int(np.maximum(0, before.counts - kept).sum())
@@ -659,10 +472,8 @@ class CloserLook:
     criteria : in the order of the specification.
     unguarded : pairs of associated columns and that nothing looks at.
     verdict : whether it is better than independent columns, and what it lost.
-    projections : what the projection, and others, make of one candidate; empty without a candidate.
-    pair_map : the association of all pairs, in the public file, in the first candidate and were columns independent.
+    replaced : share of the rows of one candidate that its projection replaced by copies of others; 1 where it kept nothing.
     conclusions : what a reader would take from the candidates for each intended question.
-    rows : some rows of the public file and of the first candidate.
     strengths : of the associations in the public file, for the plan.
     """
 
@@ -671,10 +482,8 @@ class CloserLook:
     criteria: tuple[CriterionLook, ...]
     unguarded: tuple[UnguardedPair, ...]
     verdict: VerdictTable
-    projections: tuple[ProjectionEffect, ...]
-    pair_map: PairMap
+    replaced: float
     conclusions: tuple[Conclusion, ...]
-    rows: RowsBeside
     strengths: Strengths
 
     @property
@@ -737,7 +546,9 @@ def closer_look(
         for number in range(CANDIDATES)
         if (sample := _sample(spec, configuration, public, priors, SeededEntropy(seed, 3, index, number))) is not None
     ]
-    candidates = [table for sample in samples if (table := _projected(configuration, sample, random)) is not None]
+    tables = [(sample, _projected(configuration, sample, random)) for sample in samples]
+    candidates = [table for _, table in tables if table is not None]
+    lost = [1.0 if table is None else replaced(sample, table) / sample.total for sample, table in tables]
     named = [judge.named(table) for table in candidates]
     criteria = tuple(
         _criterion(
@@ -755,19 +566,14 @@ def closer_look(
     ]
     original, gaps = merged(counts, configuration), with_gaps(configuration)
     unguarded = unguarded_pairs(configuration, telling, original, candidates)
-    first = candidates[0] if candidates else None
     return CloserLook(
         configuration=index,
         candidates=len(candidates),
         criteria=criteria,
         unguarded=unguarded,
         verdict=_verdict(spec, configuration, sticks, original, candidates, unguarded, random),
-        projections=projection_effects(judge, samples[0], random) if samples else (),
-        pair_map=PairMap.of(
-            configuration, original, first, independent_columns(original, SeededEntropy(seed, 11, index).generator()), unguarded
-        ),
+        replaced=lost[0] if lost else 0.0,
         conclusions=conclusions(spec.questions, configuration, original, candidates),
-        rows=RowsBeside.of(original, first, configuration, SeededEntropy(seed, 12, index).generator()),
         strengths=strengths_of(original, strongest_pairs(original, missing=gaps), gaps),
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -27,7 +26,7 @@ from synthrelease.spec.tried import leave
 from synthrelease.studio.rehearsal import charts
 from synthrelease.studio.rehearsal.advice import MARGIN, BudgetPoint, CriterionAdvice, Offer, Proposal, cheapest, offered
 from synthrelease.studio.rehearsal.attempts import ShareEstimate
-from synthrelease.studio.rehearsal.closer_look import CriterionLook, ProjectionEffect
+from synthrelease.studio.rehearsal.closer_look import CriterionLook
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
 from synthrelease.studio.rehearsal.words import (
     Sentences,
@@ -85,11 +84,6 @@ def proposal_document(proposal: Proposal | None) -> dict[str, Any] | None:
         "judged": None if proposal.judgement is None else vars(proposal.judgement),
         "never_giving_up": None if proposal.without_limit is None else float(proposal.without_limit),
         "budgets": [_offer_document(offer) for offer in proposal.offers],
-        "frontier": [
-            {"total": float(offer.total), "nothing": offer.nothing, "rounds": _rounds_document(offer.law)}
-            for offer in proposal.frontier
-            if offer.law is not None and offer.total is not None
-        ],
     }
 
 
@@ -140,19 +134,9 @@ def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
             for pair in look.pairs
         ],
         "verdict": look.verdict.model_dump(mode="json"),
-        "projections": [_projection_document(names, effect) for effect in look.projections],
-        "pair_map": {
-            "columns": list(look.pair_map.columns),
-            **{name: _rounded(getattr(look.pair_map, name)) for name in ("public", "candidate", "independent")},
-            "unseen": [list(pair) for pair in look.pair_map.unseen],
-        },
+        "replaced_share": look.replaced,
         "conclusions": [asdict(conclusion) for conclusion in look.conclusions],
-        "rows": asdict(look.rows),
     }
-
-
-def _rounded(values: Sequence[float]) -> list[float]:
-    return [round(value, 3) for value in values]
 
 
 def _criterion_document(look: CriterionLook) -> dict[str, Any]:
@@ -168,18 +152,6 @@ def _criterion_document(look: CriterionLook) -> dict[str, Any]:
         "fit_without_noise": finite(look.noiseless),
         "independent_columns": finite(look.yardstick.independent),
         "verdicts": [{"kind": verdict.kind, "text": verdict.text} for verdict in look.verdicts],
-    }
-
-
-def _projection_document(names: list[str], effect: ProjectionEffect) -> dict[str, Any]:
-    return {
-        "settings": dict(effect.settings),
-        "drafted": effect.drafted,
-        "replaced_share": effect.changed,
-        "just_as_often_as_asked_share": effect.repeated,
-        "distinct_rows": effect.distinct,
-        "figures": {name: finite(value) for name, value in zip(names, effect.figures, strict=True)},
-        "added": {name: finite(value) for name, value in zip(names, effect.added, strict=True)},
     }
 
 
@@ -342,34 +314,6 @@ class CriterionOnPage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProjectionOnPage:
-    """The effect of a projection on a candidate.
-
-    Attributes
-    ----------
-    worst, ratio : the criterion nearest to its threshold, or furthest beyond, and its figure over the threshold.
-    beyond : how many criteria are beyond their thresholds.
-    """
-
-    effect: ProjectionEffect
-    worst: str
-    ratio: float
-    beyond: int
-
-    @classmethod
-    def of(cls, effect: ProjectionEffect, criteria: Sequence[Criterion]) -> ProjectionOnPage:
-        """Compare the figures after a projection with the thresholds."""
-        ratios = {
-            criterion.name: value / criterion.threshold
-            for criterion, value in zip(criteria, effect.figures, strict=True)
-            if criterion.threshold > 0 and math.isfinite(value)
-        }
-        worst = max(ratios, key=lambda name: ratios[name], default="")
-        beyond = sum(ratio > 1 for ratio in ratios.values())
-        return cls(effect=effect, worst=worst, ratio=ratios.get(worst, 0.0), beyond=beyond)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Report:
     """A rehearsal as the page shows it: the template asks for values, and formats them."""
 
@@ -404,12 +348,6 @@ class Report:
             CriterionOnPage(criterion=criterion, advice=advice, look=look, unit=unit_of[criterion.name])
             for criterion, advice, look in zip(rehearsal.spec.criteria, rehearsal.criteria, looks, strict=True)
         ]
-
-    @property
-    def projections(self) -> list[ProjectionOnPage]:
-        """The effects of projections on one candidate."""
-        effects = self.rehearsal.look.projections if self.rehearsal.look else ()
-        return [ProjectionOnPage.of(effect, self.rehearsal.spec.criteria) for effect in effects]
 
     @property
     def looked_at(self) -> int | None:

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from synthrelease.bundle.card.sections import attack_sentences
 from synthrelease.criteria import explain, explanation_of
 from synthrelease.criteria.facts import figure, words
@@ -18,7 +16,7 @@ from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import PlanTable, judged_digest, rounds_words
 from synthrelease.studio.rehearsal.advice import CriterionAdvice, Judgement, Offer, Outlook, offered, with_law
-from synthrelease.studio.rehearsal.closer_look import COSTLY, Conclusion, CriterionLook, ProjectionEffect, UnguardedPair
+from synthrelease.studio.rehearsal.closer_look import Conclusion, CriterionLook, UnguardedPair
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
 
 # The proposal: a generation budget and a number of rounds.
@@ -362,43 +360,22 @@ def _spread(concluded: Conclusion) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+COSTLY = 0.1
+"""Share of the rows that a projection replaces from which on that is said."""
+
+
 def projection_advice(rehearsal: Rehearsal) -> str:
     """Say what the projection of the configuration costs, and what to do where that is much; empty where it changes little."""
     look = rehearsal.look
-    drafted = None if look is None else next((projection for projection in look.projections if projection.drafted), None)
-    if look is None or drafted is None:
+    if look is None or look.replaced <= COSTLY:
         return ""
-    if drafted.changed is None:
-        return "The minimum count leaves no row. Take a smaller one, fewer columns, or one about combinations of few columns."
-    if drafted.changed <= COSTLY:
-        return ""
-    hurt = _most_hurt(rehearsal, drafted)
-    milder = [
-        projection
-        for projection in look.projections
-        if projection.changed is not None and projection.changed < drafted.changed / 2
-    ]
-    offers = "; ".join(f"{effect.words} ({percent(effect.changed or 0.0)})" for effect in milder)
+    projection = rehearsal.spec.space[look.configuration].projection
     return (
-        f"The projection ({drafted.words}) replaces {percent(drafted.changed)} of the rows by copies of other rows. "
-        f"{percent(drafted.repeated)} of the rows then occur exactly as often as the projection asks.{hurt} Copies add no "
-        "information: estimates from them look more precise than they are. "
-        + (f"Milder projections, with the share of rows that they replace: {offers}. " if milder else "")
-        + "Fewer columns or coarser bins help, too. To remove rare combinations of a few columns, use the projection "
-        "'frequent_combinations' and the criterion 'face_privacy' with the same `columns`."
+        f"The projection ({projection.in_short}) replaces {percent(look.replaced)} of the rows by copies of other rows. Copies "
+        "add no information: estimates from them look more precise than they are. Take a smaller minimum count, fewer columns "
+        "or coarser bins. To remove rare combinations of a few columns, use the projection 'frequent_combinations' and the "
+        "criterion 'face_privacy' with the same `columns`."
     )
-
-
-def _most_hurt(rehearsal: Rehearsal, effect: ProjectionEffect) -> str:
-    shares = [
-        added / criterion.threshold if criterion.threshold > 0 and math.isfinite(added) else 0.0
-        for criterion, added in zip(rehearsal.spec.criteria, effect.added, strict=True)
-    ]
-    if not shares or max(shares) <= 0:
-        return ""
-    worst = int(np.argmax(shares))
-    name, added = rehearsal.spec.criteria[worst].name, figure(effect.added[worst], 2)
-    return f" It adds {added} to {name!r}, {percent(shares[worst])} of its threshold."
 
 
 # What attacks on public twins got, beside what the guarantee allows.

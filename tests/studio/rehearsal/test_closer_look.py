@@ -25,11 +25,9 @@ from synthrelease.studio.rehearsal.attempts import AttemptResult
 from synthrelease.studio.rehearsal.closer_look import (
     CANDIDATES,
     CloserLook,
-    PublicJudge,
     Yardstick,
     closer_look,
     merged,
-    projection_effects,
     replaced,
     verdicts,
 )
@@ -135,30 +133,13 @@ def test_what_a_projection_replaces_is_counted_row_by_row(tmp_path: Path) -> Non
         assert replaced(before, before) == 0
 
 
-def test_the_cost_of_a_minimum_count_is_told_and_milder_ones_beside_it(tmp_path: Path) -> None:
-    """Thirteen different rows, ten of them once: a minimum count of 2 drops five of these and doubles five."""
-    spec, _ = world(tmp_path, MEASURED)
-    table = merged(read_public(write_data(tmp_path), spec.schema, spec.input, spec.raw), spec.space[0])
-    sparse = table.with_counts(np.array([1, 1, 1, 1, 30, 40, 50, 60][: len(table)]))
-    effects = projection_effects(PublicJudge(spec, sparse, spec.space[0]), sparse, np.random.default_rng(1))
-    by_words = {effect.words: effect for effect in effects}
-    drafted = by_words["each row at least 2 times"]
-    assert drafted.drafted
-    assert (drafted.changed, drafted.distinct) == (2 / sparse.total, len(sparse) - 2)
-    assert drafted.repeated == 4 / sparse.total
-    assert drafted.added[0] == drafted.figures[0] > 0  # against the very rows
-    none = by_words["no minimum count"]
-    assert (none.changed, none.added[0], none.distinct) == (0, 0, len(sparse))
-    assert by_words["each combination of 1 column at least 2 times"].changed == 0
-    assert sum(effect.drafted for effect in effects) == 1
-
-
-def test_a_projection_that_keeps_nothing_is_told(tmp_path: Path) -> None:
+def test_what_a_projection_replaces_or_leaves_out_is_told(tmp_path: Path) -> None:
+    """Of 400 rows in four cells a minimum count of 2 replaces none; one of 900 leaves none."""
     spec, table = world(tmp_path, MEASURED)
+    assert look(spec, table).replaced == 0
     configuration = replace(spec.space[0], projection=MinimumCount(minimum_count=900))
-    sample = merged(table, configuration)
-    effects = projection_effects(PublicJudge(spec, table, configuration), sample, np.random.default_rng(1))
-    assert (effects[0].drafted, effects[0].changed) == (True, None)
+    strict = replace(spec, space=replace(spec.space, projections=(configuration.projection,)))
+    assert look(strict, table).replaced == 1
 
 
 # --- Cramer's V

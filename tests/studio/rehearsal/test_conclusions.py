@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from synthrelease.data.counts import Counts
-from synthrelease.generators.associations import cramers_v
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.rehearsal.closer_look import SHOWN, PairMap, RowsBeside, conclusions
+from synthrelease.studio.rehearsal.closer_look import conclusions
 from synthrelease.studio.rehearsal.rehearse import open_store, standing
 from tests.helpers.tiny import write_config
 
@@ -87,24 +85,6 @@ def test_what_cannot_be_answered_says_why(spec) -> None:
     assert "3-4" in cut.why
     assert "estimate" in median.why
     assert (nobody.why, nobody.public) == ("", None)
-
-
-def test_the_map_has_every_pair_in_order(spec) -> None:
-    public, candidate, other = (_table(spec, _rows(seed, 500)) for seed in (1, 2, 3))
-    found = PairMap.of(spec.space[0], public, candidate, other, ())
-    for name, table in (("public", public), ("candidate", candidate), ("independent", other)):
-        expected = [cramers_v(table.marginal(pair)) for pair in combinations(range(2), 2)]
-        assert getattr(found, name) == pytest.approx(expected)
-    assert PairMap.of(spec.space[0], public, None, other, ()).candidate == ()
-
-
-def test_rows_beside_rows_are_rows_of_their_tables(spec) -> None:
-    public, candidate = _table(spec, [(0, 1)] * 5), _table(spec, [(1, 2), (1, 3)])
-    found = RowsBeside.of(public, candidate, spec.space[0], np.random.default_rng(1))
-    assert found.columns == ("face", "year")
-    assert found.public == (("head", "3-4"),) * SHOWN
-    assert set(found.candidate) <= {("tail", "5-6"), ("tail", "7-8")}
-    assert RowsBeside.of(public, None, spec.space[0], np.random.default_rng(1)).candidate == ()
 
 
 def test_how_far_a_rehearsal_is_can_be_read_from_outside(tmp_path: Path) -> None:

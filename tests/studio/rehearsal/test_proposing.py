@@ -15,7 +15,6 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.advice import (
     CHOOSING,
     JUDGING,
-    ONCE,
     PER_FIT,
     Offer,
     Proposal,
@@ -118,9 +117,6 @@ def test_the_advice_minimises_the_total_over_budgets_and_laws(coins: ReleaseSpec
     assert found.without_limit == 2 * (best + Fraction(1, 2))
     assert found.chosen.total < found.without_limit
     assert found.confirmed
-    assert [point.total for point in found.frontier] == sorted(point.total for point in found.frontier)
-    assert [point.nothing for point in found.frontier] == sorted((point.nothing for point in found.frontier), reverse=True)
-    assert found.frontier[0].law == ONCE
 
 
 @pytest.mark.slow
