@@ -62,10 +62,10 @@ test-long: $(TEST) $(DOCS)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m long
 
 # every part, with HOURS hours of draws; synthrelease audit alone takes minutes
-audit: $(CORE)
+audit: $(TEST)
 	@out=audit.json; i=2; while [ -e $$out ]; do out=audit-$$i.json; i=$$((i+1)); done; \
-	$(BIN)/synthrelease audit --part sensitivity --part selection --part losses --part cases --part power \
-	--hours $(HOURS) --jobs $(WORKERS) --out $$out
+	$(BIN)/synthrelease audit --jobs $(WORKERS) --out $$out && \
+	$(BIN)/python -m tests.whole.drawn --power --hours $(HOURS) --jobs $(WORKERS) --out cases-$$out
 
 lint: $(TEST)
 	$(BIN)/ruff check --fix .

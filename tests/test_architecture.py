@@ -245,8 +245,7 @@ def test_mistakes_are_values_and_no_message_is_taken_apart() -> None:
 
 def test_epsilon_is_spent_only_by_generators_and_criteria() -> None:
     counting = {"enclave/resizing.py"}  # the number of rows that are kept
-    made_up = {"studio/audit/piece_cases.py"}  # counts of pieces of made-up tables
-    assert {folder(path) for path in callers("spend") - counting - made_up} == {"generators", "criteria"}
+    assert {folder(path) for path in callers("spend") - counting} == {"generators", "criteria"}
 
 
 def test_only_the_command_line_prints() -> None:
@@ -469,7 +468,7 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
         for node in nodes_of(tree, ast.ClassDef)
         if {"SystemEntropy", "SeededEntropy", "NoNoise"} & {getattr(base, "id", "") for base in node.bases}
     }
-    audits = {"cases.py", "enumeration.py", "losses.py"}
+    audits = {"tiny.py", "enumeration.py", "losses.py"}
     assert subclasses == {
         "privacy/public_entropy.py", "studio/rehearsal/closer_look.py", *(f"studio/audit/{name}" for name in audits)
     }  # fmt: skip
@@ -482,7 +481,7 @@ def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
     assert of_releases == {"releasing/attempt.py", "releasing/dry_run.py", "enclave/resizing.py"}
     assert callers("Meter") == {
         "enclave/door.py", "releasing/dry_run.py", "studio/rehearsal/rehearse.py", "studio/rehearsal/closer_look.py",
-        "studio/rehearsal/attempts.py", "studio/audit/cases.py", "studio/rehearsal/allocation.py",
+        "studio/rehearsal/attempts.py", "studio/audit/tiny.py", "studio/rehearsal/allocation.py",
         "studio/rehearsal/compare.py", "studio/rehearsal/plan_race.py", "studio/rehearsal/attacks.py",
     }  # fmt: skip
     planned = {
@@ -520,12 +519,12 @@ def test_a_release_is_run_from_one_place() -> None:
     }  # these spend nothing
     assert callers("write_bundle") == {"publish.py"}
     users = {path for path, tree in TREES.items() if "synthrelease.releasing.release.release" in imported(tree)}
-    assert users == {"publish.py", "studio/audit/pipelines.py"}
+    assert users == {"publish.py"}
 
 
 def test_private_counts_are_made_by_ingest_alone() -> None:
     """And by the rehearsal, of public rows, and by the audit, of made-up ones."""
-    assert callers("PrivateRows") == {"enclave/ingest.py", "studio/audit/cases.py"}
+    assert callers("PrivateRows") == {"enclave/ingest.py", "studio/audit/tiny.py"}
     public = {
         "studio/rehearsal/rehearse.py",
         "studio/rehearsal/closer_look.py",
@@ -533,7 +532,7 @@ def test_private_counts_are_made_by_ingest_alone() -> None:
         "studio/rehearsal/allocation.py",
     }
     public |= {"studio/rehearsal/attempts.py", "studio/rehearsal/plan_race.py", "studio/rehearsal/attacks.py"}
-    assert callers("PrivateCounts") == {"enclave/door.py", "studio/audit/cases.py", *public}
+    assert callers("PrivateCounts") == {"enclave/door.py", "studio/audit/tiny.py", *public}
     assert callers("read_public") == {
         "studio/rehearsal/rehearse.py",
         "studio/rehearsal/compare.py",
@@ -571,7 +570,6 @@ MAY_NAME_KINDS = {
     "studio/audit/exact.py": "figures, also about members, a second time, by formulas of its own",
     "studio/audit/audit.py": "what the enumerations of a generator's measurements are called",
     "studio/audit/enumeration.py": AUDITED,
-    "studio/audit/pipelines.py": AUDITED,
     "generators/nested.py": "its own two kinds, in a folder without a private half of its own",
     "generators/projections.py": "its own parameter has a value with the name of a kind of generator",
     "published/document.py": "what a file that is nested too deep is called",

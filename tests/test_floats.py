@@ -26,9 +26,9 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import discrete_laplace, laplace_figure, rounded_gaussian
-from synthrelease.studio.audit.cases import World, integer_column
 from synthrelease.studio.audit.enumeration import Recording
 from synthrelease.studio.audit.sweep import criterion
+from synthrelease.studio.audit.tiny import World, integer_column
 from tests.helpers.moments import private_least_squares
 
 pytestmark = pytest.mark.slow

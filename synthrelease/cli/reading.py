@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from synthrelease.settings.questions import QuestionTable
     from synthrelease.studio.audit.audit import AuditResult, Part
     from synthrelease.studio.audit.losses import LossFinding
-    from synthrelease.studio.audit.running import Finding
 
 CONTRADICTED = 5
 
@@ -36,8 +35,6 @@ class AuditPart(StrEnum):
     sensitivity = "sensitivity"
     selection = "selection"
     losses = "losses"
-    cases = "cases"
-    power = "power"
 
 
 def reproduce(only: Annotated[list[str] | None, Option(metavar="NAME")] = None, out: File | None = None) -> None:
@@ -69,7 +66,6 @@ def reproduce(only: Annotated[list[str] | None, Option(metavar="NAME")] = None, 
 def audit(
     out: File | None = None,
     jobs: Number = 1,
-    hours: Annotated[float | None, Option(least=0.01)] = None,
     draws: Annotated[int | None, Option(least=50)] = None,
     part: list[AuditPart] | None = None,
     only: Text | None = None,
@@ -79,16 +75,15 @@ def audit(
 ) -> None:
     """Test the guarantee on made-up tables.
 
-    Enumerates sensitivities, computes losses and draws from the mechanisms. Reads no file except release.json of --release, and
-    spends nothing. There is no seed, because the audit also tests the machine's own random numbers.
+    Enumerates sensitivities and the laws of the selection, and computes what the answers of each generator tell. Reads no file
+    except release.json of --release, and spends nothing.
 
     Parameters
     ----------
     out : Write all results to this JSON file. By default only print them.
-    hours : Draw from all mechanisms for this many hours. By default as often as --draws says.
-    draws : Draw this often on each side of every case. By default each case has its own number.
-    part : Run this part. May be repeated. By default all parts but power.
-    only : Run only cases whose names have this text. By default all.
+    draws : With --against, draw this often from each library for every law. [default: 10000]
+    part : Run this part. May be repeated. By default all parts.
+    only : Run only enumerations and losses whose names have this text. By default all.
     release : Audit the generator, criteria and selection of this published release. By default all.
     records : Enumerate tables of at most this many records. [default: 5; 4 with --release]
     against : Compare noise and private choices with diffprivlib or opendp, and nothing else (needs the extra `audit`). By
@@ -97,30 +92,26 @@ def audit(
     from synthrelease.bundle.write import check_free_name
     from synthrelease.errors import InputError
     from synthrelease.published.folder import document_of
-    from synthrelease.studio.audit.audit import OF_A_RELEASE, RECORDS_OF_A_RELEASE, USUAL, Scope, run_audit
+    from synthrelease.studio.audit.audit import PARTS, RECORDS_OF_A_RELEASE, Scope, run_audit
     from synthrelease.studio.audit.enumeration import MOST_RECORDS
-    from synthrelease.studio.audit.running import Effort
 
-    if hours is not None and draws is not None:
-        raise InputError("--hours and --draws: expected one of them, found both.")
+    if draws is not None and against is None:
+        raise InputError("--draws: expected it with --against, found it alone.")
     if out is not None:
         check_free_name(out, "a file")
     if against is not None:
-        if part or only or release or hours is not None:
-            options = "--part, --only, --release or --hours"
-            raise InputError(f"--against: expected it with --draws, --out or nothing else, found {options}.")
+        if part or only or release:
+            raise InputError("--against: expected it with --draws, --out or nothing else, found --part, --only or --release.")
         _compare_laws(against, draws, out)
         return
     parts: list[Part] = [chosen.value for chosen in part or ()]
-    if release is not None and (only or hours is not None or draws is not None or set(parts) - set(OF_A_RELEASE)):
-        expected = f"it with --part {' or '.join(OF_A_RELEASE)}, --records, --jobs, --out or nothing else"
-        raise InputError(f"--release: expected {expected}, found --only, --hours, --draws or another part.")
+    if release is not None and only:
+        raise InputError("--release: expected it with --part, --records, --jobs, --out or nothing else, found --only.")
     document = None if release is None else document_of(release / "release.json")
     scope = Scope(text=only or "") if document is None else Scope.of(document)
     with progress_bars() as progress:
         result = run_audit(
-            parts=parts or (USUAL if release is None else OF_A_RELEASE),
-            effort=Effort(draws=draws, hours=hours),
+            parts=parts or PARTS,
             jobs=jobs,
             scope=scope,
             most_records=records or (MOST_RECORDS if release is None else RECORDS_OF_A_RELEASE),
@@ -135,7 +126,7 @@ def audit(
         for name in result.violations:
             err.print(f"Above its claim: {name}.", style="red")
         for name in result.missed:
-            err.print(f"A known fault that was not found (more draws are needed): {name}.", style="red")
+            err.print(f"A known fault that was not found: {name}.", style="red")
         raise typer.Exit(CONTRADICTED)
     screen.print("Nothing contradicts a claim.")
 
@@ -177,17 +168,6 @@ def _print_result(result: AuditResult) -> None:
         )
     if result.losses:
         _print_losses(result.losses)
-    if result.findings:
-        _print_findings(result)
-    if result.power:
-        screen.table(
-            ("fault", "draws", "found", "probability, at least"),
-            (
-                (part.name, f"{part.draws:,}", f"{part.found} of {part.repeats}", f"{part.at_least:.4f}")
-                for part in result.power
-            ),
-            title="Power",
-        )
 
 
 def _print_sensitivities(result: AuditResult) -> None:
@@ -261,41 +241,6 @@ def _print_losses(losses: Sequence[LossFinding]) -> None:
     )
     if not installed():
         screen.print('MST and AIM were not looked at: their library is not installed (it comes with the extra "smartnoise").')
-
-
-def _print_findings(result: AuditResult) -> None:
-    honest, faulty = ([finding for finding in result.findings if finding.case.faulty is fault] for fault in (False, True))
-
-    def of_family(family: str) -> tuple[str, ...]:
-        findings = [finding for finding in honest if finding.case.family == family]
-        claims = sorted({finding.case.claim for finding in findings})
-        span = f"{claims[0]:.3g}" if len(claims) == 1 else f"{claims[0]:.3g} to {claims[-1]:.3g}"
-        above = sum(finding.exceeded for finding in findings)
-        return family, str(len(findings)), span, _largest(findings), str(above)
-
-    screen.table(
-        ("mechanism", "cases", "claims", "largest proven / claimed", "above the claim"),
-        map(of_family, dict.fromkeys(finding.case.family for finding in honest)),
-        title="Cases",
-    )
-    if faulty:
-        screen.table(
-            ("known fault", "claimed", "proven"),
-            ((finding.case.name, f"{finding.case.claim:.3g}", f"{finding.epsilon:.3g}") for finding in faulty),
-            title="Faults that the audit must find",
-        )
-    screen.print(
-        f"{len(honest)} cases, {sum(finding.exceeded for finding in honest)} above the claim; "
-        f"{sum(finding.exceeded for finding in faulty)} of {len(faulty)} known faults found. Confidence of all together: 99.9%."
-    )
-
-
-def _largest(findings: list[Finding]) -> str:
-    """Return the largest share of its claim that a case was proven to realise."""
-    finding = max(findings, key=lambda finding: finding.epsilon / finding.case.claim if finding.case.claim else finding.epsilon)
-    if not finding.epsilon > 0:
-        return "nothing"
-    return f"{finding.epsilon:.3g} / {finding.case.claim:.3g}"
 
 
 def bound(

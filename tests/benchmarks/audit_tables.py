@@ -1,7 +1,8 @@
 """Write the figures of an audit into the tables of docs/audit.md.
 
-    synthrelease audit --part sensitivity --part selection --part losses --part cases --part power --jobs 2 --out audit.json
-    python tests/benchmarks/audit_tables.py audit.json [more.json ...]
+    synthrelease audit --jobs 2 --out audit.json
+    python -m tests.whole.drawn --power --jobs 2 --out cases.json
+    python tests/benchmarks/audit_tables.py audit.json cases.json [more.json ...]
 
 Each table stands between two comments that name it; what is between them is replaced. A file without a part leaves the part's
 table as it is, so that parts may be run apart.
@@ -128,7 +129,7 @@ def main(files: list[str]) -> None:
     for file in files:
         report = json.loads(Path(file).read_text(encoding="utf-8"))
         for name, (part, table) in TABLES.items():
-            if report[part]:
+            if report.get(part):
                 text = "\n".join(table(report[part])).strip()
                 between = rf"(<!-- {name} -->\n).*?(<!-- end -->)"
                 page, found = re.subn(between, lambda match, text=text: f"{match[1]}\n{text}\n\n{match[2]}", page, flags=re.S)  # type: ignore[misc]

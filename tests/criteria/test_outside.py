@@ -7,8 +7,8 @@ import pytest
 
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.outside import OutsideCriterion
-from synthrelease.studio.audit.cases import World
 from synthrelease.studio.audit.contracts import COLUMNS, check_kind
+from synthrelease.studio.audit.tiny import World
 
 
 class TooSmall(OutsideCriterion):

@@ -24,8 +24,8 @@ from synthrelease.data.schema import Schema, Transformation
 from synthrelease.generators.candidate import Candidate
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.spec.columns import ColumnError, build_column
-from synthrelease.studio.audit.cases import World
 from synthrelease.studio.audit.enumeration import Recording
+from synthrelease.studio.audit.tiny import World
 from tests.helpers.moments import private_least_squares
 
 X = ColumnTable(kind="integer", bounds=(0, 3), alternatives={"bins": ["<2", ">=2"]}, numbers={"<2": 0.5, ">=2": 2.25})

@@ -24,7 +24,7 @@ from synthrelease.generators.mwem_pep import MWEM, PEP
 from synthrelease.privacy.charges import Meter, zero_concentrated
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.plan import pure_epsilon
-from synthrelease.studio.audit.cases import World
+from synthrelease.studio.audit.tiny import World
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2, "c": 3})

@@ -18,8 +18,8 @@ from synthrelease.generators.gans import DPCTGAN
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.curves import zcdp
 from synthrelease.privacy.grids import noise_grid
-from synthrelease.studio.audit.cases import World
 from synthrelease.studio.audit.enumeration import Recording
+from synthrelease.studio.audit.tiny import World
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2})

@@ -33,7 +33,7 @@ from synthrelease.privacy.curves import zcdp
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.public_entropy import NoNoise
-from synthrelease.studio.audit.cases import World
+from synthrelease.studio.audit.tiny import World
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2})

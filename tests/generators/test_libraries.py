@@ -28,7 +28,7 @@ from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.publish import check_before_spending
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.requests import ReleaseRequest
-from synthrelease.studio.audit.cases import World
+from synthrelease.studio.audit.tiny import World
 from tests.helpers.late import library
 from tests.helpers.tiny import write_config, write_data
 

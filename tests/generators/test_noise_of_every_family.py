@@ -22,7 +22,6 @@ from synthrelease.errors import BudgetError
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.base import Background, Generator
 from synthrelease.privacy.noise import Losses, SystemEntropy
-from synthrelease.studio.audit.cases import World
 from synthrelease.studio.audit.losses import (
     EPSILON,
     RHO,
@@ -34,6 +33,7 @@ from synthrelease.studio.audit.losses import (
     installed,
     loss_cases,
 )
+from synthrelease.studio.audit.tiny import World
 from tests.examples import COLUMNS, examples
 
 WORLD = World(COLUMNS)

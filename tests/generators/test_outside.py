@@ -11,9 +11,9 @@ from synthrelease.data.counts import Counts
 from synthrelease.generators import Background
 from synthrelease.generators.adaptive_mechanism import Gaussian, Laplace
 from synthrelease.generators.outside import NoisyTables, OutsideGenerator
-from synthrelease.studio.audit.cases import World
 from synthrelease.studio.audit.contracts import check_kind
 from synthrelease.studio.audit.enumeration import Recording
+from synthrelease.studio.audit.tiny import World
 
 
 class Greedy(OutsideGenerator):

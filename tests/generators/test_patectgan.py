@@ -21,8 +21,8 @@ from synthrelease.generators.patectgan_mechanism import NoisyVotes, Pairs, Teach
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.curves import zcdp
 from synthrelease.privacy.noise import SystemEntropy
-from synthrelease.studio.audit.cases import World
 from synthrelease.studio.audit.enumeration import Recording
+from synthrelease.studio.audit.tiny import World
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2})

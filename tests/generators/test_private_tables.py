@@ -19,8 +19,8 @@ from synthrelease.generators import adaptive_mechanism as mechanism
 from synthrelease.generators.adaptive_mechanism import ExactlyGaussian, Gaussian, Laplace, PrivateTables
 from synthrelease.generators.clique_tables import CompetingTable
 from synthrelease.privacy.noise import SystemEntropy
-from synthrelease.studio.audit.cases import World
 from synthrelease.studio.audit.enumeration import Recording
+from synthrelease.studio.audit.tiny import World
 
 WORLD = World({"a": 1, "b": 2})
 TABLES = [(0,), (1,), (0, 1)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synthrelease.data.layout import Layout
-from synthrelease.studio.audit.cases import World, integer_column
+from synthrelease.studio.audit.tiny import World, integer_column
 
 __all__ = ["World", "integer_column", "layout_of"]
 

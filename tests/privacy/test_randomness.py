@@ -21,8 +21,8 @@ from synthrelease.privacy.hidden_numbers import coin, truncated_negative_binomia
 from synthrelease.privacy.noise import choose, discrete_laplace, laplace_figure, rounded_gaussian
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.privacy.samplers import TruncatedNegativeBinomial
-from synthrelease.studio.audit import noise_cases as biased_sampler
 from synthrelease.studio.audit.enumeration import Recording
+from tests.whole.drawn import noise as biased_sampler
 
 pytestmark = pytest.mark.slow
 

@@ -26,9 +26,9 @@ from synthrelease.generators.outside import OutsideGenerator
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.settings.options import PluginTable
 from synthrelease.spec.plugins import load_plugin
-from synthrelease.studio.audit.cases import FROM_0, World, behind_a_door
 from synthrelease.studio.audit.enumeration import neighbour_pairs
 from synthrelease.studio.audit.sweep import CODINGS
+from synthrelease.studio.audit.tiny import FROM_0, World, behind_a_door
 
 COLUMNS = {"a": 1, "b": 2, "c": 3}
 """Columns of the worlds, with the highest of their whole numbers, from 0; and moved by `CODINGS`."""

@@ -33,7 +33,7 @@ from synthrelease.criteria.marginals import (
 from synthrelease.criteria.mean_of_roots import MeanOfRoots
 from synthrelease.criteria.regressions import RegressionOneStep, RegressionPrediction
 from synthrelease.criteria.shares import DifferenceInProportions, KolmogorovDistance
-from synthrelease.studio.audit.cases import Coding, World
+from synthrelease.studio.audit.tiny import Coding, World
 
 SMALLEST = Fraction(1, 2**20)
 """Least sensitivity of a figure that a candidate may make constant, as a share of the whole range."""

@@ -20,9 +20,9 @@ from synthrelease.generators.clique_tables import CompetingTable
 from synthrelease.generators.marginals import Marginals
 from synthrelease.generators.measured_noise import TABLE_CHANGE
 from synthrelease.generators.privbayes_mechanism import _measure, dependence_score, score_sensitivity
-from synthrelease.studio.audit.cases import FROM_0, Coding, World, resized_pairs
 from synthrelease.studio.audit.enumeration import Enumeration, Recording, neighbour_pairs
 from synthrelease.studio.audit.sweep import CODINGS
+from synthrelease.studio.audit.tiny import FROM_0, Coding, World, resized_pairs
 
 PRIOR = Prior(
     intercept=0.5,

@@ -10,7 +10,7 @@ from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.functional import LinearModel
 from synthrelease.data.linked import Linked, slot_name
-from synthrelease.studio.audit.cases import FROM_0, Coding, World
+from synthrelease.studio.audit.tiny import FROM_0, Coding, World
 
 WIDE = {"a": 1, "b": 2}
 TALL = {"a": 2, "b": 1}

@@ -14,10 +14,10 @@ import pytest
 
 from synthrelease.errors import InputError
 from synthrelease.studio.audit import against
-from synthrelease.studio.audit import noise_cases as biased_sampler
 from synthrelease.studio.audit.against import DRAWS, LawComparison, compare_laws, p_value
 from synthrelease.studio.audit.losses import log_shares
 from tests.cli.test_cli import run
+from tests.whole.drawn import noise as biased_sampler
 
 RARE = np.array([0.9974821, 0.0024725, 0.0000454])
 """The exponential mechanism at epsilon 4 with scores 0, -3, -5: half a draw of the last is expected."""

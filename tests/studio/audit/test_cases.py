@@ -1,11 +1,13 @@
-"""The catalogue of cases, and a quick slice of the audit itself; `synthrelease audit` draws from all of them."""
+"""The catalogue of cases that are drawn, and a quick slice of them; `python -m tests.whole.drawn` draws from all."""
 
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 import threading
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -15,13 +17,14 @@ import pytest
 
 from synthrelease.criteria import CRITERIA
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.audit import selection_cases as parallel_cases
-from synthrelease.studio.audit.audit import Power, all_cases, measure_power, small_scale_case, small_scale_choice
-from synthrelease.studio.audit.cases import Case
-from synthrelease.studio.audit.noise_cases import has_low_bits
-from synthrelease.studio.audit.pipelines import pipelines
-from synthrelease.studio.audit.running import Effort, audit_cases
-from synthrelease.studio.audit.selection_cases import _ROUNDS
+from tests.whole.drawn import selection as parallel_cases
+from tests.whole.drawn.cases import Case
+from tests.whole.drawn.__main__ import contradictions, document
+from tests.whole.drawn.catalogue import Power, all_cases, measure_power, small_scale_case, small_scale_choice
+from tests.whole.drawn.noise import has_low_bits, laplace_case
+from tests.whole.drawn.pipelines import pipelines
+from tests.whole.drawn.running import Effort, audit_cases
+from tests.whole.drawn.selection import _ROUNDS
 
 catalogue = cache(all_cases)
 
@@ -190,3 +193,18 @@ def test_select_gives_the_first_round_and_the_fault_the_first_to_finish(monkeypa
     assert fault.sample("left", 1).tolist() == [[1.0]]
     fast_taken.clear()
     assert fault.sample("right", 1).tolist() == [[0.0]]
+
+
+def test_what_contradicts_a_claim_and_a_fault_that_is_not_found_are_named() -> None:
+    """A mechanism that spends eight times what it claims and does not know it; and a fault that so few draws do not show."""
+    wrong = replace(laplace_case("too much", (0,), (1,), epsilon=Fraction(1, 2), spent=Fraction(4)), faulty=False)
+    right = laplace_case("right", (0,), (1,), epsilon=Fraction(1))
+    found = audit_cases([wrong, right], effort=Effort(draws=2_000))
+    found += audit_cases([small_scale_case(Fraction(1))], effort=Effort(draws=60))
+    above, missed = contradictions(found)
+    assert above == "Above its claim: too much, epsilon 0.5."
+    assert missed.startswith("A known fault that was not found (more draws are needed): scale a tenth too small")
+    cases = document(found, [])["cases"]
+    assert json.loads(json.dumps(cases)) == cases
+    assert cases[0]["proven"] > 0.5
+    assert all(0 <= hits <= 2_000 for event in cases[0]["events"] for hits in event["hits"])

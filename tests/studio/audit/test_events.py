@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from synthrelease.studio.audit.cases import NOT_A_NUMBER, Case, Event, best_event, lower_bounds, upper_bounds
-from synthrelease.studio.audit.running import Effort, Finding, audit_cases, count, prepare
+from tests.whole.drawn.cases import NOT_A_NUMBER, Case, Event, best_event, lower_bounds, upper_bounds
+from tests.whole.drawn.running import Effort, Finding, audit_cases, count, prepare
 
 Generator = np.random.Generator
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from synthrelease.studio.audit.cases import Hits, draws_to_find, lower_bounds, proven, upper_bounds
+from tests.whole.drawn.cases import Hits, draws_to_find, lower_bounds, proven, upper_bounds
 
 
 @pytest.mark.parametrize("draws", [1, 17, 400])

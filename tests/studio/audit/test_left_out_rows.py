@@ -19,10 +19,10 @@ from synthrelease.enclave import resizing
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.privacy import noise as randomness
 from synthrelease.privacy.noise import SystemEntropy
-from synthrelease.studio.audit import cases as left_out_rows
 from synthrelease.studio.audit import enumeration as number_sensitivity
-from synthrelease.studio.audit.cases import World, coupling, file_pairs, marginal, program_law, public_sequence, resized_pairs
+from synthrelease.studio.audit import tiny as left_out_rows
 from synthrelease.studio.audit.enumeration import MOST_RECORDS, enumerate_numbers, enumerate_sweep, sweeps
+from synthrelease.studio.audit.tiny import World, coupling, file_pairs, marginal, program_law, public_sequence, resized_pairs
 from tests.enclave.test_resizing import coupled
 
 pytestmark = pytest.mark.slow

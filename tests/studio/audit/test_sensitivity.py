@@ -29,10 +29,10 @@ from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.privacy import noise as randomness
 from synthrelease.studio.audit import enumeration as sensitivity
 from synthrelease.studio.audit import model_sensitivity
-from synthrelease.studio.audit.cases import World
 from synthrelease.studio.audit.enumeration import MOST_RECORDS, CodeFigures, Recording, enumerate_sweep, neighbour_pairs, sweeps
 from synthrelease.studio.audit.model_sensitivity import enumerate_models
 from synthrelease.studio.audit.sweep import Sweep, criterion
+from synthrelease.studio.audit.tiny import World
 from tests.criteria.test_sensitivity import triples
 
 SWEEPS = {sweep.name: sweep for sweep in sweeps()}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from synthrelease.privacy.noise import SystemEntropy
-from synthrelease.studio.audit import noise_cases as biased_sampler
-from synthrelease.studio.audit.noise_cases import (
+from tests.whole.drawn import noise as biased_sampler
+from tests.whole.drawn.noise import (
     LENGTHS,
     MOST_CALLS,
     SCALES,
@@ -18,7 +18,7 @@ from synthrelease.studio.audit.noise_cases import (
     scale_case,
     vector_cases,
 )
-from synthrelease.studio.audit.running import Effort, audit_cases
+from tests.whole.drawn.running import Effort, audit_cases
 
 SURE = 1 - 1e-7
 

@@ -17,7 +17,7 @@ import numpy as np
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.audit.cases import Case
+from tests.whole.drawn.cases import Case
 
 Row = tuple[int | str, int | str]
 Rows = tuple[Row, ...]

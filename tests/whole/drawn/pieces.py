@@ -19,7 +19,8 @@ from synthrelease.enclave.texts import Texts
 from synthrelease.privacy.charges import in_parallel, mechanism
 from synthrelease.privacy.noise import discrete_laplace
 from synthrelease.privacy.subsets import Spent
-from synthrelease.studio.audit.cases import Case, World
+from synthrelease.studio.audit.tiny import World
+from tests.whole.drawn.cases import Case
 
 DRAWS = 4_000
 _WORLD = World({"a": 1})

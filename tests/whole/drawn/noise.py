@@ -13,7 +13,7 @@ import numpy as np
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.hidden_numbers import coin
 from synthrelease.privacy.noise import SYSTEM, choose, discrete_laplace, laplace_figure, one_noise, rounded_gaussian
-from synthrelease.studio.audit.cases import Case, Event, draws_to_find
+from tests.whole.drawn.cases import Case, Event, draws_to_find
 
 # Discrete Laplace noise as OpenDP 0.14.0 and 0.14.1 drew it (opendp issue 2638), computed and drawn, for the audit alone.
 #

@@ -15,7 +15,7 @@ import numpy as np
 from synthrelease.privacy.noise import SYSTEM
 from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.releasing.selection import select_by
-from synthrelease.studio.audit.cases import Case, Event, OneNumber
+from tests.whole.drawn.cases import Case, Event, OneNumber
 
 # Cases of rounds run side by side: does the order in which they finish show?
 #
