@@ -177,7 +177,7 @@ class ComparisonRequest(TableRequest):
     data : Read this PUBLIC file or database, which has the columns of the private one.
     method : Compare with this method: swapping, sequential, dami, independent, imputation, post-stratification or members. May
         be repeated. By default all.
-    out : Write all statistics to this new .json or .csv file. By default none.
+    out : Write all statistics to this new JSON file. By default none.
     shortlist : Use the configurations of this shortlist. By default all.
     copies : Draw this many tables with each method. Below 2 there are no statistics of utility.
     swap : Swap the values of these columns together. By default a column that identifies persons.

@@ -26,7 +26,7 @@ KINDS: dict[str, tuple[Callable[[Sample, int, Random], Copies], float]] = {
     "draws of the true table given one noisy measurement": (known_noise, 1.0),
     "imputed five times, values then replaced five times each": (twice(5), 1.0),
 }
-RULES = ("partial", "simple", "noise_aware", "nested")
+RULES = ("partial", "simple", "nested")
 
 
 def coverage(kind: str, samples: int, random: Random) -> dict[str, tuple[float, float]]:
@@ -38,7 +38,7 @@ def coverage(kind: str, samples: int, random: Random) -> dict[str, tuple[float, 
         if estimates.ndim == 2:
             found["nested"].append(_held(nested(estimates, variances).interval()))
             estimates, variances = estimates.ravel(), variances.ravel()
-        for rule in ("partial", "simple", "noise_aware"):
+        for rule in ("partial", "simple"):
             found[rule].append(_held(combine(estimates, variances, rule, ratio).interval()))
     return {
         rule: (float(np.mean([h for h, _ in held])), float(np.mean([w for _, w in held])))

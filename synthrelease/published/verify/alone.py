@@ -66,7 +66,7 @@ LIBRARY = "opendp"
 
 BIASED = ((0, 14, 0), (0, 14, 1))
 """Release numbers of versions whose discrete Laplace noise is biased (opendp issue 2638): neighbouring outcomes lose more
-than stated, 1.5 times at scale 3, 2.7 times at 10, 15 times at 100 (`studio.audit.noise_cases`)."""
+than stated, 1.5 times at scale 3, 2.7 times at 10, 15 times at 100 (tests/whole/drawn/noise.py)."""
 
 
 def noise(document: ReleaseDocument) -> Check:

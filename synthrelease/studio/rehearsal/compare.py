@@ -6,8 +6,6 @@ figures that the configurations are judged by. None can be released (docs/append
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -495,9 +493,7 @@ def own_figures(
     return replace(judged(spec, counts, index, comparison, RELEASE, tables), errors=errors, seconds=taken)
 
 
-# A comparison with other methods as rows of a table, as sentences, and as JSON or CSV.
-
-FORMATS = (".json", ".csv")
+# A comparison with other methods as rows of a table, as sentences, and as JSON.
 
 
 def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
@@ -640,39 +636,13 @@ def _measures(comparison: MethodComparison, method: BaselineFigures) -> Iterator
             yield {"kind": kind, "name": name, "threshold": None, "figure": finite(value), "met": None}
 
 
-def comparison_csv(comparison: MethodComparison) -> str:
-    """Write a line for each method and measure; a method that was left out has one line that says why."""
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(
-        ["method", "guarantee", "epsilon", "cpu_seconds", "kind", "measure", "threshold", "figure", "met", "left_out"]
-    )
-    for method in comparison.methods:
-        start = [method.name, method.guarantee, _number(method.epsilon), f"{method.seconds:.3f}"]
-        nothing = {"kind": "", "name": "", "threshold": None, "figure": None, "met": None}
-        for measure in list(_measures(comparison, method)) or [nothing]:
-            numbers = [_number(measure["threshold"]), _number(measure["figure"])]
-            met = "" if measure["met"] is None else str(measure["met"]).lower()
-            lines.writerow([*start, measure["kind"], measure["name"], *numbers, met, method.not_made])
-    return text.getvalue()
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.10g}"
-
-
 def check_comparison_file(path: Path) -> None:
     """Raise OutputError for a name that cannot be written: found before minutes of work."""
-    if path.suffix not in FORMATS:
-        raise OutputError(f"--out {path}: expected a file that ends in .json or .csv, found {path.name!r}.")
+    if path.suffix != ".json":
+        raise OutputError(f"--out {path}: expected a file that ends in .json, found {path.name!r}.")
     check_free_name(path, "a file")
 
 
 def write_comparison(comparison: MethodComparison, path: Path) -> None:
-    """The whole as JSON or CSV, by the name of the file. Raises OutputError."""
-    text = (
-        comparison_csv(comparison)
-        if path.suffix == ".csv"
-        else json.dumps(comparison_document(comparison), indent=2, allow_nan=False) + "\n"
-    )
-    write_new(path, text)
+    """Write the whole as JSON. Raises OutputError."""
+    write_new(path, json.dumps(comparison_document(comparison), indent=2, allow_nan=False) + "\n")

@@ -1,4 +1,4 @@
-"""A published table as arrays: its bands, its figures, and a rule for the combinations that it does not show."""
+"""A public file from published tables: their bands and figures as arrays, a network that is fitted to them, and its rows."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ class GroupSums:
     Attributes
     ----------
     groups : (n_cells,) the group of each cell.
-    target : (n_groups,) the sum of each group, or NaN for a group that may have any.
+    target : (n_groups,) the sum of each group.
     """
 
     groups: np.ndarray
@@ -236,7 +236,6 @@ def fit(start: np.ndarray, margins: Sequence[GroupSums], *, precision: float = 1
         for margin in margins:
             sums = margin.of(table)
             factors = np.divide(margin.target, sums, out=np.zeros(len(sums)), where=sums > 0)
-            factors[np.isnan(margin.target)] = 1.0
             table = table * factors[margin.groups]
             total += table
         if np.abs(table - previous).sum() <= precision:
@@ -401,7 +400,6 @@ class FactTable(SpecTable):
     of: str
     given: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
     rows: Annotated[tuple[tuple[Any, ...], ...], BeforeValidator(_rows)] = Field(min_length=1)
-    missing: Literal["error", "nearest", "average"] = "error"
     source: str | None = None
     note: str = ""
 
@@ -521,9 +519,7 @@ class PublishedFigures:
     given : the columns that its rows are by; given_bands has the bands of each, which cover all its values.
     bands : the bands of the column `of` itself; empty in a table of means.
     figures : (n_given_bands, ..., n_bands) shares that sum to 1 over the last axis, or (n_given_bands, ..., 2) means and
-        standard deviations; NaN where a combination was not published.
-    ordered : for each given column, whether its bands have an order.
-    missing : "nearest" or "average".
+        standard deviations.
     """
 
     path: str
@@ -532,34 +528,6 @@ class PublishedFigures:
     given_bands: tuple[tuple[Band, ...], ...]
     bands: tuple[Band, ...]
     figures: np.ndarray
-    ordered: tuple[bool, ...]
-    missing: str
-
-    def filled(self, weights: np.ndarray) -> np.ndarray:
-        """The figures with every combination, after the table's public rule.
-
-        "nearest" takes the mean of the published rows that are fewest bands away, adding over the given columns
-        (categories without an order are one away); "average" takes the mean of all published rows, weighted by how common
-        their combinations are.
-
-        Parameters
-        ----------
-        weights : (n_given_bands, ...) how common each combination is.
-        """
-        published = ~np.isnan(self.figures[..., 0])
-        if published.all():
-            return self.figures
-        figures = self.figures.copy()
-        published_combinations, rows = np.argwhere(published), self.figures[published]
-        if self.missing == "average":
-            common = weights[published] if weights[published].sum() > 0 else np.ones(len(rows))
-            figures[~published] = np.average(rows, axis=0, weights=common)
-            return figures
-        for combination in np.argwhere(~published):
-            steps = np.abs(published_combinations - combination)
-            distance = np.where(self.ordered, steps, steps > 0).sum(axis=1)
-            figures[tuple(combination)] = rows[distance == distance.min()].mean(axis=0)
-        return figures
 
 
 def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -> PublishedFigures:
@@ -635,17 +603,11 @@ def _published(
     sizes = [len(choices) for choices in given_bands]
     if prod(sizes) > MAX_COMBINATIONS:
         raise TableMistake("given", f"at most {MAX_COMBINATIONS} combinations of bands", f"{prod(sizes)}")
-    figures = np.full((*sizes, len(next(iter(rows.values())))), np.nan)
-    absent = []
-    for index, combination in zip(np.ndindex(*sizes), product(*given_bands), strict=True):
-        if combination in rows:
-            figures[index] = rows[combination]
-        else:
-            absent.append(combination)
-    if absent and table.missing == "error":
+    absent = [combination for combination in product(*given_bands) if combination not in rows]
+    if absent:
         further = f" (and for {len(absent) - 1} more)" if len(absent) > 1 else ""
-        expected = "a row for every combination, or missing = 'nearest' or 'average'"
-        raise TableMistake("rows", expected, f"none for {_words(absent[0])}{further}")
+        raise TableMistake("rows", "a row for every combination", f"none for {_words(absent[0])}{further}")
+    figures = np.array([rows[combination] for combination in product(*given_bands)]).reshape(*sizes, -1)
     return PublishedFigures(
         path=path,
         of=table.of,
@@ -653,8 +615,6 @@ def _published(
         given_bands=tuple(given_bands),
         bands=bands,
         figures=figures,
-        ordered=tuple(not units[name].categories for name in table.given),
-        missing=table.missing,
     )
 
 
@@ -876,18 +836,11 @@ def parent_groups(tables: Sequence[PublishedFigures], parents: Sequence[str], ed
     return Groups(of_cells=tuple(of_cells), rows=rows)
 
 
-def fitted_moments(table: PublishedFigures, groups: Groups, joint: np.ndarray) -> np.ndarray:
-    """Return (n_groups, ..., 2) mean and standard deviation for every combination of groups, whose shares are `joint`."""
-    figures = table.filled(_row_shares(table, groups.row_numbers(0, table.figures.shape[:-1]), joint))
-    return np.broadcast_to(figures[groups.rows[0]], (*groups.shape, 2))
-
-
 def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Shares of a column's cells given its parents that meet all its tables.
 
     The start takes the table with most bands and spreads these over their cells; fitting then meets every table and the
-    parents' joint distribution. Rows that a table lacks are filled by its rule and fitted first, but they are no facts:
-    a second fit asks for the published rows alone.
+    parents' joint distribution.
 
     Parameters
     ----------
@@ -905,23 +858,17 @@ def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.nd
     tables = facts.shares[column]
     interpolated = facts.columns[column].within == "interpolated"
     shape = (*groups.shape, len(edges) - 1)
-    filled: list[np.ndarray] = []
-    assumed, published = [], []
+    published = []
     for index, table in enumerate(tables):
         rows = groups.row_numbers(index, table.figures.shape[:-1])
         weights = _row_shares(table, rows, joint)
-        filled.append(table.filled(weights))
         cells = (rows[:, None] * len(table.bands) + bands_of_cells(table.bands, edges)).ravel()
-        assumed.append(GroupSums(groups=cells, target=(filled[-1] * weights[..., None]).ravel()))
         published.append(GroupSums(groups=cells, target=(table.figures * weights[..., None]).ravel()))
     finest = max(range(len(tables)), key=lambda index: (len(tables[index].bands), tables[index].figures.size))
-    start = spread(filled[finest], tables[finest].bands, edges, interpolated=interpolated)[groups.rows[finest]]
+    start = spread(tables[finest].figures, tables[finest].bands, edges, interpolated=interpolated)[groups.rows[finest]]
     start = np.broadcast_to(start, shape)
     of_parents = GroupSums(groups=np.repeat(np.arange(joint.size), shape[-1]), target=joint.ravel())
-    fitted_table = fit((start * joint[..., None]).ravel(), _each_with(of_parents, assumed))
-    if any(np.isnan(table.figures).any() for table in tables):
-        fitted_table = fit(fitted_table, _each_with(of_parents, published))
-    fitted_table = fitted_table.reshape(shape)
+    fitted_table = fit((start * joint[..., None]).ravel(), _each_with(of_parents, published)).reshape(shape)
     totals = fitted_table.sum(axis=-1, keepdims=True)
     shares = np.divide(fitted_table, totals, out=np.array(start), where=totals > _NEVER)
     _check_agreement(facts, column, published, shares * joint[..., None])
@@ -1053,7 +1000,7 @@ def _family(
     groups = parent_groups(tables, parents, edges)
     joint = _joint(families, parents, groups.of_cells)
     if column in facts.means:
-        moments = fitted_moments(tables[0], groups, joint)
+        moments = np.broadcast_to(tables[0].figures[groups.rows[0]], (*groups.shape, 2))
         shares = shares_of_cells(facts.units[column], moments, edges[column])
         return GivenParents(column=column, parents=parents, groups=groups.of_cells, shares=shares, moments=moments)
     shares = fitted_shares(facts, column, groups, joint, edges[column])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -36,14 +36,6 @@ class ConfidenceIntervals:
     lower: np.ndarray
     upper: np.ndarray
 
-    def __post_init__(self) -> None:
-        if np.shape(self.lower) != np.shape(self.upper):
-            raise ValueError(
-                f"expected as many lower ends as upper ends, found {np.shape(self.lower)}, {np.shape(self.upper)}."
-            )
-        if np.any(np.asarray(self.lower) > np.asarray(self.upper)):
-            raise ValueError("expected every lower end at or below its upper end, found one above it.")
-
 
 def student_interval(
     estimates: np.ndarray, variances: np.ndarray, degrees_of_freedom: np.ndarray, confidence: float
@@ -55,8 +47,6 @@ def student_interval(
     estimates, variances, degrees_of_freedom : (k,) arrays, or broadcast to it.
     confidence : inside (0, 1), for example 0.95.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence: expected a number between 0 and 1, found {confidence}.")
     from scipy import stats  # here, because it takes a second and most rehearsals need none of it
 
     half = stats.t.ppf((1 + confidence) / 2, degrees_of_freedom) * np.sqrt(variances)
@@ -201,7 +191,7 @@ def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
 # Each kind of copy has its own (`Rule`); docs/appendix/benchmarks.md has how often their intervals hold the truth (`python -m
 # tests.benchmarks.combining`).
 
-Rule = Literal["partial", "simple", "noise_aware"]
+Rule = Literal["partial", "simple"]
 """Which variance belongs to copies of k rows that come from an original of n rows, v the mean variance inside them.
 
 partial : v + b / M. Copies that are independent given the original: partially synthetic ones with parameters drawn from their
@@ -210,8 +200,6 @@ partial : v + b / M. Copies that are independent given the original: partially s
     one copy about it over M, which b estimates.
 simple : (k / n + 1 / M) v. Fully synthetic copies that are drawn from one fitted model, without posterior draws or noise:
     k v / n is the variance of the original's estimate, v that of a copy about it (Raab, Nowok & Dibben 2017). b does not count.
-noise_aware : (1 + 1 / M) b + v. Copies that are draws of the true table given noisy measurements whose noise is known (Raisa et
-    al. 2023): b is all that is not known of the true table, and stays however many copies there are.
 """
 
 
@@ -238,27 +226,19 @@ class Combined:
 
     @property
     def total_variance(self) -> np.ndarray:
-        """Return (k,) T, the estimated variance of the estimate: b / M + v_bar for the rule "partial"; see `Rule` for the
-        others."""
+        """Return (k,) T, the estimated variance of the estimate; see `Rule`."""
         if self.rule == "simple":
             return (self.size_ratio + 1 / self.n_copies) * self.within_variance
-        return self._between + self.within_variance
-
-    @property
-    def _between(self) -> np.ndarray:
-        """The part of T that has b in it."""
-        if self.rule == "simple":
-            return np.zeros_like(self.between_variance)
-        return self.between_variance * (1 / self.n_copies + (self.rule == "noise_aware"))
+        return self.between_variance / self.n_copies + self.within_variance
 
     @property
     def degrees_of_freedom(self) -> np.ndarray:
-        """Return (k,) nu = (M - 1) (1 + 1 / r)^2 with r = (b / M) / v_bar, (1 + 1 / M) b / v_bar for the rule "noise_aware".
+        """Return (k,) nu = (M - 1) (1 + 1 / r)^2 with r = (b / M) / v_bar.
 
         At least M - 1; infinite where b is 0, and for the rule "simple". Computed as (M - 1) (T / (r v_bar))^2, the same, which
         needs no division by v_bar.
         """
-        between = self._between
+        between = self.between_variance / self.n_copies * (self.rule == "partial")
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             freedom = (self.n_copies - 1) * (self.total_variance / between) ** 2
         return np.where(between == 0, np.inf, freedom)
@@ -278,11 +258,6 @@ def combine(estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial"
         NaN, where a copy has no such estimate, makes the combined figures NaN.
     rule, size_ratio : the kind of copies, and k / n, rows of a copy over rows of the original.
 
-    Raises
-    ------
-    ValueError : for an unknown rule, a ratio that is not above 0, fewer than two copies (one copy says nothing about
-        the variance between copies), different shapes, infinite values, or a negative variance.
-
     Notes
     -----
     A rule for another kind of copies gives intervals that are too short, seldom too long. Of differentially private copies from
@@ -295,24 +270,9 @@ def combine(estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial"
     Jiang (2025), Short Course on Data Privacy, the slide that starts "Let Q = Q(D) be a target estimand", just before
     "Focusing on Complete Case" (the text has no page numbers); Reiter, Survey Methodology 29 (2003).
     """
-    if rule not in get_args(Rule):
-        raise ValueError(f"expected one of the rules {listing(get_args(Rule))}, found {rule!r}.")
-    if not size_ratio > 0:
-        raise ValueError(f"expected a ratio of sizes above 0, found {size_ratio}.")
     estimates, variances = np.asarray(estimates, dtype=float), np.asarray(variances, dtype=float)
-    if estimates.ndim not in (1, 2) or estimates.shape != variances.shape:
-        raise ValueError(
-            f"expected estimates and variances of one shape (M,) or (M, k), found {estimates.shape} and {variances.shape}."
-        )
-    n_copies = len(estimates)
-    if n_copies < 2:
-        raise ValueError(f"expected at least two copies to combine, found {n_copies}.")
-    if np.isinf(estimates).any() or np.isinf(variances).any():
-        raise ValueError("expected finite estimates and variances, found an infinite one.")
-    if (variances < 0).any():
-        raise ValueError("expected variances of at least 0, found a negative one.")
     return Combined(
-        n_copies=n_copies,
+        n_copies=len(estimates),
         estimate=estimates.mean(axis=0),
         within_variance=variances.mean(axis=0),
         between_variance=estimates.var(axis=0, ddof=1),
@@ -351,8 +311,7 @@ def propensity_score(public: PublicTable, copy: Counts) -> PropensityScore:
     """pMSE of a logistic regression of "synthetic" on all columns, on the stacked original and synthetic rows.
 
     The model has an indicator for every bin of every column, and for every two columns with numbers the product of their
-    standardised numbers: it sees differences in any single column, and in the correlations. Other differences between two
-    columns are seen by `pair_scores`.
+    standardised numbers: it sees differences in any single column, and in the correlations.
 
     Notes
     -----
@@ -368,26 +327,6 @@ def propensity_score(public: PublicTable, copy: Counts) -> PropensityScore:
     public.check_copies([copy])
     design = StackedDesign.of(public, copy)
     return _score(design.rows, design.probabilities(), copy.total, design.n_parameters)
-
-
-def pair_scores(public: PublicTable, copy: Counts) -> dict[tuple[str, str], PropensityScore]:
-    """pMSE of the saturated model of every two columns: one probability per cell of their table.
-
-    In a cell with a original and b synthetic rows p = b / (a + b), so nothing is fitted; k is the number of cells that
-    occur in either table. The largest ratio names the pair of columns whose joint distribution is kept worst.
-
-    Source: Raab, Nowok, Dibben, "Assessing, visualizing and improving the utility of synthetic data" (2021).
-    """
-    public.check_copies([copy])
-    scores = {}
-    for first, second in combinations(range(len(public.columns)), 2):
-        original = public.counts.marginal((first, second)).ravel()
-        synthetic = copy.marginal((first, second)).ravel()
-        occurs = original + synthetic > 0
-        rows = (original + synthetic)[occurs]
-        pair = (public.columns[first], public.columns[second])
-        scores[pair] = _score(rows, synthetic[occurs] / rows, copy.total, len(rows))
-    return scores
 
 
 def _score(rows: np.ndarray, probabilities: np.ndarray, n_synthetic: int, n_parameters: int) -> PropensityScore:
@@ -623,28 +562,17 @@ def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence
 
 
 @dataclass(frozen=True, kw_only=True)
-class PairUtility:
-    """The utility of the joint distribution of two columns: means over the copies of `pair_scores`."""
-
-    columns: tuple[str, str]
-    pmse: float
-    ratio: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class UtilityReport:
     """Non-private utility figures of M synthetic copies of one public table.
 
     Attributes
     ----------
     propensity : one score per copy.
-    pairs : every two columns, the worst (largest ratio) first.
     coefficients : the linear regression, intercept first, synthetic estimates combined over the copies; empty without one.
     odds : the second analysis, a logistic regression, likewise.
     """
 
     propensity: tuple[PropensityScore, ...]
-    pairs: tuple[PairUtility, ...]
     coefficients: tuple[CoefficientComparison, ...]
     odds: tuple[CoefficientComparison, ...] = ()
 
@@ -662,7 +590,6 @@ class UtilityReport:
         return {
             "pmse": _mean([score.pmse for score in self.propensity]),
             "pmse_ratio": _mean([score.ratio for score in self.propensity]),
-            "worst_pair_ratio": self.pairs[0].ratio if self.pairs else math.nan,
             "mean_interval_overlap": _mean([slope.interval_overlap for slope in slopes]),
             "mean_standardised_difference": _mean([slope.standardised_difference for slope in slopes]),
         } | (of_odds if self.odds else {})
@@ -713,17 +640,7 @@ def utility_report(
     if odds is not None:
         second = compare_regressions(public, copies, **vars(odds), **how)
     scores = tuple(propensity_score(public, copy) for copy in copies)
-    return UtilityReport(propensity=scores, pairs=_pairs(public, copies), coefficients=linear, odds=second)
-
-
-def _pairs(public: PublicTable, copies: Sequence[Counts]) -> tuple[PairUtility, ...]:
-    scores = [pair_scores(public, copy) for copy in copies]
-    pairs = []
-    for columns in scores[0]:
-        pmse, ratio = (_mean([getattr(of_copy[columns], name) for of_copy in scores]) for name in ("pmse", "ratio"))
-        pairs.append(PairUtility(columns=columns, pmse=pmse, ratio=ratio))
-    # a pair whose two columns are constant has no ratio (NaN) and comes last
-    return tuple(sorted(pairs, key=lambda pair: (math.isnan(pair.ratio), -pair.ratio if pair.ratio == pair.ratio else 0.0)))
+    return UtilityReport(propensity=scores, coefficients=linear, odds=second)
 
 
 def _mean(values: Sequence[float]) -> float:

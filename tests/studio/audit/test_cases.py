@@ -18,8 +18,8 @@ import pytest
 from synthrelease.criteria import CRITERIA
 from synthrelease.spec.load import load_spec
 from tests.whole.drawn import selection as parallel_cases
-from tests.whole.drawn.cases import Case
 from tests.whole.drawn.__main__ import contradictions, document
+from tests.whole.drawn.cases import Case
 from tests.whole.drawn.catalogue import Power, all_cases, measure_power, small_scale_case, small_scale_choice
 from tests.whole.drawn.noise import has_low_bits, laplace_case
 from tests.whole.drawn.pipelines import pipelines

@@ -19,7 +19,6 @@ from synthrelease.studio.audit.audit import PARTS, AuditResult, Scope, run_audit
 from synthrelease.studio.audit.losses import faulty_losses, loss_cases
 from tests.cli.test_cli import run, words
 from tests.helpers.tiny import write_config, write_data
-from tests.whole.drawn.noise import laplace_case
 
 pytestmark = pytest.mark.slow
 

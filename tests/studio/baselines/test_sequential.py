@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from scipy import sparse, stats
+from scipy import stats
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.studio.baselines.base import ConditionalTable, draw_weighted, least_rows
-from synthrelease.studio.baselines.sequential import _augmented, norm_and_logit, saturated
+from synthrelease.studio.baselines.sequential import saturated
 from tests.helpers.small import layout_of
 
 RANDOM = np.random.default_rng
@@ -91,49 +91,3 @@ def test_saturated_tables_keep_ties_and_rules() -> None:
     assert made.marginal([0, 1])[0, 2] == 0
     kept = rules.filter(table).marginal([0, 1])
     assert np.abs(made.marginal([0, 1]) / 3000 - kept / kept.sum()).max() < 0.04
-
-
-def test_regressions_keep_lines_gaps_and_odds() -> None:
-    """x is a number, y a number near x that is missing where x is 0, s one of two values, likelier for large x; c has names."""
-    random = RANDOM(5)
-    x = random.integers(0, 6, 6000)
-    y = np.where(x == 0, 8, np.clip(np.round(x + random.standard_normal(6000)), 0, 7).astype(np.int64))
-    s = (random.random(6000) < 1 / (1 + np.exp(2.5 - x))).astype(np.int64)
-    c = (x + random.integers(0, 2, 6000)) % 3
-    table = Counts.of(layout_of(6, 9, 2, 3), [x, y, s, c])
-    numbers = [np.arange(6.0), np.append(np.arange(8.0), np.nan), None, None]
-    made, by_table = norm_and_logit(table, {0: (), 1: (0,), 2: (0,), 3: (0,)}, numbers, no_rules(table), random)
-    assert by_table == (0, 3)
-    assert made.total == 6000
-    found, truth = made.expand(), table.expand()
-    # whether there is a value follows from x: no regression, but its table, whose prior weighs one row in a thousand
-    assert (found[found[:, 0] == 0, 1] == 8).mean() > 0.995
-    assert (found[found[:, 0] > 0, 1] < 8).mean() > 0.995
-    for level in (1, 3, 5):
-        ours, theirs = found[found[:, 0] == level], truth[truth[:, 0] == level]
-        assert ours[:, 1].mean() == pytest.approx(theirs[:, 1].mean(), abs=0.2)
-        assert ours[:, 2].mean() == pytest.approx(theirs[:, 2].mean(), abs=0.08)
-
-
-def test_two_columns_that_say_the_same_leave_a_regression_determined() -> None:
-    random = RANDOM(6)
-    x = random.integers(0, 2, 500)
-    table = Counts.of(layout_of(2, 2, 4), [x, x, x + random.integers(0, 3, 500)])
-    numbers = [np.arange(2.0), np.arange(2.0), np.arange(4.0)]
-    made, by_table = norm_and_logit(table, {0: (), 1: (0,), 2: (0, 1)}, numbers, no_rules(table), random)
-    assert by_table == (0,)
-    pairs = made.marginal([0, 1])
-    assert np.trace(pairs) > 0.9 * pairs.sum()  # separated, so made-up rows of the weight of two keep the odds finite
-
-
-def test_made_up_rows_are_those_of_the_packages() -> None:
-    """Written out for an intercept, zeros and ones, and numbers: half a deviation, cut at the range, a weight of p + 1."""
-    x, y = np.array([0.0] * 9 + [1.0]), np.arange(10.0)
-    matrix = sparse.csr_matrix(np.column_stack([np.ones(10), x, y]))
-    design, rows, positives = _augmented(matrix, (y > 4).astype(float))
-    made = design.toarray()[10:]
-    sd = float(y.std())
-    expected = [[1, 0.1 + 0.15, 4.5], [1, 0.1, 4.5 + sd / 2], [1, 0.0, 4.5], [1, 0.1, 4.5 - sd / 2]]  # 0.1 - 0.15 is cut at 0
-    assert made == pytest.approx(np.array(expected))
-    assert rows.tolist() == [1.0] * 10 + [0.75] * 4
-    assert positives[10:].tolist() == [0.375] * 4

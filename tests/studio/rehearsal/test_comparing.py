@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from collections.abc import Sequence
@@ -164,7 +163,7 @@ def test_a_share_of_a_threshold_is_never_met_by_nan() -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("a.txt", "ends in .json or .csv"), ("no/a.csv", "expected an existing folder"), ("is.json", "found one")],
+    [("a.txt", "ends in .json"), ("no/a.json", "expected an existing folder"), ("is.json", "found one")],
 )
 def test_a_file_that_cannot_be_written_is_found_before_the_work(name: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "is.json").touch()
@@ -191,15 +190,13 @@ def test_the_command_shows_a_row_for_each_and_says_what_is_left_out(tmp_path: Pa
     assert own["epsilon"] > 0
     assert own["thresholds_met"] == sum(each["met"] for each in own["measures"] if each["kind"] == "criterion")
     assert all(one["epsilon"] is None for one in found["methods"] if one["method"] in ("sequential", "dami", "independent"))
-    # the same seed, another process, another format: the same figures
-    again = run(*compared(tmp_path, "--method", "independent", "--out", tmp_path / "one.csv"), alone=True)
+    # the same seed, another process: the same figures
+    again = run(*compared(tmp_path, "--method", "independent", "--out", tmp_path / "one.json"), alone=True)
     assert again.returncode == 0, again.stderr
-    lines = list(csv.DictReader((tmp_path / "one.csv").open()))
-    assert {line["method"] for line in lines} == {"this release", "independent columns"}
-    before = {each["name"]: each["figure"] for each in own["measures"]}
-    for line in lines:
-        if line["method"] == "this release" and line["figure"]:
-            assert float(line["figure"]) == pytest.approx(before[line["measure"]], rel=1e-9)
+    one = json.loads((tmp_path / "one.json").read_text())["methods"]
+    assert [method["name"] for method in one] == ["this release", "independent columns"]
+    before = {each["name"]: each["figure"] for each in own["measures"] if each["kind"] != "error of one answer"}
+    assert {each["name"]: each["figure"] for each in one[0]["measures"]} == before
 
 
 @pytest.mark.slow
@@ -211,7 +208,7 @@ def test_the_command_shows_a_row_for_each_and_says_what_is_left_out(tmp_path: Pa
             "--method: expected names among .* found 'independant'. Did you mean 'independent'",
         ),
         (["--swap-rate", "2"], "--swap-rate: expected a number above 0 and below 1"),
-        (["--out", "x.txt"], "expected a file that ends in .json or .csv"),
+        (["--out", "x.txt"], "expected a file that ends in .json"),
     ],
 )
 def test_mistakes_end_with_2_and_in_words(options: Sequence[str], message: str, tmp_path: Path) -> None:

@@ -26,7 +26,6 @@ from synthrelease.studio.rehearsal.utility import (
     combine,
     compare_regressions,
     fit_line,
-    pair_scores,
     propensity_score,
     utility_report,
 )
@@ -279,25 +278,23 @@ def test_a_difference_in_the_correlation_alone_is_seen() -> None:
     16/9. For two columns of two bins the logistic model is saturated, too.
     """
     original, copy = public(TWO, [(0, 0), (0, 0), (1, 1), (1, 1)]), TWO.counts([0, 1, 2, 3])
-    for score in (propensity_score(original, copy), pair_scores(original, copy)["x", "y"]):
-        assert score.pmse == pytest.approx(1 / 12, abs=1e-5)
-        assert score.n_parameters == 4
-        assert score.ratio == pytest.approx(16 / 9, abs=1e-3)
+    score = propensity_score(original, copy)
+    assert score.pmse == pytest.approx(1 / 12, abs=1e-5)
+    assert score.n_parameters == 4
+    assert score.ratio == pytest.approx(16 / 9, abs=1e-3)
 
 
-def test_columns_without_numbers_have_no_product_but_are_seen_in_pairs() -> None:
+def test_columns_without_numbers_have_no_product() -> None:
     counts = table(TWO, [(0, 0), (0, 0), (1, 1), (1, 1)])
     original = PublicTable(counts=counts, transformation=without_numbers(TWO, "y"), public_because="made up here")
     copy = TWO.counts([0, 1, 2, 3])
     assert propensity_score(original, copy).n_parameters == 3
     assert propensity_score(original, copy).pmse == pytest.approx(0, abs=1e-9)
-    assert pair_scores(original, copy)["x", "y"].pmse == pytest.approx(1 / 12)
 
 
 def test_equal_tables_score_zero_and_disjoint_ones_the_most() -> None:
     original = public(THREE, random_table(THREE, 200, 1).expand())
     assert propensity_score(original, original.counts).pmse == pytest.approx(0, abs=1e-12)
-    assert {round(score.pmse, 12) for score in pair_scores(original, original.counts).values()} == {0.0}
     left, right = public(ONE, [(0,)] * 3), ONE.counts([1])
     assert propensity_score(left, right).pmse == pytest.approx(3 / 16, abs=1e-4)  # c (1 - c) with c = 1/4
 
@@ -386,15 +383,13 @@ def test_rows_drawn_from_the_original_have_a_ratio_of_one(times: int) -> None:
     rng = np.random.default_rng(11)
     original = public(THREE, random_table(THREE, 2000, 3).expand())
     shares = original.counts.counts / original.n
-    ratios, pairs = [], []
+    ratios = []
     for _ in range(200):
         copy = Counts(original.counts.layout, original.counts.codes, rng.multinomial(times * original.n, shares))
         score = propensity_score(original, copy)
         ratios.append(score.ratio)
-        pairs.append(pair_scores(original, copy)["x", "z"].ratio)
     assert score.n_parameters == 11
     assert np.mean(ratios) == pytest.approx(1, abs=0.1)
-    assert np.mean(pairs) == pytest.approx(1, abs=0.1)
 
 
 # --- the report ---
@@ -412,7 +407,6 @@ def test_the_original_as_its_own_copy_is_perfect() -> None:
         {
             "pmse": 0,
             "pmse_ratio": 0,
-            "worst_pair_ratio": 0,
             "mean_interval_overlap": 1,
             "mean_standardised_difference": 0,
         },
@@ -431,23 +425,6 @@ def test_figures_of_a_report_are_means_over_copies_and_slopes() -> None:
     assert means["mean_standardised_difference"] == pytest.approx(
         np.mean([slope.standardised_difference for slope in both.coefficients[1:]])
     )
-    ratios = {pair.columns: pair.ratio for pair in both.pairs}
-    assert list(ratios.values()) == sorted(ratios.values(), reverse=True)
-    for pair, ratio in ratios.items():
-        singles = [next(p.ratio for p in one.pairs if p.columns == pair) for one in (first, second)]
-        assert ratio == pytest.approx(np.mean(singles))
-    assert means["worst_pair_ratio"] == both.pairs[0].ratio
-
-
-def test_a_pair_of_constant_columns_comes_last_and_fails_nothing() -> None:
-    rows = [(0, 1, 0), (0, 1, 1), (0, 1, 3), (0, 1, 3)]
-    world = World({"x": 2, "y": 2, "z": 3, "w": 1})
-    original = public(world, [(*row, i % 2) for i, row in enumerate(rows * 4)])
-    copy = table(world, [(*row, 0 if i % 3 else 1) for i, row in enumerate(rows * 4)])
-    pairs = utility_report(original, [copy], target="z", features=["w"]).pairs
-    assert pairs[-1].columns == ("x", "y")
-    assert math.isnan(pairs[-1].ratio)
-    assert all(math.isfinite(pair.ratio) for pair in pairs[:-1])
 
 
 def test_a_score_without_a_null_expectation_is_nan_and_not_good() -> None:

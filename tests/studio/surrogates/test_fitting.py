@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from pathlib import Path
 
 import numpy as np
@@ -82,11 +81,6 @@ def test_a_cell_of_zero_stays_zero_and_the_margins_are_still_met() -> None:
 def test_margins_that_disagree_are_met_halfway() -> None:
     margins = [GroupSums(groups=np.array([0, 1]), target=np.array(target)) for target in ([0.5, 0.5], [0.6, 0.4])]
     assert fit(np.array([0.1, 0.9]), margins) == pytest.approx([0.55, 0.45])
-
-
-def test_a_group_without_a_target_keeps_what_it_has() -> None:
-    margin = GroupSums(groups=np.array([0, 0, 1]), target=np.array([0.5, math.nan]))
-    assert fit(np.array([1.0, 3.0, 7.0]), [margin]) == pytest.approx([0.125, 0.375, 7.0])
 
 
 def test_the_joint_distribution_is_the_sum_over_all_combinations_of_cells() -> None:

@@ -47,8 +47,8 @@ def test_tables_that_are_too_large_together_are_refused_before_they_are_fitted(t
     columns = "".join(f'[columns.{name}]\nkind = "integer"\nbounds = [1, 9]\n' for name in names)
     tables = "".join(f'[tables.{name}]\nof = "{name}"\nacross = ["1..9"]\nrows = [{[1] * 9}]\n' for name in names[1:])
     last = "".join(
-        f'[tables.x0_by_{name}]\nof = "x0"\ngiven = "{name}"\nacross = ["1..9"]\nmissing = "average"\n'
-        f'rows = [["4", {", ".join("1" * 9)}], ["1..1", {", ".join("1" * 9)}]]\n'
+        f'[tables.x0_by_{name}]\nof = "x0"\ngiven = "{name}"\nacross = ["1..9"]\n'
+        f"rows = {[[band, *[1] * 9] for band in ('1-3', '4', '5-9')]}\n"
         for name in names[1:]
     )
     (tmp_path / "facts.toml").write_text(f'title = "t"\nsources = {{ a = "b" }}\n{columns}{tables}{last}', encoding="utf-8")
@@ -74,7 +74,7 @@ def test_a_table_with_too_many_combinations_of_bands_is_refused(tmp_path: Path) 
     tables = "".join(
         f'[tables.{name}]\nof = "{name}"\nacross = {list(map(str, range(50)))}\nrows = [{[1] * 50}]\n' for name in names
     )
-    last = '[columns.w]\nkind = "integer"\nbounds = [1, 2]\n[tables.w]\nof = "w"\nmissing = "average"\n'
+    last = '[columns.w]\nkind = "integer"\nbounds = [1, 2]\n[tables.w]\nof = "w"\n'
     last += 'given = ["x", "y", "z"]\nrows = [["1", "1", "1", "1-2", 1]]\n'
     (tmp_path / "facts.toml").write_text(f'title = "t"\nsources = {{ a = "b" }}\n{columns}{tables}{last}', encoding="utf-8")
     expected = "facts.toml: tables.w.given: expected at most 100000 combinations of bands; found 125000."

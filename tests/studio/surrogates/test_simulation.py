@@ -130,66 +130,6 @@ def test_columns_of_one_group_are_independent(survey: pd.DataFrame) -> None:
 THREE = '[columns.{0}]\nkind = "category"\ncategories = ["a", "b", "c"]\n'
 
 
-@pytest.mark.parametrize(("rule", "expected"), [("nearest", [0.2, 0.9, 0.9]), ("average", [0.2, 0.9, 0.76])])
-def test_a_missing_combination_follows_the_rule_of_its_table(tmp_path: Path, rule: str, expected: list[float]) -> None:
-    """Given 1, 2 and 3 with shares 0.1, 0.4 and 0.5, of which 3 is missing; the average is (0.1 x 0.2 + 0.4 x 0.9) / 0.5."""
-    text = f"""
-    [columns.g]
-    kind = "integer"
-    bounds = [1, 3]
-    [columns.x]
-    kind = "category"
-    categories = ["no", "yes"]
-    [tables.g]
-    of = "g"
-    rows = [["1", 1], ["2", 4], ["3", 5]]
-    [tables.x]
-    of = "x"
-    given = "g"
-    missing = "{rule}"
-    across = ["no", "yes"]
-    rows = [["1", 0.8, 0.2], ["2", 0.1, 0.9]]
-    """
-    drawn = pd.DataFrame(simulate(from_text(tmp_path, text), 10_000))
-    shares = (drawn["x"] == "yes").groupby(drawn["g"]).mean()
-    assert list(shares) == pytest.approx(expected, abs=0.0015)  # one row of the smallest group, 1000 rows, and a half
-
-
-def test_categories_without_an_order_are_all_equally_near(tmp_path: Path) -> None:
-    text = THREE.format("g") + THREE.format("x") + '[tables.g]\nof = "g"\nrows = [["a", 1], ["b", 1], ["c", 2]]\n'
-    text += '[tables.x]\nof = "x"\ngiven = "g"\nmissing = "nearest"\nacross = ["a", "b", "c"]\n'
-    text += 'rows = [["a", 1, 0, 0], ["b", 0, 1, 0]]'
-    drawn = pd.DataFrame(simulate(from_text(tmp_path, text), 400))
-    assert drawn[drawn["g"] == "c"]["x"].value_counts().to_dict() == {"a": 100, "b": 100}
-
-
-def test_an_assumed_row_gives_way_to_published_figures(tmp_path: Path) -> None:
-    """x given "a" is published, given "b" and "c" it is not, and half of all are "yes": the unpublished rows must make up."""
-    text = (
-        THREE.format("g")
-        + """
-    [columns.x]
-    kind = "category"
-    categories = ["no", "yes"]
-    [tables.g]
-    of = "g"
-    rows = [["a", 50], ["b", 30], ["c", 20]]
-    [tables.all]
-    of = "x"
-    rows = [["no", 50], ["yes", 50]]
-    [tables.x]
-    of = "x"
-    given = "g"
-    missing = "average"
-    across = ["no", "yes"]
-    rows = [["a", 90, 10]]
-    """
-    )
-    drawn = pd.DataFrame(simulate(from_text(tmp_path, text), 1000))
-    shares = (drawn["x"] == "yes").groupby(drawn["g"]).mean()
-    assert list(shares) == pytest.approx([0.1, 0.9, 0.9], abs=0.005)
-
-
 def test_two_tables_that_almost_agree_are_met_halfway(tmp_path: Path) -> None:
     tables = (
         '[tables.one]\nof = "x"\nrows = [["a", 50], ["b + c", 50]]\n[tables.two]\nof = "x"\nrows = [["a", 51], ["b + c", 49]]'
