@@ -1,0 +1,102 @@
+# A question in the words of `synthrelease estimate`, about one condition on one column, among rows that one other column selects.
+
+estimate <- function(release, question) {
+  data <- if (inherits(release, "synthrelease")) release$tables else release
+  if (is.null(data)) {
+    stop("expected a release with noisy tables (ask.html), found one without: its rows do not say how far off they are",
+         call. = FALSE)
+  }
+  cbind(question = question, answers(data, read_question(data, question)))
+}
+
+read_question <- function(data, question) {
+  form <- 'expected "share CONDITION", "mean COLUMN" or "median COLUMN", then "by COLUMN" and "where CONDITION"'
+  refuse <- function(...) stop(form, ", found ", dQuote(question, FALSE), ": ", ..., call. = FALSE)
+  quoted <- regmatches(question, gregexpr("'[^']*'|\"[^\"]*\"", question))[[1]] # may hold any word
+  text <- question
+  for (place in seq_along(quoted)) text <- sub(quoted[place], paste0("\u0001", place, "\u0001"), text, fixed = TRUE)
+  found <- regmatches(text, regexec("^(share|mean|median) (.*?)( by ([^ ]+))?( where (.*))?$", trimws(text), perl = TRUE))[[1]]
+  if (length(found) == 0) refuse("no such question")
+  place <- function(name) {
+    if (!name %in% names(data$columns)) refuse("no column ", name, " among ", toString(names(data$columns)))
+    match(name, names(data$columns))
+  }
+  read <- function(words) if (nzchar(words)) read_condition(data, words, gsub("^.|.$", "", quoted), refuse)
+  parsed <- list(kind = found[2], by = if (nzchar(found[5])) place(found[5]), where = read(found[7]))
+  if (parsed$kind == "share") {
+    parsed$met <- read(found[3])
+  } else {
+    parsed$column <- place(found[3])
+    column <- data$columns[[parsed$column]]
+    if (parsed$kind == "mean" && is.null(column$numbers)) refuse(found[3], " has no numbers")
+    if (parsed$kind == "median" && !column$ordered) refuse(found[3], " has no order")
+  }
+  parsed
+}
+
+# The bins that meet a condition. Each comparison is true of all values of a bin, of none, or cuts the bin, which is refused. In the
+# bin of missing values a comparison is neither true nor false (Kleene).
+read_condition <- function(data, words, quoted, refuse) {
+  code <- gsub("\\bis missing\\b", "%is% missing", words)
+  code <- gsub("\\bnot in *\\[([^]]*)\\]", "%outside% c(\\1)", code)
+  code <- gsub("\\bin *\\[([^]]*)\\]", "%in% c(\\1)", code)
+  code <- gsub("\\bnot\\b", "!", gsub("\\bor\\b", "|", gsub("\\band\\b", "&", code)))
+  code <- gsub("\u0001([0-9]+)\u0001", "quoted(\\1)", code)
+  parsed <- tryCatch(parse(text = code, keep.source = FALSE), error = function(problem) refuse(words))
+  if (length(parsed) != 1) refuse(words)
+  columns <- intersect(all.vars(parsed[[1]]), names(data$columns))
+  if (length(columns) != 1) refuse("a condition about one column is wanted, ", words)
+  column <- data$columns[[columns]]
+  list(column = match(columns, names(data$columns)), met = truth(parsed[[1]], column, quoted, refuse)$true)
+}
+
+truth <- function(call, column, quoted, refuse) {
+  size <- length(column$labels)
+  present <- seq_len(size) <= column$present
+  word <- if (is.call(call)) as.character(call[[1]]) else ""
+  of <- function(place) truth(call[[place]], column, quoted, refuse)
+  if (word == "(") return(of(2))
+  if (word == "!") return(list(true = of(2)$false, false = of(2)$true))
+  if (word == "&") return(list(true = of(2)$true & of(3)$true, false = of(2)$false | of(3)$false))
+  if (word == "|") return(list(true = of(2)$true | of(3)$true, false = of(2)$false & of(3)$false))
+  if (word == "%is%") return(list(true = !present, false = present))
+  value <- function(of) {
+    if (is.call(of) && identical(of[[1]], quote(quoted))) return(quoted[of[[2]]])
+    if (is.call(of) && identical(of[[1]], quote(`-`)) && length(of) == 2) return(-of[[2]])
+    if (is.numeric(of)) of else refuse("a value is wanted, not ", deparse(of))
+  }
+  if (word %in% c("%in%", "%outside%")) {
+    each <- lapply(as.list(call[[3]])[-1], function(one) compared("==", value(one), column, refuse))
+    met <- Reduce(`|`, each)
+    if (word == "%outside%") met <- !met
+  } else if (word %in% c("<", "<=", ">", ">=", "==", "!=")) {
+    met <- compared(word, value(call[[3]]), column, refuse)
+  } else {
+    refuse("cannot read ", deparse(call))
+  }
+  list(true = present & c(met, rep(FALSE, size - column$present)), false = present & !c(met, rep(FALSE, size - column$present)))
+}
+
+# Which bins of values meet a comparison.
+compared <- function(word, value, column, refuse) {
+  shown <- seq_len(column$present)
+  if (column$kind == "category") {
+    if (!value %in% column$labels[shown] || !word %in% c("==", "!=")) {
+      refuse("the bins of ", column$name, " are ", toString(column$labels[shown]))
+    }
+    return((column$labels[shown] == value) == (word == "=="))
+  }
+  if (!is.numeric(value)) refuse(column$name, " has numbers")
+  low <- ifelse(is.na(column$lower), -Inf, column$lower)[shown]
+  high <- ifelse(is.na(column$upper), Inf, column$upper)[shown]
+  after <- if (column$kind == "integer") floor(value) + 1 else value
+  at <- if (column$kind == "integer") ceiling(value) else value
+  edges <- switch(word, "<" = at, ">=" = at, "<=" = after, ">" = after, c(at, after))
+  cuts <- vapply(shown, function(bin) any(low[bin] < edges & edges < high[bin]), NA)
+  if (any(cuts)) {
+    refuse(column$name, " ", word, " ", value, " cuts the bin ", toString(column$labels[shown][cuts]), "; the bins are ",
+           toString(column$labels[shown]))
+  }
+  first <- ifelse(is.finite(low), low, if (column$kind == "integer") high - 1 else high - 1e-9 * max(1, abs(high)))
+  get(word)(first, value)
+}
