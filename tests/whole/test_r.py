@@ -24,7 +24,8 @@ _DRIVER = """
 arguments <- commandArgs(TRUE)
 for (file in list.files(arguments[1], full.names = TRUE)) source(file)
 data <- noisy_tables(jsonlite::fromJSON(arguments[2], simplifyVector = FALSE))
-answer <- function(question) tryCatch(estimate(data, question), error = function(problem) list(error = conditionMessage(problem)))
+refused <- function(problem) list(error = conditionMessage(problem))
+answer <- function(question) tryCatch(estimate(data, question), error = refused)
 writeLines(jsonlite::toJSON(lapply(readLines(arguments[3]), answer), digits = I(17), na = "null", auto_unbox = TRUE))
 """
 _NUMBERS = ("estimate", "low", "high", "population_low", "population_high", "binned_low", "binned_high")
@@ -48,12 +49,11 @@ def test_a_thousand_questions_have_the_same_answers(kind: str, rscript: str, tmp
     asked = page_answers(data, random_questions(data, 100, np.random.default_rng(9)))
     texts = [answer["text"] for answer in asked if answer["text"]]
     for text, lines in zip(texts, _answers(rscript, data, texts, tmp_path), strict=True):
-        try:
-            terms = estimate(made, text).terms
-        except InputError as error:
-            assert "one that the rules leave empty" in str(error)
-            assert lines == {"error": ["expected a group that can have rows, found one that the rules leave empty"]}
+        if "error" in lines:
+            with pytest.raises(InputError, match="one that the rules leave empty"):
+                estimate(made, text)
             continue
+        terms = estimate(made, text).terms
         assert [line["group"] for line in lines] == [term.group for term in terms], text
         for line, term in zip(lines, terms, strict=True):
             for name in (*_NUMBERS, *_ROWS):
