@@ -7,8 +7,11 @@ import gc
 import importlib
 import os
 import shutil
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -117,6 +120,38 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
             item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
+
+
+MOST_SECONDS = 2.0
+"""Processor seconds of this process that a test without a marker takes at most on the machine whose pace is `_PACE`. Those
+above 1.2 there are marked: the rest is for what a test happens to import or to compile first."""
+_PACE = 0.066
+"""Processor seconds of `_slower` on that machine."""
+MARKED = ("slow", "long", *NEEDS, "servers")
+
+
+@cache
+def _slower() -> float:
+    """How many times longer something takes here and now than there, at least 1: another machine, or one that others use."""
+    started = time.process_time()
+    sum(i * i % 7 for i in range(1_000_000))
+    followed = 5 if sys.gettrace() is not None or "coverage" in sys.modules else 1  # each line is counted
+    return max(1.0, (time.process_time() - started) / _PACE) * followed
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Refuse a test that is too long for `make quick` and has no marker. Processor time counts, not that of a clock; fixtures
+    that several tests share are made before."""
+    started = time.process_time()
+    yield
+    seconds = time.process_time() - started
+    if seconds > MOST_SECONDS and not any(map(item.get_closest_marker, MARKED)) and seconds > MOST_SECONDS * _slower():
+        pytest.fail(
+            f"this test took {seconds:.1f} processor seconds, and without a marker at most {MOST_SECONDS:g} are allowed: "
+            "make it cheaper, put what several tests share into a fixture, or mark it with @pytest.mark.slow",
+            pytrace=False,
+        )
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -95,3 +99,44 @@ def test_every_long_test_is_there(name: str) -> None:
     assert not test or f"\ndef {test.partition('[')[0]}(" in text
     assert is_long(f"tests/{name}")
     assert is_long(f"tests/{file}::{test or 'test_any'}[a case]") == ("[" not in name)
+
+
+OF_THREE_LENGTHS = """
+import sys
+import time
+
+import pytest
+
+def busy() -> None:
+    started = time.process_time()
+    while time.process_time() - started < 0.3:
+        pass
+
+@pytest.fixture(scope="module")
+def shared() -> None:
+    busy()
+
+def test_that_is_long() -> None:
+    busy()
+
+@pytest.mark.slow
+def test_that_says_so() -> None:
+    busy()
+
+def test_that_waits_for_what_is_shared(shared: None) -> None:
+    pass
+"""
+
+
+def test_a_test_that_is_long_and_has_no_marker_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three, in a run of their own, where a twentieth of a second is long; other machines are as fast as this one."""
+    (tmp_path / "test_three.py").write_text(OF_THREE_LENGTHS, encoding="utf-8")
+    hook = "from tests import conftest\nfrom tests.conftest import pytest_runtest_call\nconftest.MOST_SECONDS = 0.05\n"
+    (tmp_path / "conftest.py").write_text(f"{hook}conftest._slower = lambda: 1.0\n", encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "pytest.ini", "."]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert "1 failed, 2 passed" in done.stdout
+    assert re.search(r"this test took 0\.\d processor seconds, and without a marker at most 0\.05 are allowed", done.stdout)
+    assert "test_that_is_long" in done.stdout

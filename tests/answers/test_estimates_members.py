@@ -162,6 +162,7 @@ def opposites(n: int, random: np.random.Generator) -> np.ndarray:
     return np.column_stack([np.zeros(n), np.full(n, 2), ages, np.zeros(n), 2 - ages, np.ones(n)]).astype(int)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measured", [TOGETHER, APART])
 def test_the_population_s_interval_counts_roots_where_members_are_alike(measured: Sequence[Sequence[str]]) -> None:
     """200 samples of 300 homes at 80%: by chance 142 to 178. As if members were drawn one by one, 126 are expected."""
@@ -221,6 +222,7 @@ def test_drawing_homes_moves_two_groups_who_live_together_apart() -> None:
     assert found.population_standard_error == pytest.approx(2 * np.std(homes[:, 2]) / math.sqrt(300), rel=0.05)
 
 
+@pytest.mark.slow
 def test_two_groups_whose_members_live_together_may_differ_more() -> None:
     """The mean age of who works less that of who does not: drawing moves both, apart. Without that 64% are expected."""
     random, held = np.random.default_rng(6), 0

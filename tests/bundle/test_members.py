@@ -466,6 +466,7 @@ def test_croissant_of_members_is_read_by_its_own_library(everything: Path) -> No
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_intended_question_about_all_members_is_answered_in_the_release(tmp_path: Path) -> None:
     asked = '[[intended_queries]]\nquery = "{}"\nwhy = "A report asks."\n'
     texts = ["share work == 'yes'", "mean age: work == 'yes' against == 'no'"]
@@ -527,6 +528,7 @@ def test_a_rule_for_members_leaves_out_the_roots_that_have_such_a_member(rule: s
     assert 0 < len(kept) < len(roots)
 
 
+@pytest.mark.slow
 def test_released_members_keep_a_rule_about_the_first_one(tmp_path: Path) -> None:
     rule = "(work == 'yes' and first.work == 'no') or (age == 3 and rent == 0)"
     roots, members = write_tables(tmp_path, *some_households())
@@ -572,6 +574,7 @@ def test_a_rule_for_two_members_is_about_every_two(rule: str, tmp_path: Path) ->
     assert any(len(persons) > 2 for _, persons in first_members(roots, members, 3))
 
 
+@pytest.mark.slow
 def test_released_members_keep_a_rule_about_every_two(tmp_path: Path) -> None:
     changes = {"age == 0 and work == 'yes'": "age == 3 and other.age == 1", "most = 2": "most = 3"}
     roots, members = write_tables(tmp_path, *some_households())

@@ -93,6 +93,7 @@ def test_what_the_noise_hides_has_no_number(lines: list[dict[str, str]]) -> None
             assert line["statistic"] != "share" or float(line["upper"]) - float(line["lower"]) < 0.5
 
 
+@pytest.mark.slow
 def test_verify_computes_the_lines_again_and_finds_edits(folder: Path) -> None:
     assert verify_bundle(folder).passed
     files = read_files(folder)

@@ -30,6 +30,7 @@ class TooSmall(OutsideCriterion):
         return [{}]
 
 
+@pytest.mark.slow
 def test_a_claim_that_is_too_small_is_found_with_its_first_tables() -> None:
     half = type("Half", (TooSmall,), {"examples": classmethod(lambda cls: [{"times": 0.5}])})
     (problem,) = check_kind(half)

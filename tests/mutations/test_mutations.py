@@ -50,6 +50,7 @@ def test_every_mutation_has_its_place_and_names_nothing_that_is_not_there(tmp_pa
     assert found.returncode == 0, found.stdout
 
 
+@pytest.mark.slow
 def test_names_of_mutations_differ() -> None:
     assert len({mutation.name for mutation in mutations()}) == len(mutations())
 

@@ -46,6 +46,7 @@ def test_what_is_proposed_and_taken_multiply_to_the_law_of_the_radius(size: int)
         assert proposed * taken == Fraction((2 * k + 1) ** size, 2**size * math.factorial(size))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", RATES)
 def test_numbers_that_are_drawn_follow_the_law(rate: Fraction) -> None:
     """Geometric numbers, and the largest entries of vectors: chi-square over bins of at least 20 draws, at 1e-6."""

@@ -76,6 +76,7 @@ def test_a_mistake_in_an_inherited_text_of_the_card_is_said_to_be_in_that_file(f
         assert f"{file}: card.contact" in message(extended(folder, own))
 
 
+@pytest.mark.slow
 def test_no_shipped_configuration_says_of_itself_what_is_true_of_another() -> None:
     """The births that extend others have their own budgets: nobody agreed upon those with a ministry."""
     pytest.importorskip("snsynth", reason="needs the extra smartnoise")

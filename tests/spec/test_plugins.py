@@ -183,6 +183,7 @@ def test_a_package_that_is_not_there_is_said(tmp_path: Path) -> None:
         load_plugin(PluginTable(package="no-such-package", version="1", sha256="0" * 64))
 
 
+@pytest.mark.slow
 def test_the_example_passes_the_check_of_kinds(installed: Path) -> None:
     for name in load_plugin(described(NAME)):
         assert check_kind(CRITERIA[name] if name in CRITERIA else GENERATORS[name], name) == ()

@@ -73,6 +73,7 @@ def test_a_plan_above_the_limit_is_refused_and_one_at_the_limit_is_not(copied: P
         below.plan.check_limit(below.budget.limit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "unit"), [("births", "epsilon"), ("visits", "rho")])
 def test_a_plan_above_the_limit_says_the_largest_generation_budget_that_fits(name: str, unit: str) -> None:
     spec = load_spec(next(path for path in CONFIGS if path.stem == name))

@@ -282,6 +282,7 @@ def test_the_name_of_a_criterion_and_texts_of_missing_values_are_no_edit(tmp_pat
         tried(load_spec(config))
 
 
+@pytest.mark.slow
 def test_files_that_come_with_synthrelease_are_known_by_their_digest() -> None:
     """`python -m tests.helpers.shipped` writes it. A family of a library that is not installed cannot be loaded here."""
     with_libraries = {ROOT / "configs" / "births-all-generators.toml"} if find_spec("snsynth") is None else set()

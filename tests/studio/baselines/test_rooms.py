@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.conftest import ROOT
 from tests.test_architecture import FLOORS, TREES, imported
 
@@ -24,6 +26,7 @@ def test_they_import_tables_and_each_other_alone() -> None:
         assert {name for name in own if not name.startswith(ALLOWED)} == set(), path
 
 
+@pytest.mark.slow
 def test_no_room_of_a_release_imports_them() -> None:
     naming = {path: tree for path, tree in TREES.items() if "baselines" in (ROOT / "synthrelease" / path).read_text("utf-8")}
     users = {path for path, tree in naming.items() if any("studio.baselines" in name for name in imported(tree))}

@@ -249,6 +249,7 @@ def test_a_folder_that_cannot_be_written_is_told_and_nothing_is_lost(coins: Coin
     assert coins.texts() == before
 
 
+@pytest.mark.slow
 def test_columns_of_members_stand_once_and_are_edited_in_their_table(tmp_path: Path) -> None:
     opened = Opened(tmp_path, name="visits.toml")
     linked = load_spec(opened.config).schema.linked

@@ -58,6 +58,7 @@ def test_it_does_not_where_one_row_says_otherwise(tmp_path: Path) -> None:
     assert not [column for column in found.columns if "areas within areas" in column.doubt]
 
 
+@pytest.mark.slow
 def test_the_answer_drafts_all_areas_in_their_levels(tmp_path: Path) -> None:
     path = register(tmp_path / "people.csv")
     configuration, _, found = write_draft("towns", path, tmp_path, unit="row", areas=ASKED)
