@@ -18,7 +18,7 @@ TO ?= wheelhouse
 INTO ?= dist
 RUNS ?= 3000
 
-.PHONY: demo quick versions new criterion generator option test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations report rooms settings sources clean
+.PHONY: demo quick versions new criterion generator option test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations plants release report rooms settings sources clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -105,6 +105,10 @@ fuzz: $(TEST)
 kills: $(TEST)
 	$(BIN)/python tests/whole/crashes.py
 	$(BIN)/python -m tests.whole.kills
+
+# docs/appendix/plants.md: known slips, planted in every criterion and generator (a minute)
+plants: $(TEST)
+	$(BIN)/python -m tests.plants
 
 mutations: $(TEST)
 	$(BIN)/python tests/mutations/of_theory.py $(if $(ONLY),"$(ONLY)")

@@ -333,6 +333,7 @@ def _spent(checked: Checked, request: ReleaseRequest, listener: Listener, places
             priors=checked.priors,
             public=checked.public_tables,
             piece=checked.piece,
+            trust=request.trust,
         )
         if result is None:
             return None

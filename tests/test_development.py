@@ -101,6 +101,12 @@ def test_every_long_test_is_there(name: str) -> None:
     assert is_long(f"tests/{file}::{test or 'test_any'}[a case]") == ("[" not in name)
 
 
+def test_the_page_of_plants_has_none_that_is_not_found() -> None:
+    page = (ROOT / "docs" / "appendix" / "plants.md").read_text(encoding="utf-8")
+    assert page.count(", found |") > 100
+    assert "**not found**" not in page
+
+
 OF_THREE_LENGTHS = """
 import sys
 import time

@@ -38,6 +38,7 @@ from synthrelease.spec.requests import (
     Delta,
     Epsilon,
     Folder,
+    Names,
     Number,
     Option,
     RehearsalRequest,
@@ -85,6 +86,7 @@ def split(
     table: TableName | None = None,
     key: Annotated[Path | None, Option(metavar="FILE", flags=("--split-key",))] = None,
     expect_head: str | None = None,
+    trust: Names = (),
 ) -> None:
     """Split a register into pieces, once and for ever. Costs nothing.
 
@@ -97,11 +99,12 @@ def split(
     config : Read the table [split] of this configuration.
     data : Read the record numbers of this private file, and nothing else.
     key : Write the secret key to this new file. [default: LEDGER.key]
+    trust : Run these packages of [[plugins]], as the configuration is loaded with them. By default none.
     """
     from synthrelease.releasing.release import split_register
     from synthrelease.sources.source import Source
 
-    statement, key_file = split_register(file, config, Source.of(data, table), key, expect_head)
+    statement, key_file = split_register(file, config, Source.of(data, table), key, expect_head, trust)
     pieces = statement.split.pieces if statement.split else 0
     screen.print(
         f"Split into {pieces} pieces. The secret key is in {key_file!s}: it stays in the enclave, "

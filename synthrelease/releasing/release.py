@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -47,6 +47,7 @@ from synthrelease.releasing.selection import select_by
 from synthrelease.settings.base import RELEASED
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.plugins import check_trusted
 from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
 
 # Pieces of a register: split once and for ever by a secret key, and what tells the rows of the piece that a release reads.
@@ -73,7 +74,12 @@ def _numbers(data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, en
 
 
 def split_register(
-    ledger: Path, config: Path, data: Source, key: Path | None = None, expect_head: str | None = None
+    ledger: Path,
+    config: Path,
+    data: Source,
+    key: Path | None = None,
+    expect_head: str | None = None,
+    trust: Sequence[str] = (),
 ) -> tuple[Statement, Path]:
     """Make a new key and note the split in the ledger. The assignment is then fixed: piece = keyed hash of the record number.
 
@@ -82,6 +88,7 @@ def split_register(
     config : a configuration whose table [split] says by which column and into how many pieces; its [input] says how the file is
         read.
     key : a new file for the key; the ledger's name with .key when omitted.
+    trust : packages of [[plugins]] that are loaded with the configuration, as it says, too.
 
     Returns
     -------
@@ -99,7 +106,7 @@ def split_register(
     Record numbers are public and the key is drawn before they are read, so the split is independent of every value. Nothing is
     released. What it does for later releases: theory 11.12, pieces for ever.
     """
-    spec = load_spec(config, trusted=())  # no package has anything to do here
+    spec = load_spec(config, trust)
     if spec.options.split is None:
         expected = "the column with the record number, and how many pieces"
         raise SpecError.at(spec.path, "split", expected, "no such table")
@@ -204,6 +211,7 @@ def release(
     priors: Mapping[str, Counts] | None = None,
     public: Collection[str] = (),
     piece: PieceOfRegister | None = None,
+    trust: Sequence[str] = (),
 ) -> Release | None:
     """Release one dataset from a private file. The budget was checked and reserved: `publish` is the way to do this.
 
@@ -214,6 +222,7 @@ def release(
     priors : the public tables that generators start from, where they were read already.
     public : digests of further tables that are said to be public (`enclave.ingest.check_not_public`).
     piece : of the register, whose rows alone are read; of a specification with [split].
+    trust : packages of [[plugins]] that may run on the private file, as the configuration says, too.
 
     Returns
     -------
@@ -230,6 +239,7 @@ def release(
     `spec.plan.total`: the one-off charges, what the selection costs, and the charges after acceptance; neighbours replace
     one row of the file (theory 1.1, sequential composition; theory 1.7, resizing; theory 2, selection).
     """
+    check_trusted(str(spec.path), spec.plugins, trust)
     priors = read_priors(spec) if priors is None else priors
     progress("reading the private file")
     # an earlier release may have the very rows: it had noise, so that this tells nobody anything, and a refusal would

@@ -57,8 +57,8 @@ _LOADED: dict[str, str] = {}
 """By the packages that were loaded in this process, the digest that each had then."""
 
 
-def load_plugin(table: PluginTable) -> tuple[str, ...]:
-    """Load the classes of one package, and return their names as the two files have them.
+def load_plugin(table: PluginTable) -> tuple[tuple[str, type[Any]], ...]:
+    """Load the classes of one package, and return each with its name as the two files have it.
 
     Raises
     ------
@@ -71,11 +71,11 @@ def load_plugin(table: PluginTable) -> tuple[str, ...]:
         raise Unexpected(f"{table.package} with the digest {table.sha256[:16]}...", f"files with the digest {digest[:16]}...")
     if _LOADED.setdefault(table.package, digest) != digest:
         raise Unexpected(f"{table.package} as it was loaded before, or a new process", "other files")
-    names = []
+    found = []
     for entry in _offered(installed):
-        names.append(f"{table.package}:{entry.name}")
-        GROUPS[entry.group].add(names[-1], _class_of(entry, installed))
-    return tuple(names)
+        found.append((f"{table.package}:{entry.name}", _class_of(entry, installed)))
+        GROUPS[entry.group].add(*found[-1])
+    return tuple(found)
 
 
 def check_named(

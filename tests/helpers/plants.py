@@ -130,9 +130,9 @@ SLIPS: Mapping[str, Plant] = {
 """Slips of criteria."""
 
 
-def is_found(slip: str, worlds: Sequence[Sweep]) -> bool:
-    """Whether the enumeration of tables of up to three records of some of these worlds, all of one kind, shows a slip."""
-    for sweep, records in ((sweep, records) for records in (2, 3) for sweep in worlds):
+def is_found(slip: str, worlds: Sequence[Sweep], most: int = 3) -> bool:
+    """Whether the enumeration of tables of up to so many records in one of these worlds of a kind shows a slip."""
+    for sweep, records in ((sweep, records) for records in range(2, most + 1) for sweep in worlds):
         with pytest.MonkeyPatch.context() as patch:
             SLIPS[slip](patch, sweep)
             try:

@@ -18,8 +18,10 @@ from synthrelease.cli.specifying import check
 from synthrelease.criteria import CRITERIA
 from synthrelease.errors import InputError, SpecError, Unexpected
 from synthrelease.generators import GENERATORS
-from synthrelease.privacy.ledger import load_ledger
+from synthrelease.privacy.ledger import load_ledger, open_ledger
+from synthrelease.releasing.release import release, split_register
 from synthrelease.settings.options import PluginTable
+from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.plugins import _LOADED, described, load_plugin
 from synthrelease.studio.audit.contracts import check_kind, check_package
@@ -137,6 +139,29 @@ def test_a_release_needs_trust_twice(installed: Path, tmp_path: Path, *, trust: 
     assert "copula_example" not in sys.modules  # not a line of it ran where a private file is named
     with pytest.raises(SpecError, match=said):
         check(config, data=tmp_path / "work" / "coins.csv", trust=tuple(command))
+    with pytest.raises(SpecError, match=said):  # of a specification that was loaded for a plan
+        release(load_spec(config), tmp_path / "work" / "coins.csv", trust=command)
+
+
+def test_a_register_is_split_by_a_configuration_with_plugins_that_are_trusted(installed: Path, tmp_path: Path) -> None:
+    config = write(tmp_path / "work")
+    text = config.read_text(encoding="utf-8").replace("rows = 400\n", "")  # of a piece it is not public
+    config.write_text(f'{text}\n[split]\nby = "number"\npiece = 1\nof = 2\n', encoding="utf-8")
+    ledger, nothing = tmp_path / "coins.ledger", Source.of(tmp_path / "none.csv")
+    open_ledger(ledger, "Coins", 20)
+    with pytest.raises(SpecError, match=f"--trust {NAME}"):
+        split_register(ledger, config, nothing)
+    with pytest.raises(InputError, match="no such file. Nothing was split"):
+        split_register(ledger, config, nothing, trust=[NAME])
+
+
+@pytest.mark.slow
+def test_a_generator_and_a_criterion_of_one_name_are_both_tried(installed: Path) -> None:
+    (metadata,) = installed.glob("*.dist-info/entry_points.txt")
+    metadata.write_text(metadata.read_text(encoding="utf-8").replace("copula = ", "share_gap = "), encoding="utf-8")
+    kinds = [kind.__name__ for _, kind in load_plugin(described(NAME))]
+    assert sorted(kinds) == ["Copula", "ShareGap"]
+    assert [problems for _, problems in check_package(described(NAME))] == [(), ()]
 
 
 @pytest.mark.slow
@@ -185,8 +210,8 @@ def test_a_package_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_example_passes_the_check_of_kinds(installed: Path) -> None:
-    for name in load_plugin(described(NAME)):
-        assert check_kind(CRITERIA[name] if name in CRITERIA else GENERATORS[name], name) == ()
+    for name, kind in load_plugin(described(NAME)):
+        assert check_kind(kind, name) == ()
     text = (EXAMPLE / "copula_example.py").read_text(encoding="utf-8")
     generator = text[text.index("class Copula(") : text.index("class ShareGap(")]
     assert len([line for line in generator.splitlines() if line.strip()]) <= 40

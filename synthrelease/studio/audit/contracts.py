@@ -14,14 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.outside import OutsideCriterion
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import RejectedRound, Unexpected
-from synthrelease.generators import GENERATORS, Background
+from synthrelease.generators import Background
 from synthrelease.generators.outside import OutsideGenerator
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.settings.options import PluginTable
@@ -43,12 +42,12 @@ def check_package(table: PluginTable) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the name of each class of an installed package, and what is wrong with it; that of the package where it cannot be
     loaded."""
     try:
-        names = load_plugin(table)
+        kinds = load_plugin(table)
     except Unexpected as error:
         yield table.package, (str(error),)
         return
-    for name in names:
-        yield name, check_kind(CRITERIA[name] if name in CRITERIA else GENERATORS[name], name)
+    for name, kind in kinds:
+        yield name, check_kind(kind, name)
 
 
 def check_kind(kind: type[Any], name: str = "package:name") -> tuple[str, ...]:
