@@ -94,6 +94,14 @@ test-wheelhouse: $(TEST)
 dist: $(DIST)
 	$(BIN)/python requirements/dist.py $(INTO)
 
+# A release of the program: refuses a version in development, a tree with changes, a changelog without its section, and failing
+# tests; then as `make dist`. CONTRIBUTING.md says what comes before and after
+release: $(TEST) $(DOCS) $(DIST)
+	$(BIN)/python requirements/release.py
+	$(MAKE) quick test test-long
+	$(BIN)/python requirements/release.py
+	$(BIN)/python requirements/dist.py $(INTO)
+
 # 10,000 hostile files; releases and ledgers killed at random; mistakes in the code that the tests must notice
 hostile: $(TEST)
 	$(BIN)/python -m tests.whole.hostile

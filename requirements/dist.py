@@ -3,7 +3,7 @@
     python requirements/dist.py dist
 
 Everything is built from the last commit, never from files that are not in it, so whoever has the commit can build the same
-bytes. The wheel is then installed into an environment of its own with the locked versions of requirements/core.txt, away from
+bytes. The wheel is then installed into an environment of its own with what requirements/core-hashes.txt locks, away from
 the checkout, where it makes, checks and plans a release. The SBOM (CycloneDX) names what that environment has, with versions
 and licences.
 Needs git, a network, and requirements/dist.txt.
@@ -67,7 +67,7 @@ def tried(wheel: Path, folder: Path) -> Path:
         "--disable-pip-version-check",
         "--no-compile",
     ]
-    run(*install, "-r", ROOT / "requirements" / "core.txt")
+    run(*install, "--no-deps", "--require-hashes", "-r", ROOT / "requirements" / "core-hashes.txt")
     run(*install, "--no-deps", wheel)
     run(command, "demo", "--out", folder / "release", cwd=folder)
     run(command, "verify", folder / "release", cwd=folder)

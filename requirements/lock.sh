@@ -9,6 +9,8 @@ options=(--quiet --universal --python-version 3.11 --no-header --no-annotate)
 full=$(mktemp)
 uv pip compile "${options[@]}" pyproject.toml --extra frames --extra smartnoise --extra audit --extra cluster --extra formats --extra catalogue --extra database --extra desk --extra test -c <(echo "torch==2.13.0") -o "$full"
 uv pip compile "${options[@]}" pyproject.toml -c "$full" -o requirements/core.txt
+# the same with the SHA-256 of every file of each version, for pip install --require-hashes; no address of an index is written
+uv pip compile "${options[@]}" --generate-hashes --no-emit-index-url --no-emit-find-links pyproject.toml -c "$full" -o requirements/core-hashes.txt
 uv pip compile "${options[@]}" pyproject.toml --extra docs -c "$full" -o requirements/docs.txt
 uv pip compile "${options[@]}" pyproject.toml --extra frames <(printf '%s\n' pytest pytest-xdist hypothesis jsonschema mpmath ruff mypy) -c "$full" -o requirements/quick.txt
 uv pip compile "${options[@]}" <(printf '%s\n' hatchling cyclonedx-bom pip) -c "$full" -o requirements/dist.txt

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -163,6 +164,32 @@ def compiled_templates(folder: Path, settings: str) -> BytecodeCache | None:
 # The version of the code that runs; what is installed may name another one, such as that of an older checkout.
 
 VERSION = "1.1.0.dev0"
+
+
+@cache
+def commit() -> str:
+    """Return the commit of the git checkout that the program runs from, its first 12 digits; empty for an installed program.
+
+    It says nothing of files that were changed since.
+    """
+    git = Path(__file__).resolve().parents[1] / ".git"
+    digits = ""
+    with suppress(OSError, UnicodeDecodeError):
+        if git.is_file():  # a further work tree of a repository
+            git = git.parent / git.read_text(encoding="utf-8").removeprefix("gitdir: ").strip()
+        common, digits = git, (git / "HEAD").read_text(encoding="utf-8").strip()
+        if (git / "commondir").is_file():
+            common = git / (git / "commondir").read_text(encoding="utf-8").strip()
+        if (name := digits.removeprefix("ref: ")) != digits:
+            digits = ""
+            if (common / name).is_file():
+                digits = (common / name).read_text(encoding="utf-8").strip()
+            elif (common / "packed-refs").is_file():
+                lines = (common / "packed-refs").read_text(encoding="utf-8").splitlines()
+                digits = next((line.split()[0] for line in lines if line.endswith(f" {name}")), "")
+    return digits[:12] if re.fullmatch("[0-9a-f]{40,64}", digits) else ""
+
+
 FIRST = (1, 0, 0)
 """The first version that was published. Later ones publish more, and `verify` demands it of them."""
 

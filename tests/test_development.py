@@ -38,6 +38,14 @@ def test_quick_has_the_versions_of_test_and_no_large_library() -> None:
     assert not names & {"diffprivlib", "scikit-learn", "matplotlib"}  # they compare laws, and draw pictures of benchmarks
 
 
+def test_each_version_of_the_core_has_the_hashes_of_its_files() -> None:
+    text = (ROOT / "requirements" / "core-hashes.txt").read_text(encoding="utf-8")
+    lines = text.replace(" \\\n    --hash", " --hash").splitlines()
+    parts = [re.fullmatch(r"(.+?)(?: --hash=sha256:[0-9a-f]{64})+", line) for line in lines]
+    assert {part[1] for part in parts if part is not None} == locked("core.txt")
+    assert None not in parts  # no address of an index either
+
+
 def test_the_hooks_before_a_commit_are_what_the_makefile_checks_beside_the_tests() -> None:
     """Types of all libraries by night: `make test` has the tests alone beside ruff."""
     checks = [command.removesuffix(" .") for command in (*recipe("test")[:-1], *recipe("test-long")[:-1])]

@@ -41,7 +41,7 @@ from synthrelease.published.measurements import (
     MeasurementsPart,
 )
 from synthrelease.published.names import packages
-from synthrelease.resources import VERSION
+from synthrelease.resources import VERSION, commit
 from synthrelease.settings.tables import RANDOM, BundleTable
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.tried import WITHHELD, kept_in_trial
@@ -275,6 +275,7 @@ def versions(spec: ReleaseSpec) -> dict[str, str]:
     """Versions of Python and of the packages that a release rests on, with those of the libraries of its generators."""
     libraries = dict.fromkeys(package for generator in spec.space.generators for package in generator.packages)
     installed = {"python": platform.python_version(), "synthrelease": own_version()}
+    installed |= {"commit": commit()} if commit() else {}
     installed |= {package: package_version(package) for package in (*_PACKAGES, *libraries)}
     return installed | writers(spec.bundle)
 

@@ -19,13 +19,14 @@ from synthrelease import __version__
 from synthrelease.cli.commands import LazyGroup, be_quiet
 from synthrelease.cli.terminal import STOPPED, err, screen
 from synthrelease.errors import SynthreleaseError, failure_of
+from synthrelease.resources import commit
 from synthrelease.sources.paths import without_secrets
 
 
 def _print_version(wanted_version: bool) -> None:
-    """The number that stands in every document that it writes."""
+    """Print the number that stands in every document that the program writes, and the commit of a checkout."""
     if wanted_version:
-        screen.print(f"synthrelease {__version__}")
+        screen.print(f"synthrelease {__version__}{f' (commit {commit()})' if commit() else ''}")
         raise typer.Exit
 
 

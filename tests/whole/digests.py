@@ -131,6 +131,7 @@ def print_digests(name: str, case: Callable[[Path], list[Path]]) -> None:
 @contextmanager
 def seeded() -> Iterator[None]:
     """Give every draw of a release the entropy of a rehearsal."""
+    from synthrelease.bundle import document
     from synthrelease.privacy import noise as randomness
     from synthrelease.privacy.noise import SystemEntropy
     from synthrelease.privacy.public_entropy import SeededEntropy
@@ -142,12 +143,14 @@ def seeded() -> Iterator[None]:
     secrets = randomness.secrets
     fixed = SimpleNamespace(token_bytes=own.randbytes, randbelow=own.randrange, randbits=own.getrandbits)
     setattr(randomness, "secrets", fixed)  # noqa: B010
+    commit, document.commit = document.commit, lambda: ""  # type: ignore[attr-defined]
     try:
         yield
     finally:
         for name, method in kept.items():
             setattr(SystemEntropy, name, method)
         setattr(randomness, "secrets", secrets)  # noqa: B010
+        document.commit = commit  # type: ignore[attr-defined]
 
 
 def _of(source: object, name: str) -> Callable[..., object]:
