@@ -81,6 +81,19 @@ def test_a_condition_that_a_rule_makes_every_row_meet_changes_nothing() -> None:
     assert estimate(made, "share c == 1 where a >= 1").terms == estimate(made, "share c == 1").terms
 
 
+def test_the_mean_of_rows_of_one_bin_is_known_whatever_the_noise() -> None:
+    """Numerator and denominator have the same noise: their terms cancel but for what floats lose."""
+    column = replace(integer_column("x", [0, 2, 5, 31]), numbers=(0.7, 2.4, 10.1))
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        table = random.integers(0, 3, 3000)[:, None]
+        found = noisy_tables((column,), table, ["x"], Fraction(1, 20), random)
+        made = replace(published((column,), table, ()), measurements=Measurements(tables=found, times=1.0))
+        [term] = estimate(made, "mean x where x >= 2 and x < 5").terms
+        assert (term.binned_low, term.binned_high, term.low, term.high) == pytest.approx((2.4, 2.4, 2, 4), abs=1e-9)
+        assert (term.population_low, term.population_high) == pytest.approx((2, 4), abs=1e-9)
+
+
 LINKED = ["a >= 2 and d == 'x'", "c >= 1 and b < 1 and a < 2", "a < 2 and b < 1 and c < 1"]
 """No row has a = 2 with d = x; nor b = 0 with another a, of which the last two rules have one half each."""
 ALLOWED = TABLE[~((TABLE[:, 0] == 2) & (TABLE[:, 3] == 0)) & ~((TABLE[:, 0] < 2) & (TABLE[:, 1] == 0))]
