@@ -120,6 +120,8 @@ def test_labels_titles_and_links_from_a_hostile_publisher_do_nothing(chromium: B
         assert chromium.run("return document.querySelectorAll('img, script[src], iframe').length") == 0
     _open(chromium, folder, "#show=share&of=nobody&by=year")
     assert "nobody" in chromium.text("//p[@id='status']")
+    _open(chromium, folder, "#show=share&of=face&by=year&among=year&keep=1")
+    assert "stands once" in chromium.text("//p[@id='status']")
 
 
 def test_a_question_is_put_together_and_copied_by_keyboard(chromium: Browser, folder: Path) -> None:

@@ -104,9 +104,9 @@ function valued(column) {
   return button;
 }
 
-/* Take out of the question what is not measured with the rest, and return the columns that were taken out. */
+/* Take out of the question what is not measured with the rest, and what stands in it twice, and return both. */
 function settle() {
-  const dropped = [];
+  const dropped = [], twice = [];
   if (refusedKind(state.of) !== "") {
     dropped.push(state.of);
     state.of = places(columns).find(column => refusedKind(column) === "") ?? state.of;
@@ -114,15 +114,15 @@ function settle() {
     if (refusedKind(state.of) !== "") state.kind = "share";
   }
   if (state.by !== null && (state.by === state.of || !together([state.of, state.by]))) {
-    if (state.by !== state.of) dropped.push(state.by);
+    (state.by === state.of ? twice : dropped).push(state.by);
     state.by = null;
   }
   if (state.among !== null && (state.among === state.by || !together([state.of, state.by, state.among]))) {
-    if (state.among !== state.by) dropped.push(state.among);
+    (state.among === state.by ? twice : dropped).push(state.among);
     state.among = null;
     state.keep.clear();
   }
-  return dropped;
+  return { dropped, twice };
 }
 
 /* 2. What can be asked. */
@@ -495,9 +495,10 @@ function firstQuestion() {
 }
 
 function refresh(unknown = []) {
-  const dropped = settle();
+  const { dropped, twice } = settle();
   message = [unknown.length > 0 ? word("unknown_link", { names: unknown.join(word("or")) }) : "",
-    dropped.length > 0 ? word("dropped", { names: listOf(dropped), contact }) : ""].filter(Boolean).join(" ");
+    dropped.length > 0 ? word("dropped", { names: listOf(dropped), contact }) : "",
+    twice.length > 0 ? word("twice", { names: listOf(twice) }) : ""].filter(Boolean).join(" ");
   showControls();
   update();
 }
