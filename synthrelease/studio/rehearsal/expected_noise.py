@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from synthrelease.answers.questions import over_cells, parse_condition, parse_question
 from synthrelease.answers.stated import in_words, question
 from synthrelease.data.questions import is_question, split_question
-from synthrelease.enclave.counting import BinRule
-from synthrelease.enclave.reading import batches
 from synthrelease.errors import InputError, so_many
 from synthrelease.generators.base import MeasuringGenerator
 from synthrelease.generators.measured_noise import CountNoise, Noises, half_width
@@ -24,7 +23,9 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published.options import DesignPart
 from synthrelease.sources.source import Source
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.rehearsal.attempts import BinnedColumns
+
+if TYPE_CHECKING:
+    from synthrelease.studio.rehearsal.attempts import BinnedColumns
 
 LEVEL = 0.95
 MOST_STEPS = 60
@@ -124,6 +125,8 @@ def off_by_column(tables: Sequence[MeasuredTable]) -> dict[str, float]:
 
 def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
     """Return the expected answer of each intended question, in their order."""
+    from synthrelease.studio.rehearsal.attempts import BinnedColumns  # here, for `plan` loads nothing that reads rows
+
     columns, tables = BinnedColumns.of(spec.space[0]), measured_tables(spec)
     apart = {factor.column for factor in read_bins(getattr(spec.space.generators[0], "rare_bins", None))}
     answers_expected = []
@@ -264,6 +267,10 @@ def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None
     Rows without a bin in a column are left out.
     """
     import pandas as pd
+
+    from synthrelease.enclave.counting import BinRule
+    from synthrelease.enclave.reading import batches
+    from synthrelease.studio.rehearsal.attempts import BinnedColumns
 
     design = spec.options.design
     if design is None or not spec.questions:
