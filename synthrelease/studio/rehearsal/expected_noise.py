@@ -19,7 +19,6 @@ from synthrelease.errors import InputError, so_many
 from synthrelease.generators.base import MeasuringGenerator
 from synthrelease.generators.measured_noise import CountNoise, Noises, half_width
 from synthrelease.generators.measurements import read_bins
-from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published.options import DesignPart
 from synthrelease.sources.source import Source
 from synthrelease.spec.release_spec import ReleaseSpec
@@ -270,6 +269,7 @@ def survey_errors(spec: ReleaseSpec, data: str | Path | Source, seed: int | None
 
     from synthrelease.enclave.counting import BinRule
     from synthrelease.enclave.reading import batches
+    from synthrelease.privacy.public_entropy import SeededEntropy
     from synthrelease.studio.rehearsal.attempts import BinnedColumns
 
     design = spec.options.design
