@@ -28,7 +28,6 @@ from synthrelease.privacy.selection import nothing_where
 from synthrelease.spec.requests import Config, Data, File, Json, Names, Number, Option, Public, TableName
 
 if TYPE_CHECKING:
-    from synthrelease.generators.associations import Associations
     from synthrelease.spec.release_spec import ReleaseSpec
 
 MOST_LINES = 30
@@ -36,24 +35,30 @@ MOST_TRIPLES = 10
 
 
 def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
-    """Yield the lines of `plan` on what the rows will be good for, and which pairs of columns they carry."""
+    """Yield the lines of `plan` on the pairs of columns whose association the rows preserve, for this number of rows."""
     from synthrelease.bundle.card import sentences, uses_in_words
     from synthrelease.generators.associations import LEAST_STRENGTH, CarriedPairs
+    from synthrelease.spec.associations import planned_associations
     from synthrelease.spec.tried import kept_in_trial
 
-    models = _associations_of(spec, rows)
+    counted_on = _rows_of(spec, rows)
+    models = planned_associations(spec, counted_on)
     pairs = CarriedPairs.of(models)
     if not pairs.pairs:
         return
     good, *others = uses_in_words(pairs)
-    yield " ".join(filter(None, [good, kept_in_trial(spec)]))
+    for_rows = "" if pairs.unknown == pairs.pairs else f"This holds for a file of {counted_on:,} rows."
+    yield " ".join(filter(None, [good, for_rows, kept_in_trial(spec)]))
     if others:
         yield " ".join(others)
     strengths = {tuple(pair.split(":")): strength for pair, strength in models[0].strengths.pairs.items()}
-    associated = (pair for pair in strengths if strengths[pair] >= LEAST_STRENGTH and {*pair} <= {*models[0].layout.columns})
-    lost = [pair for pair in associated if not all(model.of(*pair) for model in models)]
+    known = [pair for pair in strengths if {*pair} <= {*models[0].layout.columns}]
+    not_preserved = [pair for pair in known if not all(model.of(*pair) for model in models)]
+    lost = [pair for pair in not_preserved if strengths[pair] >= LEAST_STRENGTH]
+    if independent := len(not_preserved) - len(lost):
+        yield f"{so_many(independent, 'other pair has', 'other pairs have')} no association in the public file to preserve."
     if strongest := [" × ".join(pair) for pair in sorted(lost, key=lambda pair: -strengths[pair])]:
-        yield f"Associated in the public file, and not carried in full: {_shown(strongest)}."
+        yield f"Associated in the public file, but not preserved or only in part: {_shown(strongest)}."
     if pairs.columns and pairs.unknown < pairs.pairs:
         yield sentences("en")["carried_list" if pairs.only else "carried_others"]
     for line in pairs.columns[:MOST_LINES] if pairs.unknown < pairs.pairs else ():
@@ -62,16 +67,16 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
         yield f"  and pairs of {further} more columns; `synthrelease plan --json` lists every pair."
     if pairs.carried_triples:
         triples = _shown([" × ".join(triple) for triple in pairs.carried_triples])
-        yield f"Three columns at once: {len(pairs.carried_triples):,} of {pairs.triples:,}: {triples}."
+        counted = f"{len(pairs.carried_triples):,} of {pairs.triples:,}"
+        yield f"The rows preserve the joint association of {counted} combinations of three columns: {triples}."
 
 
-def _associations_of(spec: ReleaseSpec, rows: int | None) -> Sequence[Associations]:
-    """Return what the rows of each configuration will carry: of so many rows, else of as many as the files were tried on."""
+def _rows_of(spec: ReleaseSpec, rows: int | None) -> int:
+    """Return the number of rows to plan for: as asked, else as many as the files were tried on."""
     from synthrelease.releasing.attempt_costs import usual_rows
-    from synthrelease.spec.associations import planned_associations
     from synthrelease.spec.tried import rows_tried
 
-    return planned_associations(spec, rows or rows_tried(spec) or usual_rows(spec))
+    return rows or rows_tried(spec) or usual_rows(spec)
 
 
 def _shown(names: Sequence[str]) -> str:
@@ -404,8 +409,9 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
 def _associations(spec: ReleaseSpec, rows: int | None) -> list[dict[str, object]]:
     """Every pair, as the generator that carries least of it has it."""
     from synthrelease.generators.associations import weakest_of
+    from synthrelease.spec.associations import planned_associations
 
-    planned = _associations_of(spec, rows)
+    planned = planned_associations(spec, _rows_of(spec, rows))
     weakest = (weakest_of([one.of(*pair) for one in planned]) for pair in combinations(planned[0].names, 2))
     return [
         {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -254,9 +255,8 @@ def refusals_in_words(spec: Any) -> list[str]:
     if not sentences:
         return []
     return [
-        f"Unpaid: {'; '.join(sentences)}. Such a value in one record ends the run after the budget is spent. A release "
-        'therefore tells that no record has one, and no epsilon covers this fact. Use "drop", "bin" or "clip", which tell '
-        "nothing."
+        f"Not covered by epsilon: {'; '.join(sentences)}. Such a value in one record ends the run after the budget is spent. "
+        'A release therefore reveals that no record has one. Use "drop", "bin" or "clip", which reveal nothing.'
     ]
 
 
@@ -323,8 +323,8 @@ def rounds_in_words(law: StoppingLaw | None) -> str:
     if law is None:
         return "Rounds: until one is accepted, without a limit. The guarantee does not cover a run that is stopped by hand."
     if law.mean == 1:
-        return "Rounds: one. Keep secret how long it took."
-    return f"Rounds: {law.words}. Keep their number secret, and how long they took."
+        return "Rounds: one. Keep the duration of the run secret."
+    return f"Rounds: {law.words}. Keep their number and the duration of the run secret."
 
 
 def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:
@@ -349,11 +349,22 @@ def stated(charge: Charge) -> str:
     return decimal_text(charge.epsilon) + (f", delta {float(charge.delta):.3g}" if charge.delta else "")
 
 
-def _grow(tree: Tree, charge: Charge, reasons: bool = True) -> None:
+SHARED_NOISE, ONE_ROUND = "K-norm mechanism", "the first accepted one of a hidden number of rounds, 1 with probability 1"
+
+
+def _because(charge: Charge) -> str:
+    """Return the reason of a charge as release.json has it, shorter for a single round and for values with a common noise."""
+    if charge.parts and all(part.because.startswith(SHARED_NOISE) for part in charge.parts):
+        return "the parts add up; the K-norm mechanism adds one vector of noise to all values"
+    return charge.because.replace(ONE_ROUND, "one round")
+
+
+def _grow(tree: Tree, charge: Charge, reasons: bool = True, because: str = "") -> None:
     from rich.text import Text
 
-    because = f" ({charge.because})" if reasons else ""
+    because = f" ({because or _because(charge)})" if reasons else ""
     reason = f" Reason: {charge.reason}" if reasons and charge.reason else ""
     branch = tree.add(Text.assemble(f"{stated(charge)}  {charge.name}", (because, "dim"), reason))
     for part in charge.parts:
-        _grow(branch, part, reasons)
+        ratio = re.search(r"^K-norm.*, (\S+) of the standard", part.because)
+        _grow(branch, part, reasons, f"{ratio[1]} times the standard deviation of separate noise" if ratio else "")

@@ -609,7 +609,7 @@ class CarriedPairs:
     ----------
     pairs, triples : how many there are.
     carried, unknown : how many of the pairs are, and of how many nobody can tell.
-    noisy : how many were measured, with noise that is larger than the association, and are not carried for that.
+    noisy : the pairs that were measured with noise larger than their association, and are not carried for that.
     partial : how many were measured together in some members of a root, and not in later ones.
     carried_triples : those that are carried.
     only : whether the pairs of `columns` are those that are carried; otherwise all others are.
@@ -620,7 +620,7 @@ class CarriedPairs:
     triples: int
     carried: int
     unknown: int
-    noisy: int
+    noisy: tuple[tuple[str, str], ...]
     partial: int
     carried_triples: tuple[tuple[str, ...], ...]
     only: bool
@@ -639,7 +639,9 @@ class CarriedPairs:
             triples=math.comb(len(names), 3),
             carried=len(carried),
             unknown=sum("not known" in words and words <= {"not known", "yes"} for words in answers.values()),
-            noisy=sum("mostly noise" in words and words <= {"mostly noise", "yes"} for words in answers.values()),
+            noisy=tuple(
+                pair for pair, words in answers.items() if "mostly noise" in words and words <= {"mostly noise", "yes"}
+            ),
             partial=sum("in part" in words and words <= {"in part", "yes"} for words in answers.values()),
             carried_triples=tuple(triples),
             only=len(carried) < len(others),

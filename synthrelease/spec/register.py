@@ -116,8 +116,8 @@ def design_in_words(table: DesignTable) -> str:
     """Return what answers say of a population, as far as the design tells."""
     if table.clusters is not None and table.effect is None:
         return f"Design: clusters ({table.clusters}) without a design effect. No answer has an interval for a population."
-    rest = "the stated design effect" if table.effect is not None else "rows that are drawn one by one"
-    return f"Design: intervals for a population rest on {rest}."
+    assumed = "use the stated design effect" if table.effect is not None else "assume that rows are drawn independently"
+    return f"Design: intervals for a population {assumed}."
 
 
 def scout_in_words(table: ScoutTable) -> str:

@@ -289,7 +289,7 @@ def test_the_charge_tree_stands_in_the_table_from_the_root_to_every_leaf() -> No
 def test_the_statement_has_the_five_building_blocks() -> None:
     found = page()
     terms = found.texts_of("dt")
-    for block in ("Domain", "Scope (what is published exactly)", "Unit", "Standard", "Intensity"):
+    for block in ("Domain", "Scope (what is published exactly)", "Unit", "Privacy definition", "Intensity"):
         assert block in terms
     assert any("Pure differential privacy" in text for text in found.texts_of("dd"))
 
@@ -345,7 +345,7 @@ def test_a_sentence_is_translated_with_its_numbers_names_and_tags() -> None:
     assert hebrew("<td>22 to 44</td>") == '<td><bdi dir="ltr">22</bdi> עד <bdi dir="ltr">44</bdi></td>'
     assert hebrew("<dd>birth_weight to the nearest 10 grams.</dd>").startswith("<dd><bdi>משקל</bdi> בעיגול")
     assert (
-        hebrew("<p>None of ours. Values are bins.</p>")
+        hebrew("<p>None of ours. Values are given as bins.</p>")
         == '<p><span lang="en" dir="ltr">None of ours.</span> הערכים הם תאים.</p>'
     )
     assert hebrew("<td>-0.5</td><th>&lt;18</th>") == '<td><bdi dir="ltr">-0.5</bdi></td><th><bdi dir="ltr">&lt;18</bdi></th>'
@@ -382,7 +382,11 @@ def test_a_release_by_a_joint_test_says_that_its_figures_did_not_decide() -> Non
     assert "passed one noisy test of all criteria below together" in joint
     assert "passes that test with probability at most 2%" in joint
     assert "The first round that passed this test was released" in joint
-    for text in ("released because it met every criterion", "lucky noise is released more often", "until one met all criteria"):
+    for text in (
+        "released because it met every criterion",
+        "lucky noise are released more often",
+        "until one met all criteria",
+    ):
         assert text in single
         assert text not in joint
 

@@ -96,15 +96,15 @@ def test_a_right_guess_is_about_the_files_of_the_claim(document: ReleaseDocument
     domain = document.domain.model_copy(update={"persons": 300})
     of_persons = document.model_copy(update={"guarantee": guarantee, "domain": domain})
     [sheet] = sign_files(of_persons).values()
-    assert b"guesses right with probability at most 99.988%." in sheet  # e^9 / (1 + e^9)
+    assert b"The guess is right with probability at most 99.988%." in sheet  # e^9 / (1 + e^9)
     text = right_guess_text(of_persons)
     assert "at most 99.988%, and at most 95.3% where they differ in one row alone" in text  # e^3 / (1 + e^3)
     rows = document.model_copy(update={"guarantee": guarantee})
-    assert b"guesses right with probability at most 95.3%." in sign_files(rows)[NAME]
+    assert b"The guess is right with probability at most 95.3%." in sign_files(rows)[NAME]
     assert right_guess_text(rows).endswith("is right with probability at most 95.3%.")
     nothing = person.model_copy(update={"epsilon_exact": None, "delta_exact": None})
     promised = of_persons.model_copy(update={"guarantee": guarantee.model_copy(update={"person": nothing})})
-    assert b"guesses right with probability at most 100%." in sign_files(promised)[NAME]
+    assert b"The guess is right with probability at most 100%." in sign_files(promised)[NAME]
 
 
 def test_the_noise_that_a_reviewer_computes_is_the_stated_one(document: ReleaseDocument) -> None:
@@ -118,13 +118,13 @@ def test_the_noise_that_a_reviewer_computes_is_the_stated_one(document: ReleaseD
 def test_every_kind_that_costs_something_is_named_beside_the_command_that_enumerates_it(document: ReleaseDocument) -> None:
     [sheet] = sign_files(document).values()
     assert "synthrelease audit --release . --part sensitivity" in sheet.decode()
-    [named] = re.findall(r"what bound and epsilon ask for: (.*?)\. Check 5", sheet.decode())
+    [named] = re.findall(r"the noise with sensitivity and epsilon: (.*?)\. Check 5", sheet.decode())
     assert set(named.split(", ")) == {one.kind for one in document.criteria if Fraction(one.epsilon_exact) > 0}
 
 
 def test_the_sheet_says_how_large_the_tables_are_that_an_audit_of_a_release_enumerates(document: ReleaseDocument) -> None:
     [sheet] = sign_files(document).values()
-    assert f"on tables of up to {RECORDS_OF_A_RELEASE} records," in sheet.decode()
+    assert f"neighbouring tables of up to {RECORDS_OF_A_RELEASE} records," in sheet.decode()
 
 
 def test_a_release_from_before_has_no_sheet_until_its_documents_are_written_anew(tmp_path: Path) -> None:

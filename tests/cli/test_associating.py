@@ -39,20 +39,21 @@ def lines_of(path: Path) -> list[str]:
 @pytest.mark.parametrize("command", ["plan", "check"])
 def test_a_configuration_by_hand_is_told_what_its_rows_will_carry(command: str, printed: Run, tmp_path: Path) -> None:
     alone = {old: new.replace("face:year", "face + year") for old, new in MEASURED.items()}
-    assert "The generator chose with noise which columns" in printed(command, write_config(tmp_path))
+    assert "The generator selected privately which columns" in printed(command, write_config(tmp_path))
     told = " ".join(printed(command, write_config(tmp_path, alone)).split())
-    assert "Good for: single columns. No pair of columns is carried. Not good for: any other pair." in told
+    assert "The rows preserve the association of no pair of columns. Use the rows for single columns." in told
+    assert "Do not use the rows for any other pair" in told
     assert "×" not in told
     told = " ".join(printed(command, write_config(tmp_path, MEASURED)).split())
-    assert "Good for: tables, means and slopes of any two columns: each pair was measured together" in told
-    assert "Not good for" not in told
+    assert "The rows preserve the association of every pair of columns: each pair was measured together" in told
+    assert "Do not use the rows" not in told
 
 
 def test_the_labour_survey_does_not_carry_wages_by_municipality_age_or_quarter() -> None:
     told = lines_of(ROOT / "configs" / "labour.toml")
-    assert told[0].startswith("Good for: tables, means and slopes of 38 of 190 pairs of columns")
-    assert "with noise larger than the association: 5 of the other pairs" in told[1]
-    assert told[2] == "The pairs that are carried:"
+    assert told[0].startswith("The rows preserve the association of 38 of 190 pairs of columns")
+    assert "but with noise larger than the association: 5 of the other pairs, namely age × occupation; " in told[1]
+    assert told[2] == "The rows preserve the association of these pairs:"
     listed = [{column, other} for column, _, others in map(_parts, told[3:-1]) for other in others]
     assert len(listed) == 38
     assert all(listed.count(pair) == 1 for pair in listed)  # nothing is said twice
@@ -60,7 +61,8 @@ def test_the_labour_survey_does_not_carry_wages_by_municipality_age_or_quarter()
         *("sex", "education", "occupation", "hours", "contract")
     }
     assert not any("quarter" in pair for pair in listed)
-    assert told[-1].startswith("Three columns at once: 2 of 1,140: sex × age × labour_status; age × labour_status × job_search")
+    joint = "combinations of three columns: sex × age × labour_status; age × labour_status × job_search"
+    assert told[-1].startswith(f"The rows preserve the joint association of 2 of 1,140 {joint}")
 
 
 def _parts(line: str) -> tuple[str, str, list[str]]:
@@ -70,8 +72,8 @@ def _parts(line: str) -> tuple[str, str, list[str]]:
 
 def test_of_a_register_of_areas_the_region_has_what_its_municipalities_have() -> None:
     told = lines_of(ROOT / "configs" / "country.toml")
-    assert told[0].startswith("Good for: tables, means and slopes of 19 of 21 pairs of columns")
-    assert "All pairs are carried but these:" in told
+    assert told[0].startswith("The rows preserve the association of 19 of 21 pairs of columns")
+    assert "The rows preserve the association of all pairs except these:" in told
     assert "municipality × education" in " ".join(told) or "education × region, municipality" in " ".join(told)
 
 
@@ -97,11 +99,11 @@ def test_a_table_with_noise_larger_than_the_association_is_said_before_the_relea
     weak = MEASURED | {"generation = 10": "generation = 0.02"}
     spec = load_spec(write_config(tmp_path, weak))
     few, more = (list(carried_lines(spec, rows)) for rows in (13_856, 13_857))  # the prior of the fit takes a fifth below that
-    assert few[0].startswith("Good for: single columns. No pair of columns is carried.")
-    assert "Measured, but with noise larger than the association: 1 of the other pairs." in few[1]
-    assert more[0].startswith("Good for: tables, means and slopes of any two columns")
+    assert few[0].startswith("The rows preserve the association of no pair of columns.")
+    assert "but with noise larger than the association: 1 of the other pairs, namely face × year." in few[1]
+    assert more[0].startswith("The rows preserve the association of every pair of columns")
     leave(spec, "draft", 13_857, Strengths(pairs={"face:year": 0.01}))  # a public file in which the two are hardly associated
-    assert list(carried_lines(spec, 13_857))[0] == few[0]
+    assert list(carried_lines(spec, 13_857))[0] == few[0].replace("13,856", "13,857")
     leave(spec, "draft", 13_857, Strengths(pairs={"face:year": 0.2}))
     assert list(carried_lines(spec))[0] == more[0]
 
@@ -113,7 +115,8 @@ def test_programs_and_people_are_told_of_as_many_rows(tmp_path: Path, printed: R
         leave(load_spec(config), "draft", rows)
         (pair,) = json.loads(printed("plan", config, "--json"))["associations"]
         assert pair["carried"] == carried
-        assert list(carried_lines(load_spec(config)))[0].startswith("Good for: tables") == (carried == "yes")
+        every = list(carried_lines(load_spec(config)))[0].startswith("The rows preserve the association of every pair")
+        assert every == (carried == "yes")
 
 
 def test_what_a_trial_kept_is_said_while_the_settings_stand_that_it_rests_on(tmp_path: Path) -> None:
@@ -129,7 +132,7 @@ def test_what_a_trial_kept_is_said_while_the_settings_stand_that_it_rests_on(tmp
     assert "90%" not in lines_of(config)[0]
     assert "the files were changed since" in lines_of(config)[0]
     assert "90%" not in sheet_of(config)
-    assert "Good for: " in sheet_of(config)
+    assert "The rows preserve the association of " in sheet_of(config)
 
 
 def sheet_of(config: Path) -> str:

@@ -182,10 +182,13 @@ def test_an_error_is_had_where_it_is_asked_for(tmp_path):
     ("changes", "said"),
     [
         ({}, ""),
-        ({"[input]": '[input]\nmissing = "error"'}, "Unpaid: missing = \"error\" for 'face', 'year'. Such a value"),
+        (
+            {"[input]": '[input]\nmissing = "error"'},
+            "epsilon: missing = \"error\" for 'face', 'year'. Such a value",
+        ),
         (
             {'categories = ["head", "tail"]': 'categories = ["head", "tail"]\noutside = "error"'},
-            "Unpaid: outside = \"error\" for 'face'.",
+            "Not covered by epsilon: outside = \"error\" for 'face'.",
         ),
     ],
 )
@@ -193,7 +196,7 @@ def test_the_plan_says_what_an_error_tells(tmp_path, changes, said, monkeypatch,
     code, printed = said_by(monkeypatch, capsys, "plan", str(write_config(tmp_path, changes)))
     assert code == 0
     assert said in printed
-    assert ("Unpaid" in printed) == bool(said)
+    assert ("Not covered by epsilon" in printed) == bool(said)
 
 
 def test_check_says_what_becomes_of_such_texts(tmp_path, monkeypatch, capsys):

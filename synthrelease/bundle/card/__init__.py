@@ -13,6 +13,9 @@ from pathlib import Path
 from synthrelease.criteria.facts import figure
 from synthrelease.generators.associations import CarriedPairs
 
+MOST_NAMED = 10
+"""Pairs that a sentence names, at most; associations.csv has all."""
+
 
 @lru_cache(maxsize=8)
 def sentences(language: str) -> Mapping[str, str]:
@@ -39,14 +42,14 @@ def uses_of(pairs: CarriedPairs) -> list[str]:
 def counts_of(pairs: CarriedPairs | None) -> dict[str, str]:
     """The figures in the sentences of the card."""
     if pairs is None:
-        return dict.fromkeys(
-            ("pairs", "carried", "unknown_pairs", "noisy_pairs", "partial_pairs", "triples", "carried_triples"), ""
-        )
+        names = ("pairs", "carried", "unknown_pairs", "noisy_pairs", "noisy_names", "partial_pairs", "triples")
+        return dict.fromkeys((*names, "carried_triples"), "")
     return {
         "pairs": figure(pairs.pairs),
         "carried": figure(pairs.carried),
         "unknown_pairs": figure(pairs.unknown),
-        "noisy_pairs": figure(pairs.noisy),
+        "noisy_pairs": figure(len(pairs.noisy)),
+        "noisy_names": "; ".join([*map(" × ".join, pairs.noisy[:MOST_NAMED]), *["…"] * (len(pairs.noisy) > MOST_NAMED)]),
         "partial_pairs": figure(pairs.partial),
         "triples": figure(pairs.triples),
         "carried_triples": figure(len(pairs.carried_triples)),

@@ -110,8 +110,8 @@ def pairs_not_carried(associations: Associations | None, question: QuestionTable
     lost, part = (
         [" × ".join(pair) for pair in carried if carried[pair] in words] for words in ((None, "mostly noise"), ("in part",))
     )
-    sentences = [f"the rows do not carry {', '.join(lost)}"] if lost else []
-    sentences += [f"the rows carry {', '.join(part)} in some members only"] if part else []
+    sentences = [f"the rows do not preserve the association of {', '.join(lost)}"] if lost else []
+    sentences += [f"the rows preserve the association of {', '.join(part)} in some members only"] if part else []
     return " and ".join(sentences)
 
 

@@ -546,8 +546,8 @@ def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
 CHOOSING, JUDGING = 1_000, 2_000
 """Numbers from which attempts on are kept for choosing a law, and for judging it. A race has none so high."""
 
-LOOKING_AGAIN = "generation budget {} again, by fresh attempts: those that made it look cheapest flatter it"
-JUDGING_IT = "judging generation budget {} by fresh attempts: those that chose the rounds flatter them"
+LOOKING_AGAIN = "checking generation budget {} with new attempts"
+JUDGING_IT = "testing the proposed plan, generation budget {}, with new attempts"
 """The phases, for the progress. They are at most as many attempts as the widest interval needs."""
 
 PER_FIT = 4

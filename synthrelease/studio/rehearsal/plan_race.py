@@ -170,24 +170,24 @@ class Kept:
     def words(self) -> str:
         """The figure in a sentence: the same in `init`, the plan, the card and release.json."""
         if self.share is None:
-            return "The public file has too few rows to tell how much of the associations between columns the rows keep."
+            return "The public file has too few rows to estimate how much of the associations a release preserves."
         rows = "all rows of the persons of the other half" if self.of_all_rows else "the other half"
         bins = ", in the narrower bins of the first draft" if self.in_first_bins else ""
         return (
-            f"In a trial, fits to half of the public file kept {shown_share(self.share)} of the "
-            f"{'strongest ' if self.strongest_alone else ''}associations in {rows}{bins}, give or take {self.error:.0%} "
-            f"(another sample: 100%, independent columns: 0%). {self._lost_in_words}"
+            f"In trials, fits to one half of the public file preserved {shown_share(self.share)} of the "
+            f"{'strongest ' if self.strongest_alone else ''}associations in {rows}{bins} (100%: another sample of the same "
+            f"population, 0%: independent columns). {self._lost_in_words}"
         )
 
     @property
     def _lost_in_words(self) -> str:
         if not self.lost:
-            return "No pair was lost."
+            return "They lost no associated pair."
         n_lost = len(self.strong_lost)
         lost = f"{n_lost or 'none'} of {so_many(self.strong, 'associated pair')}"
         if n_rare := len(self.lost) - n_lost:
-            lost += f" and {so_many(n_rare, 'pair')} of rare values that come together"
-        return f"Strong pairs count most in that share. Pair by pair, they lost {lost}."
+            lost += f" and {so_many(n_rare, 'pair')} of rare values that occur together"
+        return f"Strong pairs count most in this percentage. The fits lost {lost}."
 
 
 def shown_share(share: float) -> str:

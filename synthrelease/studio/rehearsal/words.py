@@ -42,7 +42,7 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
     ]
     if proposal.judgement is None:
         sentences.append(
-            "The plan is not confirmed: no time was left to try it with fresh attempts. Expect fewer accepted rounds than in "
+            "The plan is not confirmed: no time was left to test it with new attempts. Expect fewer accepted rounds than in "
             "the attempts that chose it. Run the same command again to continue."
         )
     else:
@@ -59,11 +59,12 @@ def _expected(judgement: Judgement, wanted: float) -> list[str]:
     """Say what attempts that chose nothing tell about a plan."""
     fits = f", with {judgement.fits} private fits" if judgement.fits else ""
     limit, interval = f"{100 * wanted:g}%", f"{percent(judgement.acceptance_low)} to {percent(judgement.acceptance_high)}"
+    accepted = f"{percent(judgement.acceptance)} of them were accepted (95% interval {interval})"
     sentences = [
         f"How often this plan finds no table: in {percent(judgement.nothing)} of the releases, "
-        f"{_at_most(judgement.nothing_high)} (95% interval). This rests on {judgement.attempts} fresh attempts on the public "
-        f"file{fits}, which chose neither the budget nor the rounds. {percent(judgement.acceptance)} of them were accepted "
-        f"(95% interval {interval}). On average {judgement.rounds:.1f} rounds are run."
+        f"{_at_most(judgement.nothing_high)} (95% interval). This is estimated from {judgement.attempts} new attempts on the "
+        f"public file{fits}, which chose neither the budget nor the rounds. {accepted}. On average {judgement.rounds:.1f} "
+        "rounds are run."
     ]
     if judgement.nothing > wanted:
         sentences.append(
@@ -432,7 +433,7 @@ def sections(rehearsal: Rehearsal) -> dict[str, list[str]]:
         "Budget and rounds:": [*say.proposal, *offered(rehearsal.spec)],
         "Where the errors are:": [say.binding],
         "Thresholds to reconsider before anything is spent:": say.warnings,
-        "Pairs whose loss no criterion would show (LOST: candidates preserve less than half):": telling_pairs(rehearsal),
+        "Pairs that no criterion tests (LOST: candidates preserve less than half):": telling_pairs(rehearsal),
         "Associations of columns:": say.verdict,
         "Intended questions, answered from released rows alone:": say.conclusions,
         "Minimum count:": [projection_advice(rehearsal)],

@@ -120,7 +120,7 @@ def test_init_drafts_what_was_asked_for_and_says_what_was_left_out(tmp_path: Pat
     table.to_csv(tmp_path / "survey.csv", index=False)
     found = run("init", "survey", "--from", tmp_path / "survey.csv", "--into", tmp_path, "--only", 'first,"near, too",near_1')
     assert found.returncode == 0
-    assert "Good for: " in found.stdout
+    assert "The rows preserve the association of " in found.stdout
     text = (tmp_path / "configs" / "survey.toml").read_text()
     assert "Left out: 'alone_1', 'seldom', 'alone_2', each because it was not asked for (--only)." in text
     assert "[columns.first]" in text

@@ -328,7 +328,7 @@ def test_the_words_say_what_is_kept_and_which_columns_take_most() -> None:
     assert kept.share < 0.8
     words = plan_advice(one, raced, kept)
     assert "%" not in words  # what is kept is said once, elsewhere
-    assert f"kept {max(0, kept.share):.0%} of the associations in the other half, give or take" in kept.words
+    assert f"preserved {max(0, kept.share):.0%} of the associations in the other half (100%: another sample" in kept.words
     tables = [(columns, wide.marginal(columns).size) for columns in raced.told.tables]
     most = sorted(range(6), key=lambda column: -sum(cells for columns, cells in tables if column in columns))[:3]
     assert ", ".join(f"c{column} ({wide.layout.sizes[column]} bins)" for column in most) in words
@@ -359,7 +359,7 @@ def test_a_draft_costs_what_it_says_and_gives_the_tables_all_that_is_left(
     assert spec.plan.total.parts[-2].epsilon == spec.joint_test.charge.epsilon  # type: ignore[union-attr]
     assert "costs at most" not in configuration.read_text()  # which somebody edits
     assert re.search(
-        r"kept \d+% of the associations .* independent columns: 0%\)\. .*(lost .* pairs?|No pair was lost)\.",
+        r"preserved \d+% of the associations .* 0%: independent columns\)\. .*(lost .* pairs?|lost no associated pair)\.",
         spec.not_promised.kept,
     )
 

@@ -46,9 +46,9 @@ IMPOSSIBLE = {
     'kind = "minimum_count"\nminimum_count = 2': 'kind = "minimum_count"\nminimum_count = 500',
     "rows = 400": 'rows = "exact"',
 }
-BINDS, CAN_BE = "Which criterion binds", "The range of each figure"
+BINDS, CAN_BE = "Which criterion rejects tables", "The range of each criterion value"
 BUDGET = "Budget and rounds"
-NOISE, PAIRS = "Noise against thresholds", "Pairs whose loss no criterion would show"
+NOISE, PAIRS = "Noise and thresholds", "Pairs that no criterion tests"
 GOAL = {"keep": 2, "width": 0.6}
 NOISE_LEVEL = 0.05
 
@@ -271,7 +271,7 @@ def test_the_page_shows_the_figures_of_the_document(coins: tuple[Rehearsal, Path
         assert (row[2], row[4]) == (f"{estimate.share:.0%}", str(estimate.trials))
     for one in found.budgets:
         assert report.row(f"{float(one.generation):g}", BUDGET)[1] == shown(one.total)
-    assert "4 configurations in the space" in " ".join(report.texts["li"].split())
+    assert "4 possible configurations" in " ".join(report.texts["li"].split())
     total = decimal_text(found.spec.plan.total.epsilon)
     assert f"{total} epsilon for the whole release" in " ".join(report.texts["li"].split())
 
