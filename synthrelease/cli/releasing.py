@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 import runpy
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synthrelease.cli.reading import bound, estimate, print_outcomes, verify, warn_of_gaps
-from synthrelease.cli.rehearsing import rehearse
-from synthrelease.cli.specifying import check, plan
+from synthrelease.cli.reading import print_outcomes, warn_of_gaps
 from synthrelease.cli.terminal import (
     NOTHING_RELEASED,
+    STOPPED,
     accepts_untried,
     cheaper_text,
     err,
@@ -41,10 +40,8 @@ from synthrelease.spec.requests import (
     Names,
     Number,
     Option,
-    RehearsalRequest,
     ReleaseRequest,
     TableName,
-    command_words,
 )
 
 if TYPE_CHECKING:
@@ -335,30 +332,28 @@ def five_years(folder: Path, jobs: int) -> None:
     years = [changes["first"] + place for place in range(len(changes["births_per_1000"]))]
     ledger = folder / "births.ledger"
     screen.print(f"The confidential files of this demonstration are simulated: births of {years[0]} to {years[-1]}.")
-    step(f'ledger open {ledger} --dataset "Live births" --limit {LIMIT}')
-    open_new(ledger, "Live births", LIMIT)
+    typed("ledger", "open", ledger, "--dataset", "Live births", "--limit", LIMIT)
     released: list[Path] = []
     for year in years:
         data, out = folder / f"births-{year}.csv.gz", folder / f"release-{year}"
         simulate["BIRTHS"]["write_gzip_csv"](simulate["simulate"](facts, changes, year, ROWS, SEED), data)
         config = _configuration(folder, year, released)
-        if not released and year == years[0]:
-            step(f"ledger years {ledger} --config {config}")
-            plan_years(ledger, config)
-        request = ReleaseRequest(config=config, data=str(data), out=out, jobs=jobs, ledger=ledger, unrehearsed=True)
-        _release(request)
-        if not out.exists() and year > years[0]:
+        if year == years[0]:
+            typed("ledger", "years", ledger, "--config", config)
+        further = ["--data", data, "--out", out, "--ledger", ledger, "--unrehearsed", "--jobs", jobs]
+        if typed("release", config, *further, ends=(NOTHING_RELEASED,)) and year > years[0]:
             screen.print("The plan has room for a second release of this year. It does not use last year's release.")
-            _release(replace(request, config=_configuration(folder, year, released, again=True)))
-        released += [out] if out.exists() else []
-    step(f"ledger show {ledger}")
-    show(ledger)
+            again = _configuration(folder, year, released, again=True)
+            typed("release", again, *further, ends=(NOTHING_RELEASED,))
+        if out.exists():
+            released.append(out)
+        else:
+            screen.print("The demonstration goes on without a release of this year.")
+    typed("ledger", "show", ledger)
     if len(released) > 1:
-        step(f"verify {released[-1]} --with {released[-2]}")
-        verify(released[-1], earlier=[released[-2]])
+        typed("verify", released[-1], "--with", released[-2])
         for question in QUESTIONS:
-            step(f'estimate {" ".join(map(str, released))} "{question}"')
-            estimate([*map(str, released), question])
+            typed("estimate", *released, question)
 
 
 def _configuration(folder: Path, year: int, released: list[Path], again: bool = False) -> Path:
@@ -380,19 +375,20 @@ def _configuration(folder: Path, year: int, released: list[Path], again: bool = 
     return path
 
 
-def _release(request: ReleaseRequest) -> None:
-    """Release a year. Where no table is released the command exits with a code of its own, and the demonstration goes on."""
-    step("release", request)
-    try:
-        release(request)
-    except typer.Exit:
-        screen.print("The demonstration goes on without a release of this year.")
+def typed(*words: object, ends: Collection[int] = ()) -> int:
+    """Print a command as a steward would type it, and run it. It may end with 0 or one of `ends`, which is returned."""
+    from synthrelease.cli import app
+
+    screen.print(f"\n$ synthrelease {' '.join(_shown(str(word)) for word in words)}", style="bold")
+    code: int = app([str(word) for word in words], standalone_mode=False) or 0
+    if code and code not in ends:
+        raise typer.Exit(code)
+    return code
 
 
-def step(command: str, request: object | None = None) -> None:
-    """Print the command that follows, as a steward would type it."""
-    words = [] if request is None else [quoted(word) for word in command_words(request)]
-    screen.print(f"\n$ synthrelease {' '.join([command, *words])}", style="bold")
+def _shown(word: str) -> str:
+    """Return a word for the shell; a question, which has texts in single quotes, in double ones."""
+    return f'"{word}"' if "'" in word else quoted(word)
 
 
 DEMO_SEED, PUBLIC_SEED, YEARS_LATER = 1, 2024, 1
@@ -565,50 +561,29 @@ class Demonstration:
         """Do what a steward does, in the tutorial's order, and ask questions of the released folder, which is verified."""
         from synthrelease.resources import resource
 
-        config = resource(self.config)
+        config, out = resource(self.config), folder / "release"
         trial, ledger = folder / "trial", folder / f"{config.stem}.ledger"
-        (public, of_public), (private, of_private) = self.files(folder)
-
+        (public, of_public), (private, of_private) = (
+            (rows, ["--members", members] if members else []) for rows, members in self.files(folder)
+        )
         if self.planned is not None:
-            step(f"plan {config} --rows {self.planned}")
-            plan([config], rows=self.planned)
-
-        rehearsal = RehearsalRequest(
-            config=config, data=public, members=of_public, out=trial, jobs=jobs, keep=1, copies=0, minutes=self.minutes
-        )
-        step("rehearse", rehearsal)
-        _unless_complete(lambda: rehearse(rehearsal))
-
-        with_delta = f" --delta-limit {self.delta_limit}" if self.delta_limit != "0" else ""
-        step(f'ledger open {ledger} --dataset "{self.dataset}" --limit {self.limit}{with_delta}')
-        open_new(ledger, self.dataset, self.limit, self.delta_limit)
-
-        step(f"check {config} --data {private}{f' --members {of_private}' if of_private else ''}")
-        check(config, private, members=of_private)
-
-        shortlist = trial / "shortlist.toml"
-        has_shortlist = shortlist.is_file()  # on a slow machine the minutes may end before anything is known
-        request = ReleaseRequest(
-            config=config,
-            data=private,
-            members=of_private,
-            out=folder / "release",
-            ledger=ledger,
-            shortlist=shortlist if has_shortlist else None,
-            unrehearsed=not has_shortlist,
-            jobs=jobs,
-        )
-        step("release", request)
-        release(request)
-        step(f"verify {request.out}")
-        verify(request.out)
-
+            typed("plan", config, "--rows", self.planned)
+        trying = ["--out", trial, "--keep", 1, "--copies", 0, "--minutes", self.minutes, "--jobs", jobs]
+        if typed(
+            "rehearse", config, "--data", public, *of_public, *trying, ends=(STOPPED, NOTHING_RELEASED)
+        ):  # its minutes may end
+            screen.print("The demonstration goes on with what was found so far.")
+        limits = ["--limit", self.limit, "--delta-limit", self.delta_limit]
+        typed("ledger", "open", ledger, "--dataset", self.dataset, *limits)
+        typed("check", config, "--data", private, *of_private)
+        shortlist = trial / "shortlist.toml"  # on a slow machine the minutes may end before anything is known
+        tried = ["--shortlist", shortlist] if shortlist.is_file() else ["--unrehearsed"]
+        typed("release", config, "--data", private, *of_private, "--out", out, "--ledger", ledger, *tried, "--jobs", jobs)
+        typed("verify", out)
         for query, condition in self.queries:
-            step(f'bound {request.out} "{query}"' + (f' --given "{condition}"' if condition else ""))
-            bound(request.out, query, given=condition)
+            typed("bound", out, query, *(["--given", condition] if condition else []))
         for question in self.questions:
-            step(f'estimate {request.out} "{question}"')
-            estimate([str(request.out), question])
+            typed("estimate", out, question)
 
 
 DEMONSTRATIONS = {
@@ -647,11 +622,3 @@ DEMONSTRATIONS = {
         ),
     ),
 }
-
-
-def _unless_complete(command: Callable[[], None]) -> None:
-    """Run a rehearsal that ends when its minutes are over: it says so, and exits with a code of its own."""
-    try:
-        command()
-    except typer.Exit:
-        screen.print("The demonstration goes on with what was found so far.")
