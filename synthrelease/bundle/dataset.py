@@ -5,18 +5,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from synthrelease.bundle.card.numbers import labelled_title
 from synthrelease.data.weights import WEIGHT
-from synthrelease.published import measurements
 from synthrelease.published.base import CHECKSUMS, PUBLIC_KEY, SIGNATURE
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.names import ASSOCIATIONS, documents, kind_of, namings
-from synthrelease.published.options import IMPUTED
+from synthrelease.published.names import documents, kind_of, namings
 from synthrelease.published.table import TableFile
 from synthrelease.settings.card import LICENCES, CardTable, is_email
 from synthrelease.settings.tables import SYNTHETIC
@@ -233,29 +233,8 @@ def _data_file(name: str, sha256: str, size: int) -> DataFile:
     )
 
 
-FILES = {
-    "data.csv": "the released rows: bin labels, UTF-8, one header line",
-    "data.parquet": "the same rows for programs: every column a dictionary of all its labels, ordered where the bins are",
-    "members.csv": "the members of the rows, with the key of their root: bin labels, UTF-8, one header line",
-    "members.parquet": "the same members for programs, as the rows",
-    measurements.NAME: "the noisy marginals that the rows were made from, with their noise, where they are published",
-    IMPUTED: "complete copies of the rows (.imp), by the row of the table (.id), with the columns that were filled in",
-    "estimates.csv": "shares, means, counts and intended questions with intervals, from the published noisy marginals",
-    ASSOCIATIONS: "the pairs and triples of columns whose association the rows preserve, with the reason",
-    "release.json": "the guarantee, the charges, every released figure, the schema, the rules and the publisher's texts",
-    canonical.NAME: "what was fixed before the private file was read; its checksum is the digest of the specification",
-    "datapackage.json": "the same schema as a Frictionless data package",
-    "deployment.yaml": "an entry for OpenDP's registry of deployments",
-    "CITATION.cff": "how to cite the data",
-    "QUESTIONS.md": "questions in R, Python and, where names allow it, Stata: code for these files, with intervals",
-    "SIGN.md": "the claim in a sentence and eight checks with commands and what to expect, for whoever signs the release off",
-    "ask.html": "a page that answers questions: tables with intervals, without a program or a network",
-    "README.html": "this card as a page",
-    "README.md": "this card as plain text",
-    CHECKSUMS: "the SHA-256 checksum of every file",
-    SIGNATURE: "the publisher's signature of the checksums, where the bundle is signed",
-    PUBLIC_KEY: "the key that checks the signature, where the bundle is signed",
-}
+WORDS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+"""What each file is for, and the labels of the table of estimates."""
 
 
 def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:
@@ -267,7 +246,7 @@ def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:
 def describe_file(name: str) -> str:
     """Return what a file is for, in a line."""
     for page, words in (("README.", "this card as a page"), ("ask.", "the page that answers questions")):
-        if name.startswith(page) and name not in FILES:
+        if name.startswith(page) and name not in WORDS["files"]:
             return f"{words}, in another language"
     further = {plain: words for naming in namings().values() for plain, words in naming.words.items()}
-    return {**FILES, **further}.get(name.removeprefix("synthetic-"), "a further file of this release")
+    return {**WORDS["files"], **further}.get(name.removeprefix("synthetic-"), "a further file of this release")

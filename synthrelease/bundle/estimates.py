@@ -18,6 +18,7 @@ from synthrelease.answers.limits import measured_times
 from synthrelease.answers.listed import NAMES as COLUMNS
 from synthrelease.answers.listed import NUMBERS, EstimateLine, as_csv, listed
 from synthrelease.answers.stated import in_words
+from synthrelease.bundle.dataset import WORDS
 from synthrelease.bundle.formats import estimates_tables
 from synthrelease.data.weights import WEIGHT
 from synthrelease.errors import InputError, Unexpected
@@ -153,21 +154,6 @@ def _rounded(value: float | None) -> Number | None:
 
 
 CSV = f"{STEM}.csv"
-_COLUMN_LABELS = {
-    "statistic": "What is estimated",
-    "column": "Column that it is of",
-    "value": "Value (bin) of this column",
-    "by": "Column that makes groups",
-    "group": "Group",
-    "question": "Intended question, for synthrelease estimate",
-    "lower": "Lower end, rows of the file",
-    "upper": "Upper end, rows of the file",
-    "population_lower": "Lower end, a population",
-    "population_upper": "Upper end, a population",
-    "confidence": "Of each interval by itself",
-    "told": "yes, or not estimable",
-    "source": "Noisy tables that it is from",
-}
 
 
 def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
@@ -225,7 +211,7 @@ def with_files(document: ReleaseDocument, files: Mapping[str, bytes]) -> Release
 
 def table_files(document: ReleaseDocument, lines: Sequence[EstimateLine]) -> dict[str, bytes]:
     """The lines in further formats that [bundle] asks for."""
-    return estimates_tables(document.bundle, _frame(lines), _COLUMN_LABELS)
+    return estimates_tables(document.bundle, _frame(lines), WORDS["estimates"])
 
 
 def read_lines(content: bytes) -> list[EstimateLine]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -15,71 +17,22 @@ from synthrelease.settings.reading import ConfigurationFile, dotted, shown
 
 # Methods that are compared with on public data, and that a release refuses: why, and what to do instead.
 
-
-METHODS: Mapping[tuple[str, ...], str] = {
-    ("da mi", "dami", "data augmented", "partially synthetic"): (
-        "data-augmented imputation is for public data alone, because the columns that it does not draw anew are published "
-        "as they are; take a generator, whose noise covers every column, and compare with DA-MI on public data by "
-        "`compare --method dami`"
-    ),
-    ("sequential", "cart", "synthpop", "norm and logit", "saturated"): (
-        "classical sequential synthesis is for public data alone, because tables and regressions that are fitted without "
-        "noise show the records they were fitted to; take a generator such as 'privbayes', which draws columns in turn "
-        "from tables with noise, and compare by `compare --method sequential`"
-    ),
-    ("independent",): (
-        "independent columns with exact shares are for public data alone, because exact counts have no guarantee; take the "
-        "generator 'marginals' with all columns by themselves, and compare by `compare --method independent`"
-    ),
-    ("swap",): (
-        "permutation swapping is for public data alone, because its guarantee holds subject to its invariants and does not "
-        "compose with that of a release; take a generator, and where totals must be right, [calibration] weights the "
-        "accepted table to published ones"
-    ),
-    ("imput", "nearest neigh", "knn", "hot deck"): (
-        "filling gaps from other records is for public data alone, because one person's values would then stand in many "
-        "rows; take missing = 'bin' for the column, and [imputation] fills the gaps of the accepted table at no cost"
-    ),
-    ("post strat", "poststrat", "raking", "iterative proportional", "ipf", "weighted count"): (
-        "weighting before the noise is for public data alone, because weights that depend on who else answered multiply "
-        "what one record can do; take [calibration], which weights the accepted table to published totals at no cost, and "
-        "role = 'weight' for a design weight"
-    ),
-}
-"""Why a release cannot use a method, and the alternative, by words of which one stands in the name of the method."""
-
-INVARIANTS = (
-    "invariant",
-    "keep exact",
-    "exact total",
-    "exact margin",
-    "exact count",
-    "true total",
-    "true margin",
-    "keep total",
-)
-_NO_INVARIANTS = (
-    "no exact counts of the private file: nothing protects a table that is published exactly, and the "
-    "guarantee would hold only among files with the same table; totals that were published "
-    "elsewhere can be met by [calibration], after the noise"
-)
-"""Words of which one stands in the name of a setting for counts that stay exact, and why there is none."""
+_SAID = tomllib.loads(Path(__file__).with_name("mistakes.toml").read_text(encoding="utf-8"))
 
 
 def refused_method(name: str) -> str | None:
     """Return why a release cannot use a method of this name, and the alternative; None for other names."""
-    spoken = _spoken(name)
-    return next((why for words, why in METHODS.items() if any(word in spoken for word in words)), None)
+    return next((" ".join(method["why"].split()) for method in _SAID["methods"] if _named_in(method, name)), None)
 
 
 def refused_setting(name: str) -> str | None:
     """Return why there is no setting of this name, and the alternative; None for other names."""
-    spoken = _spoken(name)
-    return _NO_INVARIANTS if any(word in spoken for word in INVARIANTS) else None
+    return " ".join(_SAID["invariants"]["why"].split()) if _named_in(_SAID["invariants"], name) else None
 
 
-def _spoken(name: str) -> str:
-    return re.sub(r"[\s_-]+", " ", name.strip().lower())
+def _named_in(said: Mapping[str, Any], name: str) -> bool:
+    spoken = re.sub(r"[\s_-]+", " ", name.strip().lower())
+    return any(word in spoken for word in said["words"])
 
 
 # Mistakes in the two files, collected so that a steward sees them all at once.
@@ -187,40 +140,11 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
         # a rule about several values of one table, in a sentence
         return Problem(file=file, path=path, expected="values that fit together", found=f"a mistake: {error}")
     limits = {name: f"{value:g}" if isinstance(value, float) else value for name, value in item.get("ctx", {}).items()}
-    expected = _EXPECTED.get(item["type"], "{message}").format(message=item["msg"], **limits)
+    expected = _SAID["expected"].get(item["type"], "{message}").format(message=item["msg"], **limits)
     suggestion = None
     if item["type"] == "literal_error" and isinstance(item["input"], str):
         suggestion = closest(item["input"], [part.strip(" '") for part in expected.replace(" or ", ",").split(",")])
     return Problem(file=file, path=path, expected=expected, found=shown(item["input"]), suggestion=suggestion)
-
-
-_EXPECTED = {
-    "literal_error": "{expected}",
-    "string_type": "a text in quotes",
-    "string_too_short": "a text of at least {min_length} character(s)",
-    "string_too_long": "a text of at most {max_length} character(s)",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "fraction_parsing": "a number",
-    "finite_number": "a finite number",
-    "greater_than": "a number greater than {gt}",
-    "greater_than_equal": "a number of at least {ge}",
-    "less_than": "a number less than {lt}",
-    "less_than_equal": "a number of at most {le}",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "too_short": "at least {min_length} value(s)",
-    "too_long": "at most {max_length} value(s)",
-    "dict_type": "a table",
-    "mapping_type": "a table",
-    "model_type": "a table",
-}
-"""What to write instead of pydantic's messages, by its type of error."""
 
 
 def _fields_at(model: type[BaseModel], steps: Sequence[str | int]) -> list[str]:
