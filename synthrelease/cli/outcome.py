@@ -202,7 +202,8 @@ def excluded_words(excluded: RowsLeftOut, *, of_persons: bool) -> str:
 
 def _next(document: ReleaseDocument, folder: Path, question: str | None) -> Iterator[str | Copied]:
     called, path = program(), quoted_path(folder)
-    yield "Read the data card in a browser. Check the files:"
+    asks = "Ask questions with ask.html, and read" if document.estimates is not None else "Read"
+    yield f"{asks} the data card in a browser. Check the files:"
     yield Copied(f"  {called} verify {path}")
     if document.estimates is not None:
         if question is None:
