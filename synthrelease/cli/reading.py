@@ -162,7 +162,7 @@ def _print_result(result: AuditResult) -> None:
     if result.laws:
         laws, shipped = result.laws, [law for law in result.laws if law.claim == "price"]
         screen.print(
-            f"Selection law, exact: {len(laws)} combinations of claim, way to repeat rounds and cap; "
+            f"Selection law, exact: {len(laws)} combinations of claim and way to repeat rounds; "
             f"{sum(law.pairs for law in laws):,} pairs of laws, {sum(law.exceeded for law in laws)} above the claim. The "
             f"largest ratio realises {max(law.share for law in shipped):.1%} of the price that is charged."
         )

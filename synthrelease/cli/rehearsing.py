@@ -56,7 +56,6 @@ def _print_comparison(comparison: MethodComparison) -> None:
         comparison_rows,
         comparison_words,
         configuration_words,
-        member_rows,
     )
 
     beside = {"box": None, "padding": (0, 2, 0, 2)}
@@ -74,9 +73,6 @@ def _print_comparison(comparison: MethodComparison) -> None:
     screen.print("\nFigures as shares of the thresholds, without noise; above 1 a threshold is missed:")
     for number, criterion in enumerate(comparison.spec.criteria, start=1):
         screen.print(f"  {number}  {criterion.name}, at most {criterion.threshold:g}")
-    if members := member_rows(comparison):
-        screen.print("\nHow far off pairs of columns are, on average (0: the same; of two members: who belongs together):")
-        screen.table(members[0], (map(_shown, row) for row in members[1:]), **beside)
     for question, answers in answer_rows(comparison).items():
         screen.print(f"\nOne number, how far off (median): {question}")
         screen.table(("method", "epsilon", "error"), (map(_shown, answer) for answer in answers), **beside)

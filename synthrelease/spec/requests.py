@@ -175,7 +175,7 @@ class ComparisonRequest(TableRequest):
     Attributes
     ----------
     data : Read this PUBLIC file or database, which has the columns of the private one.
-    method : Compare with this method: swapping, sequential, dami, independent, imputation, post-stratification or members. May
+    method : Compare with this method: swapping, sequential, dami, independent or imputation. May
         be repeated. By default all.
     out : Write all statistics to this new JSON file. By default none.
     shortlist : Use the configurations of this shortlist. By default all.

@@ -35,9 +35,8 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.baselines.sequential import shuffled
-from synthrelease.studio.rehearsal.compare import MEMBERS, ROOTS, WITHIN, linked_errors
 from tests.benchmarks.generators import charge_of
+from tests.helpers.linked_errors import MEMBERS, ROOTS, WITHIN, linked_errors, shuffled
 
 CONFIG = """\
 title = "Households"

@@ -22,9 +22,10 @@ from synthrelease.generators import GENERATORS
 from synthrelease.generators.base import Background
 from synthrelease.privacy.charges import Meter
 from synthrelease.studio.baselines.imputation import Neighbours
-from synthrelease.studio.baselines.weighting import PostStrata, choose, noisy_counts, raked_to
+from synthrelease.studio.baselines.weighting import PostStrata, choose
 from tests.conftest import ROOT
 from tests.helpers.margins import calibration, margin
+from tests.helpers.noisy_raking import noisy_counts, raked_to
 from tests.helpers.running_example import of_counts
 from tests.helpers.small import layout_of
 

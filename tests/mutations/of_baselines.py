@@ -11,7 +11,6 @@ NOISE = "tests/studio/baselines/test_cauchy_noise.py"
 DONORS = "tests/studio/baselines/test_nearest_neighbours.py"
 ANSWERS = "tests/studio/baselines/test_imputed_answers.py"
 STRATA = "tests/studio/baselines/test_post_stratification.py"
-RAKING = "tests/studio/baselines/test_noisy_raking.py"
 MINIMUM = "tests/generators/test_minimum_count.py"
 
 OF_BASELINES = (
@@ -238,30 +237,6 @@ OF_BASELINES = (
         old="strata.totals.min()",
         new="strata.totals.max()",
         tests=(STRATA,),
-    ),
-    Mutation(
-        name="raking a noisy table: noise for adding a record where one is replaced",
-        breaks="half of the noise",
-        place="studio.baselines.weighting:noisy_counts",
-        old="-np.expm1(-epsilon / STEPS[neighbours])",
-        new="-np.expm1(-epsilon)",
-        tests=(RAKING,),
-    ),
-    Mutation(
-        name="raking a noisy table: totals that contradict each other are averaged",
-        breaks="strata with totals that nobody published",
-        place="studio.baselines.weighting:_check",
-        old="not np.allclose(first, second, rtol=1e-9)",
-        new="False",
-        tests=(RAKING,),
-    ),
-    Mutation(
-        name="raking a noisy table: cells without people stay",
-        breaks="a stratum with a total and nobody in it",
-        place="studio.baselines.weighting:raked_to",
-        old="np.any(open_ & (table <= 0))",
-        new="np.any(open_ & (table < -9))",
-        tests=(RAKING,),
     ),
     Mutation(
         name="nested minimum count: the proportion is rounded down and not the number",

@@ -17,7 +17,6 @@ COUNTS = (
     f"{COUNTED}::test_what_is_said_of_fewer_members_is_not_said_of_a_root_that_may_have_more",
 )
 
-COMPARED = "tests/studio/rehearsal/test_members_compared.py"
 
 CRITERIA = "tests/criteria/test_members.py"
 ROOT_IS_REPLACED = (
@@ -357,39 +356,6 @@ OF_MEMBERS = (
         old="if waiting.more():",
         new="if False:",
         tests=(f"{BUNDLE}::test_members_that_do_not_fit_their_roots_are_found",),
-    ),
-    Mutation(
-        name="compare: columns of members are shuffled one by one",
-        breaks="the method that is compared with has other members than the file",
-        place="studio.baselines.sequential:shuffled",
-        old="np.concatenate([columns[slot_column][roots] for slot_column, roots in zip(same, filled, strict=True)])[order]",
-        new="generator.permutation(np.concatenate([columns[slot_column][roots] for slot_column, roots in "
-        "zip(same, filled, strict=True)]))",
-        tests=(f"{COMPARED}::test_shuffling_keeps_roots_and_members_and_loses_who_belongs_together",),
-    ),
-    Mutation(
-        name="compare: a member is drawn from all members before it",
-        breaks="what is called given its root knows other members, too",
-        place="studio.baselines.sequential:known_before",
-        old="linked.place_of(names[earlier]) in (None, slot)",
-        new="True",
-        tests=(f"{COMPARED}::test_a_member_is_drawn_from_its_root_and_from_its_own_columns_alone",),
-    ),
-    Mutation(
-        name="compare: two members of a root in one order",
-        breaks="another figure than the documents say",
-        place="studio.rehearsal.compare:pair_tables",
-        old="i != j",
-        new="i < j",
-        tests=(f"{COMPARED}::test_errors_are_those_that_are_counted_one_root_after_the_other",),
-    ),
-    Mutation(
-        name="compare: pairs with a member who is not there",
-        breaks="small households count as pairs of a person and nobody",
-        place="studio.rehearsal.compare:pair_tables",
-        old="filled[max(i, j)]",
-        new="filled[min(i, j)]",
-        tests=(f"{COMPARED}::test_errors_are_those_that_are_counted_one_root_after_the_other",),
     ),
     Mutation(
         name="estimates: slopes of members as if each were drawn by itself",

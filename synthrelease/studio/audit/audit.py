@@ -140,7 +140,6 @@ def _law(law: LawCheck) -> dict[str, object]:
     return {
         "exp_epsilon_of_a_round": str(law.ratio),
         "rounds": _repeated(law),
-        "cap": law.cap,
         "claim": law.claim,
         "pairs": law.pairs,
         "exceeded": law.exceeded,

@@ -3,16 +3,13 @@
 Theory 2.1, known threshold, pure.
 
 A round gives each of a few outputs, or is rejected, with probabilities that are multiples of 1/N; a pair of rounds is
-eps1-DP when all these probabilities, that of rejection too, differ by at most a factor e^eps1. For every such pair, every
-stop probability gamma and every cap on the rounds the law of the loop follows in closed form, and the largest ratio of the
-two laws is compared with the claim:
+eps1-DP when all these probabilities, that of rejection too, differ by at most a factor e^eps1. For every such pair and
+every stop probability gamma the law of the loop follows in closed form, and the largest ratio of the two laws is compared with
+the claim:
 
-- no cap, any gamma: 2 eps1;
-- no cap, gamma above 0, and hidden numbers of rounds with finitely many values: the price of the law, which is what
+- any gamma: 2 eps1;
+- gamma above 0, and hidden numbers of rounds with finitely many values: the price of the law, which is what
   `privacy.selection` charges (theory 2b.1, price);
-- a cap of T >= max(ln(2/eps0)/gamma, 1 + 1/(e gamma)) rounds: 2 eps1 + eps0;
-- any cap of T rounds, any gamma: T eps1, by composition; for small T the laws come up to it, so a small cap costs more than
-  2 eps1: why the loop of this program has no cap.
 
 tests/test_selection_law.py ties this law to the code of `selection.select`, path by path.
 """
@@ -35,9 +32,6 @@ STOPS = (Fraction(0), Fraction(1, 1000), Fraction(1, 50), Fraction(1, 10), Fract
 RATIOS = (Fraction(5, 4), Fraction(2), Fraction(4))
 """e^eps1."""
 
-SPARE = (Fraction(11, 10), Fraction(3, 2))
-"""e^eps0, for caps."""
-
 HIDDEN = tuple(
     FiniteLaw.of({rounds: Fraction(share) for rounds, share in law.items()})
     for law in (
@@ -52,8 +46,6 @@ HIDDEN = tuple(
     )
 )
 """Laws of a hidden number of rounds: the one of configs/births.toml, and others."""
-
-SMALL_CAPS = (1, 2, 3, 8)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +133,6 @@ class LawCheck:
 
     ratio: Fraction
     stop_probability: Fraction | None
-    cap: int | None
     rounds: FiniteLaw | None = None
     claim: str
     allowed: Fraction
@@ -160,17 +151,11 @@ def check_laws(parts: int, outputs: int) -> Iterator[LawCheck]:
     for ratio in RATIOS:
         pairs = FinitePairs.of(parts, outputs, ratio)
         for stop in STOPS:
-            yield _checked(pairs, stop, None, "2 eps1", ratio**2)
+            yield _checked(pairs, stop, "2 eps1", ratio**2)
             if stop:
-                yield _checked(pairs, stop, None, "price", allowed(StopCoin(stop_probability=stop), ratio))
+                yield _checked(pairs, stop, "price", allowed(StopCoin(stop_probability=stop), ratio))
         for law in HIDDEN:
-            yield _checked(pairs, law, None, "price", allowed(law, ratio))
-        for spare in SPARE:
-            for stop in (stop for stop in STOPS if stop >= Fraction(1, 50)):
-                yield _checked(pairs, stop, enough_rounds(stop, spare), "2 eps1 + eps0", ratio**2 * spare)
-        for stop in STOPS:
-            for cap in SMALL_CAPS:
-                yield _checked(pairs, stop, cap, f"{cap} eps1", ratio**cap)
+            yield _checked(pairs, law, "price", allowed(law, ratio))
 
 
 def allowed(law: StoppingLaw, ratio: Fraction) -> Fraction:
@@ -180,18 +165,12 @@ def allowed(law: StoppingLaw, ratio: Fraction) -> Fraction:
     return exp_up(law.price(epsilon)) * (1 - Fraction(1, 10**39))
 
 
-def enough_rounds(stop_probability: Fraction, spare: Fraction) -> int:
-    """The smallest cap for which 2 eps1 + ln(spare) is claimed."""
-    gamma = float(stop_probability)
-    return math.ceil(max(math.log(2 / math.log(spare)) / gamma, 1 + 1 / (math.e * gamma)) + 1e-9)
-
-
-def _checked(pairs: FinitePairs, rule: Fraction | FiniteLaw, cap: int | None, claim: str, allowed: Fraction) -> LawCheck:
+def _checked(pairs: FinitePairs, rule: Fraction | FiniteLaw, claim: str, allowed: Fraction) -> LawCheck:
     """`rule` is a stop probability, or the law of a hidden number of rounds."""
     parts = pairs.parts
     accepted = {a: [Fraction(a, parts)] for a in {key[0] for key in pairs.largest}}
     laws = {
-        a: hidden_law(shares, rule) if isinstance(rule, FiniteLaw) else loop_law(shares, rule, cap)
+        a: hidden_law(shares, rule) if isinstance(rule, FiniteLaw) else loop_law(shares, rule, None)
         for a, shares in accepted.items()
     }
     worst, exceeded = Fraction(0), 0
@@ -208,7 +187,6 @@ def _checked(pairs: FinitePairs, rule: Fraction | FiniteLaw, cap: int | None, cl
         ratio=pairs.ratio,
         stop_probability=None if isinstance(rule, FiniteLaw) else rule,
         rounds=rule if isinstance(rule, FiniteLaw) else None,
-        cap=cap,
         claim=claim,
         allowed=allowed,
         largest=worst,

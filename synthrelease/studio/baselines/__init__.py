@@ -21,7 +21,5 @@ BASELINES: Mapping[str, type[Baseline]] = Kinds(
         "dami": "data_augmented:AugmentedImputation",
         "independent": "base:IndependentColumns",
         "imputation": "imputation:Imputation",
-        "post-stratification": "weighting:PostStratification",
-        "members": "sequential:MembersApart",
     },
 )

@@ -17,10 +17,8 @@ import numpy as np
 from scipy import optimize, special
 
 from synthrelease.data.counts import Counts
-from synthrelease.data.linked import Linked
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Transformation
-from synthrelease.data.weights import Calibration
 
 # p(x | z) of a public table: the shares of x in the finest group of records like z that is large enough, under a prior.
 
@@ -177,8 +175,6 @@ class ComparedFile:
     strength : how strongly two columns are associated, from 0 to 1 (Cramer's V).
     risk : (n_cells,) the group of risk of each cell, computed when it is called.
     epsilon : of the whole release; a method with a guarantee gets as much.
-    calibration : published totals, on these bins; None where the configuration has none.
-    linked : how members stand in the records; None where they have none.
     swap, swap_key, swap_rate : what is swapped, within what (None: the method chooses), and how often.
     """
 
@@ -191,8 +187,6 @@ class ComparedFile:
     strength: Callable[[int, int], float]
     risk: Callable[[], np.ndarray]
     epsilon: float
-    calibration: Calibration | None = None
-    linked: Linked | None = None
     swap: tuple[str, ...] = ()
     swap_key: tuple[str, ...] | None = None
     swap_rate: Fraction = Fraction(1, 20)

@@ -19,10 +19,9 @@ import numpy as np
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import OneNoise, noise_deviation
 from synthrelease.errors import BudgetError
-from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.law_prices import MOST_ROUNDS
 from synthrelease.privacy.selection import FiniteLaw, SelectionRule, StoppingLaw
-from synthrelease.privacy.subsets import PIECES, PartitionRule, of_piece
+from synthrelease.privacy.subsets import PIECES, of_piece
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.attempts import AttemptResult, Looks, ShareEstimate, bounded_mean, clopper_pearson, passing
 
@@ -423,33 +422,6 @@ def _per_round(accepted: np.ndarray, rejected: np.ndarray, rounds: np.ndarray) -
     logs = np.where(accepted < 0.5, np.log1p(-np.minimum(accepted, 0.5)), np.log(rejected))
     exponents = np.outer(logs, rounds)
     return -np.expm1(exponents) / accepted[:, None], np.exp(exponents)
-
-
-# Whether dividing the rows would pay: what [partition] would save, from the totals of two plans.
-
-_PAYS = Fraction(95, 100)
-"""Offered where the total would be at most this share of what it is."""
-
-
-def offered(spec: ReleaseSpec) -> list[str]:
-    """Return a sentence where [partition] costs less and goes with the other settings: a record costs what its piece spends."""
-    alone = spec.options.partition is None and not spec.publish_measurements and not spec.questions
-    if not alone or spec.setting.answered or any(criterion.measured_line for criterion in spec.criteria):
-        return []
-    divided = replace(spec, options=replace(spec.options, partition=PartitionRule(fit=Fraction(1, 2))))
-    present, then = spec.plan.total.epsilon, divided.plan.total.epsilon
-    if then > _PAYS * present:
-        return []
-    return [
-        f"With [partition] fit = 0.5, score = 0.5 this specification would cost epsilon = {_up(then)} instead of "
-        f"{_up(present)}. The generator is then fitted to one random half of the rows, the criteria compare with the other "
-        "half, and the released table has as many rows as that half. Thresholds must allow for the difference between a half "
-        "and the whole file: rehearse with these lines first."
-    ]
-
-
-def _up(epsilon: Fraction) -> str:
-    return decimal_text(Fraction(-(-epsilon * 1000 // 1), 1000))
 
 
 # What a rehearsal advises about the number of rounds and the generation budget, as values.

@@ -2,7 +2,7 @@
 
 **Climbing.** A stage asks what the noise of every part takes from every criterion, by tries in which all parts change at once
 (`slopes`), and takes the step with which criteria are least likely to fail, the total staying what it is. The whole step, half
-of it, and the best groups of sums (`regrouped`) after the whole one and after none, are compared with the present allocation:
+of it are compared with the present allocation:
 all meet the same noise on the same populations (`trying.run_tries`), so that their differences are those of the allocations.
 What is compared is the probability to pass with the test's noise widened: the success itself says nothing where nearly all
 tries, or none, pass.
@@ -33,7 +33,6 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound, on_public_data, percent, so_many
 from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.marginals import GaussianMarginals, Marginals, MarginalsGenerator
-from synthrelease.generators.measured_noise import MOST_NUMBERS
 from synthrelease.generators.measurements import spelled_out
 from synthrelease.generators.scored_sums import terms_of
 from synthrelease.privacy.charges import GENERATION, Meter, decimal_text
@@ -113,42 +112,15 @@ class Allocation:
         weights = tuple(few_digits(weight * Fraction(factor)) for weight, factor in zip(self.weights, factors, strict=True))
         return replace(self, weights=weights, test=few_digits(self.test * Fraction(test)))
 
-    def apart(self) -> Allocation:
-        """Return the allocation with every sum by itself, at the noise that it has here."""
-        terms = []
-        for part, weight in zip(self.parts, self.weights, strict=True):
-            alone = weight / dearer(len(part.texts))
-            terms += [(replace(part, texts=(text,)), alone) for text in part.texts]
-        placed = [replace(part, place=position) for position, (part, _) in enumerate(terms)]
-        return replace(self, parts=tuple(placed), weights=tuple(weight for _, weight in terms))
+    @property
+    def terms(self) -> int:
+        """The number of tables and sums."""
+        return sum(len(part.texts) for part in self.parts)
 
     @property
     def too_many(self) -> bool:
         """Return whether there are more tables and sums than tries can tell apart, so that weights keep their ratios."""
-        return len(self.apart().parts) > MOST_PARTS
-
-    def regrouped(self) -> Allocation:
-        """Return the allocation with the cheapest groups of sums that leave no sum with more noise than it has here.
-
-        A sum that has the noise of weight w by itself costs w; m of them that share one cost sqrt((m + 1)(m + 2) / 6) times the
-        largest of their weights (theory 9.18, one noise for many numbers). So in a cheapest division each group is a stretch of
-        the sums in the order of their weights, and shorter divisions make up longer ones.
-        """
-        terms = list(zip(self.parts, self.weights, strict=True))
-        apart = self.apart()
-        alone = [(part.text, weight) for part, weight in zip(apart.parts, apart.weights, strict=True) if part.field == "sums"]
-        alone.sort(key=lambda sum_: -sum_[1])
-        best: list[tuple[Fraction, list[range]]] = [(Fraction(0), [])]
-        for end in range(1, len(alone) + 1):
-            longest = range(max(0, end - MOST_NUMBERS), end)
-            last = ((best[start][0] + alone[start][1] * dearer(end - start), range(start, end)) for start in longest)
-            cost, stretch = min(last, key=lambda sum_: sum_[0])
-            best.append((cost, [*best[stretch.start][1], stretch]))
-        groups = [(part, weight) for part, weight in terms if part.field != "sums"]
-        for position, stretch in enumerate(best[-1][1]):
-            part = MeasuredPart(field="sums", place=position, texts=tuple(alone[sum_][0] for sum_ in stretch))
-            groups.append((part, few_digits(alone[stretch.start][1] * dearer(len(stretch)))))
-        return replace(self, parts=tuple(part for part, _ in groups), weights=tuple(weight for _, weight in groups))
+        return self.terms > MOST_PARTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -326,11 +298,6 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
 def _settings_of(generator: MarginalsGenerator) -> tuple[object, ...]:
     """Return what a generator measures: the kind of its noise, and the settings."""
     return (type(generator), *(getattr(generator, name, None) for name in FIELDS))
-
-
-def dearer(size: int) -> Fraction:
-    """Return the cost of so many sums that share a noise over that of one sum, at the same noise for each."""
-    return Fraction(math.sqrt((size + 1) * (size + 2) / 6))
 
 
 def few_digits(value: Fraction) -> Fraction:
@@ -764,7 +731,7 @@ class Search:
                 break
             earlier += pairs
             whole, half = (slopes.step(self._divisible, present, size * _FARTHEST * part) for part in (1, 0.5))
-            steps = list(dict.fromkeys([whole, half, whole.regrouped(), present.regrouped()]))
+            steps = list(dict.fromkeys([whole, half]))
             steps = [step for step in steps if step != present and self._possible(step)]
             tries = self._compared([present, *steps], range(POPULATIONS), _PER_POPULATION, f"{phase}, steps compared")
             scale = wide(tries[0])
@@ -773,8 +740,6 @@ class Search:
                 size /= 2
                 continue
             path.append(steps[best - 1])
-            if path[-1].parts != present.parts:
-                earlier = []
         return path
 
     def _noise_of(self, allocation: Allocation) -> np.ndarray:
@@ -979,7 +944,7 @@ def allocation_words(outcome: AllocationOutcome) -> list[str]:
             f"Tables get Gaussian noise. Epsilon may be exceeded with a probability of delta = {float(spec.budget.delta):g}."
         )
     if outcome.chosen.too_many:
-        many = len(outcome.chosen.apart().parts)
+        many = outcome.chosen.terms
         sentences.append(
             f"Weights stay in the ratios that they have: of {many} tables and sums tries do not tell what each needs."
         )

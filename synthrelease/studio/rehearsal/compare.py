@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import combinations, product
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -21,7 +20,6 @@ import numpy as np
 
 from synthrelease.bundle.write import check_free_name
 from synthrelease.data.counts import Counts
-from synthrelease.data.linked import Linked
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, RejectedRound, on_public_data
@@ -43,81 +41,15 @@ from synthrelease.studio.rehearsal.risk import risk_groups
 from synthrelease.studio.rehearsal.utility import CopyComparison, check_known, compared
 from synthrelease.studio.rehearsal.words import finite, short
 
-# How far two tables of roots with members are from each other: pairs of columns of roots, of members, and of two members.
-#
-# Each is a mean total variation: 0 for the same, 1 for what has nothing in common. *Roots*: pairs of columns of roots, the
-# number of members among them. *Members*: a column of members with another one or with one of their root, over all members of
-# all roots. *Two members of a root*: a column of a member with a column of another member of the same root, over all ordered
-# pairs.
-
-ROOTS, MEMBERS, WITHIN = "roots", "members", "two members of a root"
-
-
-def linked_errors(linked: Linked, table: Counts, copy: Counts) -> dict[str, float]:
-    """The mean over pairs of columns of each kind; a kind without pairs, or without members, has none.
-
-    Parameters
-    ----------
-    table, copy : wide records over the same layout.
-    """
-    first, second = (pair_tables(linked, records) for records in (table, copy))
-    return {
-        kind: float(np.mean([np.abs(a - b).sum() / 2 for a, b in zip(first[kind], second[kind], strict=True)]))
-        for kind in first
-        if first[kind] and first[kind][0].sum() and second[kind][0].sum()
-    }
-
-
-def pair_tables(linked: Linked, table: Counts) -> Mapping[str, list[np.ndarray]]:
-    """The tables of all pairs of columns of each kind, as shares."""
-    names, sizes, weight = table.layout.columns, table.layout.sizes, table.counts
-    bins = [bin_.astype(np.int64) for bin_ in table.bins]
-    n_members = linked.numbers(bins[names.index(linked.size)])
-    of_roots = [names.index(name) for name in linked.of_roots(names)]
-    slots = [[names.index(name) for name in slot] for slot in linked.slots]
-    filled = [np.flatnonzero(n_members > slot_index) for slot_index in range(len(slots))]
-    member_columns = range(len(slots[0]))
-
-    def shares(a: int, b: int, parts: list[tuple[int, int, np.ndarray]]) -> np.ndarray:
-        """Return the shares of the pairs of bins of some rows, each with the columns that stand for a and b there; all of them
-        have as many bins as a and b."""
-        counts = np.zeros(sizes[a] * sizes[b])
-        for first_column, second_column, rows in parts:
-            code = bins[first_column][rows] * sizes[b] + bins[second_column][rows]
-            counts += np.bincount(code, weights=weight[rows], minlength=len(counts))
-        return counts / max(1.0, counts.sum())
-
-    first, every = slots[0], np.arange(len(weight))
-    pairs = [(i, j) for i, j in product(range(len(slots)), repeat=2) if i != j]
-    return {
-        ROOTS: [shares(a, b, [(a, b, every)]) for a, b in combinations(of_roots, 2)],
-        MEMBERS: [
-            shares(first[a], first[b], [(slot[a], slot[b], rows) for slot, rows in zip(slots, filled, strict=True)])
-            for a, b in combinations(member_columns, 2)
-        ]
-        + [
-            shares(a, first[b], [(a, slot[b], rows) for slot, rows in zip(slots, filled, strict=True)])
-            for a, b in product(of_roots, member_columns)
-        ],
-        WITHIN: [
-            shares(first[a], first[b], [(slots[i][a], slots[j][b], filled[max(i, j)]) for i, j in pairs])
-            for a, b in product(member_columns, repeat=2)
-        ]
-        if pairs
-        else [],
-    }
-
-
 MOST_VALUES = 2**28
 """Rows times columns of the largest table that is handled row by row; some numbers of 8 bytes each are held."""
 
-OF_MEMBERS = "members"
-METHODS = tuple(method for method in BASELINES if method != OF_MEMBERS)
-"""What `compare` shows where nothing is asked for; `OF_MEMBERS` as well, where records have members."""
+METHODS = tuple(BASELINES)
+"""What `compare` shows where nothing is asked for."""
 
 
-def checked_request(names: Sequence[str], request: ComparisonRequest, default: Sequence[str] = METHODS) -> ComparisonRequest:
-    """Return the request with each of its methods once; with the default ones where it names none.
+def checked_request(names: Sequence[str], request: ComparisonRequest) -> ComparisonRequest:
+    """Return the request with each of its methods once; with all where it names none.
 
     Parameters
     ----------
@@ -127,7 +59,7 @@ def checked_request(names: Sequence[str], request: ComparisonRequest, default: S
     ------
     InputError : for an unknown method or column, or a rate that is none.
     """
-    methods, swapped, key = request.method or default, request.swap or (), request.swap_key or ()
+    methods, swapped, key = request.method or METHODS, request.swap or (), request.swap_key or ()
     for option, names_given, names_known in (
         ("--method", methods, tuple(BASELINES)),
         ("--swap", swapped, names),
@@ -158,7 +90,6 @@ class BaselineFigures:
     met : per criterion, whether that figure is within the threshold.
     breaks_rules : share of the rows that no release could have, for the rules forbid them.
     utility, risk : as of the configurations (`copies.CopyFigures`).
-    of_members : where records have members, how far off pairs of columns are (`linked_errors`), the median over copies.
     errors : by question, how far the answer is off, the median over copies or draws.
     seconds : CPU time of making it; no part of what is compared, as it differs from run to run.
     """
@@ -175,7 +106,6 @@ class BaselineFigures:
     utility: Mapping[str, float]
     risk: Mapping[str, float]
     errors: Mapping[str, float] = field(default_factory=dict)
-    of_members: Mapping[str, float] = field(default_factory=dict)
     seconds: float = field(default=0.0, compare=False, repr=False)
 
 
@@ -208,8 +138,6 @@ def public_file(
         strength=strength,
         risk=risk,
         epsilon=float(spec.plan.total.epsilon),
-        calibration=None if (totals := spec.options.calibration) is None else totals.on(transformation),
-        linked=spec.schema.linked,
         swap=request.swap or (),
         swap_key=request.swap_key,
         swap_rate=Fraction(str(request.swap_rate)),
@@ -301,15 +229,7 @@ def judged(
         breaks_rules=broken,
         utility=utility,
         risk=risk,
-        of_members=_of_members(spec, merged(counts, configuration), copies),
     )
-
-
-def _of_members(spec: ReleaseSpec, original: Counts, copies: Sequence[Counts]) -> dict[str, float]:
-    if (linked := spec.schema.linked) is None:
-        return {}
-    every = [linked_errors(linked, original, copy) for copy in copies]
-    return {kind: float(np.median([errors.get(kind, math.nan) for errors in every])) for kind in every[0]}
 
 
 def questions(file: ComparedFile, methods: Sequence[str]) -> list[AskedNumber]:
@@ -389,8 +309,7 @@ def compare_methods(
         which no other method does.
     """
     # what cannot be compared is refused before anything is read
-    default = METHODS if spec.schema.linked is None else (*METHODS, OF_MEMBERS)
-    request = checked_request(spec.schema.names, request, default)
+    request = checked_request(spec.schema.names, request)
     _ = spec.plan.total  # and what has no guarantee
     if spec.options.partition is not None:
         raise InputError(
@@ -528,17 +447,6 @@ def answer_rows(comparison: MethodComparison) -> dict[str, list[tuple[str, str, 
     }
 
 
-def member_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
-    """Return, where records have members, a heading, and for each method how far off pairs of columns of each kind are."""
-    methods = [method for method in comparison.methods if method.of_members]
-    kinds = list(dict.fromkeys(kind for method in methods for kind in method.of_members))
-    rows = [
-        (method.name, guarantee_word(method), *(short(method.of_members.get(kind, math.nan)) for kind in kinds))
-        for method in methods
-    ]
-    return [("method", "epsilon", *kinds), *rows] if rows else []
-
-
 def guarantee_word(method: BaselineFigures) -> str:
     """Epsilon, as short as a cell of a table; NONE where nothing is promised."""
     if method.epsilon is None:
@@ -630,7 +538,7 @@ def _measures(comparison: MethodComparison, method: BaselineFigures) -> Iterator
             "figure": finite(figure),
             "met": met,
         }
-    by_kind = {"utility": method.utility, "risk": method.risk, "pairs of columns": method.of_members}
+    by_kind = {"utility": method.utility, "risk": method.risk}
     for kind, figures in (by_kind | {"error of one answer": method.errors}).items():
         for name, value in figures.items():
             yield {"kind": kind, "name": name, "threshold": None, "figure": finite(value), "met": None}

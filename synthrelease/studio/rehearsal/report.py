@@ -24,7 +24,7 @@ from synthrelease.resources import templates
 from synthrelease.spec.shortlist import VerdictTable, judged_digest, shortlist_text
 from synthrelease.spec.tried import leave
 from synthrelease.studio.rehearsal import charts
-from synthrelease.studio.rehearsal.advice import MARGIN, BudgetPoint, CriterionAdvice, Offer, Proposal, cheapest, offered
+from synthrelease.studio.rehearsal.advice import MARGIN, BudgetPoint, CriterionAdvice, Offer, Proposal, cheapest
 from synthrelease.studio.rehearsal.attempts import ShareEstimate
 from synthrelease.studio.rehearsal.closer_look import CriterionLook
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
@@ -410,7 +410,6 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
             charts=charts,
             lines=lines,
             statistic=statistic,
-            offered=offered,
             below_zero=below_zero,
             projection_advice=projection_advice,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -562,40 +563,6 @@ def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence
 
 
 @dataclass(frozen=True, kw_only=True)
-class UtilityReport:
-    """Non-private utility figures of M synthetic copies of one public table.
-
-    Attributes
-    ----------
-    propensity : one score per copy.
-    coefficients : the linear regression, intercept first, synthetic estimates combined over the copies; empty without one.
-    odds : the second analysis, a logistic regression, likewise.
-    """
-
-    propensity: tuple[PropensityScore, ...]
-    coefficients: tuple[CoefficientComparison, ...]
-    odds: tuple[CoefficientComparison, ...] = ()
-
-    def figures(self) -> dict[str, float]:
-        """Return the summary figures by name, to compare candidates in a table; NaN for an analysis that was not made.
-
-        pmse is best at 0 and worst at 1/4, its ratio about 1 for rows drawn from the original; overlaps are at most 1. Figures
-        of a regression are means over its slopes, NaN where a copy does not determine one; the intercept is seldom of interest.
-        """
-        slopes, odds = self.coefficients[1:], self.odds[1:]
-        of_odds = {
-            "odds_interval_overlap": _mean([slope.interval_overlap for slope in odds]),
-            "odds_standardised_difference": _mean([slope.standardised_difference for slope in odds]),
-        }
-        return {
-            "pmse": _mean([score.pmse for score in self.propensity]),
-            "pmse_ratio": _mean([score.ratio for score in self.propensity]),
-            "mean_interval_overlap": _mean([slope.interval_overlap for slope in slopes]),
-            "mean_standardised_difference": _mean([slope.standardised_difference for slope in slopes]),
-        } | (of_odds if self.odds else {})
-
-
-@dataclass(frozen=True, kw_only=True)
 class Odds:
     """A logistic regression: whether `target` is in one of the bins `positive`, by the numbers of the features."""
 
@@ -604,7 +571,7 @@ class Odds:
     features: tuple[str, ...]
 
 
-def utility_report(
+def utility_figures(
     public: PublicTable,
     copies: Sequence[Counts],
     *,
@@ -612,35 +579,32 @@ def utility_report(
     features: Sequence[str] = (),
     odds: Odds | None = None,
     rule: Rule = "partial",
-    confidence: float = 0.95,
-) -> UtilityReport:
-    """All utility figures of M synthetic copies of a public table.
+) -> dict[str, float]:
+    """Return the utility figures of M >= 1 synthetic copies of a public table by name, means over copies and slopes.
+
+    pmse is best at 0 and worst at 1/4, its ratio about 1 for rows drawn from the original; overlaps are at most 1. A regression
+    that the public table does not determine has no figures; NaN where a copy does not determine one.
 
     Parameters
     ----------
-    copies : M >= 1 synthetic tables over the bins of the public one, of any number of rows.
-    target, features : columns of the linear regression; every bin of them has a number. None where there is no such regression.
+    target, features : columns of the linear regression; None where there is no such regression.
     odds : a logistic regression as a second analysis.
     rule : the combining rule of this kind of copies.
-    confidence : of the intervals whose overlap is measured.
-
-    Raises
-    ------
-    TypeError : when a table is not public counts.
-    ValueError : for copies over other bins, or a regression that the public table does not determine.
 
     Privacy
     -------
     None: the figures are exact functions of the original. That is why it must be a `PublicTable`.
     """
-    how: dict[str, Any] = {"rule": rule, "confidence": confidence}
-    linear, second = tuple[CoefficientComparison, ...](), tuple[CoefficientComparison, ...]()
-    if target is not None:
-        linear = compare_regressions(public, copies, target=target, features=features, **how)
-    if odds is not None:
-        second = compare_regressions(public, copies, **vars(odds), **how)
-    scores = tuple(propensity_score(public, copy) for copy in copies)
-    return UtilityReport(propensity=scores, coefficients=linear, odds=second)
+    scores = [propensity_score(public, copy) for copy in copies]
+    figures = {"pmse": _mean([score.pmse for score in scores]), "pmse_ratio": _mean([score.ratio for score in scores])}
+    linear = {} if target is None else {"mean": {"target": target, "features": features}}
+    analyses: dict[str, dict[str, Any]] = linear | ({} if odds is None else {"odds": vars(odds)})
+    for name, analysis in analyses.items():
+        with suppress(ValueError):
+            slopes = compare_regressions(public, copies, **analysis, rule=rule)[1:]  # the intercept is seldom of interest
+            figures[f"{name}_interval_overlap"] = _mean([slope.interval_overlap for slope in slopes])
+            figures[f"{name}_standardised_difference"] = _mean([slope.standardised_difference for slope in slopes])
+    return figures
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -741,7 +705,7 @@ def copy_figures(
 def compared(
     counts: Counts, configuration: Configuration, copies: Sequence[Counts], comparison: CopyComparison, rule: Rule = "partial"
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Utility and risk figures of copies over the bins of a configuration; those of a regression that fails are left out.
+    """Utility and risk figures of copies over the bins of a configuration; without a regression no utility.
 
     Parameters
     ----------
@@ -758,14 +722,7 @@ def compared(
     if not comparison.analyses:
         return {}, dict(risk)
     odds = None if comparison.odds is None else _odds(comparison.odds, configuration)
-    utility: dict[str, float] = {}
-    for target, second in ((comparison.target, odds), (comparison.target, None), (None, odds)):
-        try:  # both regressions, or the one that this table determines
-            report = utility_report(original, copies, target=target, features=comparison.features, odds=second, rule=rule)
-        except ValueError:
-            continue
-        utility = dict(report.figures())
-        break
+    utility = utility_figures(original, copies, target=comparison.target, features=comparison.features, odds=odds, rule=rule)
     return utility, dict(risk)
 
 

@@ -15,7 +15,7 @@ from synthrelease.privacy.plan import loss_text
 from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import PlanTable, judged_digest, rounds_words
-from synthrelease.studio.rehearsal.advice import CriterionAdvice, Judgement, Offer, Outlook, offered, with_law
+from synthrelease.studio.rehearsal.advice import CriterionAdvice, Judgement, Offer, Outlook, with_law
 from synthrelease.studio.rehearsal.closer_look import Conclusion, CriterionLook, UnguardedPair
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
 
@@ -430,7 +430,7 @@ def sections(rehearsal: Rehearsal) -> dict[str, list[str]]:
     """Return what the terminal says of a rehearsal, by heading, in the order in which a steward decides."""
     say = Sentences.of(rehearsal)
     return {
-        "Budget and rounds:": [*say.proposal, *offered(rehearsal.spec)],
+        "Budget and rounds:": say.proposal,
         "Where the errors are:": [say.binding],
         "Thresholds to reconsider before anything is spent:": say.warnings,
         "Pairs that no criterion tests (LOST: candidates preserve less than half):": telling_pairs(rehearsal),

@@ -15,9 +15,7 @@ def test_every_row_names_a_test_a_mutation_or_a_case_that_is_there() -> None:
     tests = set(re.findall(r"def (test_\w+)", code))
     tried = (ROOT / "docs" / "appendix" / "mutations.md").read_text(encoding="utf-8")
     mutations = set(re.findall(r"^\| ([^|]+) \|", tried, re.MULTILINE))
-    cases = "\n".join(
-        path.read_text(encoding="utf-8") for path in sorted((ROOT / "synthrelease" / "studio" / "audit").glob("*.py"))
-    )
+    cases = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests" / "whole" / "drawn").glob("*.py")))
     assert len(ROWS) > 35
     for row in ROWS:
         named, others = re.findall(r"`(test_\w+)`", row), re.findall(r"\*([^*]+)\*", row)

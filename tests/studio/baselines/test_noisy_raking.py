@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from synthrelease.studio.baselines.weighting import NotRaked, noisy_counts, raked_to
+from tests.helpers.noisy_raking import NotRaked, noisy_counts, raked_to
 
 TABLE = np.array([[40.0, 10.0, 25.0], [5.0, 30.0, 10.0]])
 EVERYWHERE = np.ones(TABLE.shape, dtype=bool)

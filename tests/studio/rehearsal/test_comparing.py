@@ -17,14 +17,13 @@ from synthrelease.errors import InputError, OutputError
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import ComparisonRequest
-from synthrelease.studio.baselines import BASELINES, imputation, weighting
+from synthrelease.studio.baselines import BASELINES, imputation
 from synthrelease.studio.baselines.base import NO_GUARANTEE, Baseline, ComparedFile, DoesNotFit
 from synthrelease.studio.baselines.imputation import _demanded, _ImputedMean
 from synthrelease.studio.rehearsal.compare import (
     METHODS,
     check_comparison_file,
     checked_request,
-    compare_baseline,
     public_file,
     share_of_threshold,
 )
@@ -96,8 +95,7 @@ def test_a_method_keeps_its_contract(
     for one, same, different in zip(tables, method.tables(again), method.tables(other), strict=True):
         assert one.copies[0].same_as(same.copies[0])
         assert not one.copies[0].same_as(different.copies[0])
-    for module in (imputation, weighting):
-        monkeypatch.setattr(module, "DRAWS", FEW)
+    monkeypatch.setattr(imputation, "DRAWS", FEW)
     for one, same, different in zip(answers, method.answers(again), method.answers(other), strict=True):
         assert one.values[:FEW].tolist() == same.values.tolist() != different.values.tolist()
 
@@ -106,7 +104,6 @@ def test_a_method_keeps_its_contract(
     ("name", "change", "why"),
     [
         ("imputation", {"epsilon": 1.09}, "one answer needs an epsilon above ln 3 = 1.099, and the release has 1.09"),
-        ("post-stratification", {"calibration": None}, "weights need published totals, and the configuration has no"),
     ],
 )
 def test_what_does_not_fit_says_why_in_a_sentence(name: str, change: dict, why: str, file: ComparedFile) -> None:
@@ -132,15 +129,6 @@ def test_gaps_that_a_rule_demands_are_no_part_of_the_question(file: ComparedFile
     there = file.table.rows(question.column) != missing
     assert there.sum() <= len(question.gapped(file.table).cells) < file.table.total
     assert not np.isnan(question.gapped(file.table).values).all()
-
-
-@pytest.mark.slow
-def test_a_method_that_is_left_out_has_no_figures(spec: ReleaseSpec, survey: Counts) -> None:
-    """One table has no members to shuffle."""
-    request = ComparisonRequest(config=Path("none.toml"), data="none.csv", method=("members",))
-    (one,) = compare_baseline(spec, survey, 0, CopyComparison.of(spec, 2, KNOWN), request, "members")
-    assert "members" in one.not_made
-    assert (one.figures, dict(one.errors), one.epsilon) == ((), {}, None)
 
 
 @pytest.mark.slow
@@ -183,7 +171,6 @@ def test_the_command_shows_a_row_for_each_and_says_what_is_left_out(tmp_path: Pa
     for text in ("this release", "swapping at 0.05", "sequential tables", "DA-MI", "independent columns"):
         assert text in told
     assert "NONE is no guarantee at all:" in told
-    assert "post-stratification: left out. Weights need published totals, and the configuration has no [calibration]." in told
     found = json.loads((tmp_path / "all.json").read_text())
     assert {one["method"] for one in found["methods"]} == {"release", *METHODS}
     own = found["methods"][0]

@@ -22,12 +22,11 @@ from synthrelease.studio.rehearsal.utility import (
     INTERCEPT,
     PropensityScore,
     StackedDesign,
-    UtilityReport,
     combine,
     compare_regressions,
     fit_line,
     propensity_score,
-    utility_report,
+    utility_figures,
 )
 from tests.conftest import ROOT
 from tests.helpers.late import tree_of
@@ -70,7 +69,7 @@ def test_private_counts_are_refused_wherever_a_table_is_expected() -> None:
     with pytest.raises(TypeError, match="public table: expected the counts of a public table, found PrivateCounts"):
         PublicTable(counts=private, transformation=WORLD.transformation, public_because="not true")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="synthetic copy 1: .* found PrivateCounts"):
-        utility_report(public(WORLD, FOUR), [private], target="y", features=["x"])  # type: ignore[list-item]
+        utility_figures(public(WORLD, FOUR), [private], target="y", features=["x"])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("reason", ["", "  ", None, True])
@@ -240,7 +239,7 @@ def test_impossible_regressions_are_refused(target: str, features: list[str], me
     counts = random_table(THREE, 50, 5)
     named = PublicTable(counts=counts, transformation=without_numbers(THREE, "y"), public_because="made up here")
     with pytest.raises(ValueError, match=message):
-        utility_report(named, [counts], target=target, features=features)
+        compare_regressions(named, [counts], target=target, features=features)
 
 
 # --- propensity scores ---
@@ -395,15 +394,13 @@ def test_rows_drawn_from_the_original_have_a_ratio_of_one(times: int) -> None:
 # --- the report ---
 
 
-def report(copies: Sequence[Counts]) -> UtilityReport:
+def report(copies: Sequence[Counts]) -> dict[str, float]:
     original = public(THREE, random_table(THREE, 300, 1).expand())
-    return utility_report(original, copies or [original.counts], target="z", features=["x", "y"])
+    return utility_figures(original, copies or [original.counts], target="z", features=["x", "y"])
 
 
 def test_the_original_as_its_own_copy_is_perfect() -> None:
-    perfect = report([])
-    assert len(perfect.propensity) == 1
-    assert perfect.figures() == pytest.approx(
+    assert report([]) == pytest.approx(
         {
             "pmse": 0,
             "pmse_ratio": 0,
@@ -416,15 +413,19 @@ def test_the_original_as_its_own_copy_is_perfect() -> None:
 
 def test_figures_of_a_report_are_means_over_copies_and_slopes() -> None:
     copies = [random_table(THREE, 300, 8), random_table(THREE, 150, 9)]
-    both, first, second = report(copies), report(copies[:1]), report(copies[1:])
-    means = both.figures()
+    means, first, second = report(copies), report(copies[:1]), report(copies[1:])
     for name in ("pmse", "pmse_ratio"):
-        assert means[name] == pytest.approx((first.figures()[name] + second.figures()[name]) / 2)
-    assert [coefficient.name for coefficient in both.coefficients] == ["(intercept)", "x", "y"]
-    assert means["mean_interval_overlap"] == pytest.approx(np.mean([slope.interval_overlap for slope in both.coefficients[1:]]))
-    assert means["mean_standardised_difference"] == pytest.approx(
-        np.mean([slope.standardised_difference for slope in both.coefficients[1:]])
-    )
+        assert means[name] == pytest.approx((first[name] + second[name]) / 2)
+    original = public(THREE, random_table(THREE, 300, 1).expand())
+    slopes = compare_regressions(original, copies, target="z", features=["x", "y"])[1:]
+    assert [slope.name for slope in slopes] == ["x", "y"]
+    assert means["mean_interval_overlap"] == pytest.approx(np.mean([slope.interval_overlap for slope in slopes]))
+    assert means["mean_standardised_difference"] == pytest.approx(np.mean([slope.standardised_difference for slope in slopes]))
+
+
+def test_a_regression_that_the_table_does_not_determine_has_no_figures() -> None:
+    constant = public(THREE, [(1, 1, 1)] * 30)
+    assert set(utility_figures(constant, [constant.counts], target="z", features=["x"])) == {"pmse", "pmse_ratio"}
 
 
 def test_a_score_without_a_null_expectation_is_nan_and_not_good() -> None:

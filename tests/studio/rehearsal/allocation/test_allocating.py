@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -25,9 +23,7 @@ from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal import allocation as search
 from synthrelease.studio.rehearsal.allocation import (
-    Allocation,
     Divisible,
-    MeasuredPart,
     Populations,
     Search,
     Try,
@@ -142,41 +138,6 @@ def test_the_lines_of_a_rho_load_and_cost_the_total(gaussian: ReleaseSpec, publi
     )
     assert Fraction(49, 20) < spec.plan.total.epsilon <= Fraction(5, 2)
     assert type(gaussian.space.generators[0]).model_validate(told["generators"][0]).family == "gaussian_marginals"
-
-
-def cost(groups: Sequence[Sequence[float]]) -> float:
-    """What sums with the noise of these weights cost, in weights, where each group shares one noise."""
-    return sum(math.sqrt((len(group) + 1) * (len(group) + 2) / 6) * max(group) for group in groups)
-
-
-def divisions(weights: Sequence[float]) -> Iterator[list[list[float]]]:
-    """Every way to divide sums into groups."""
-    if not weights:
-        yield []
-        return
-    first, rest = weights[0], weights[1:]
-    for division in divisions(rest):
-        yield [[first], *division]
-        for place, group in enumerate(division):
-            yield [*division[:place], [first, *group], *division[place + 1 :]]
-
-
-def test_groups_of_sums_are_the_cheapest_of_all_divisions() -> None:
-    rng = np.random.default_rng(1)
-    for _ in range(30):
-        weights = [round(float(weight), 2) for weight in np.exp(rng.normal(size=6, scale=rng.uniform(0, 1.5)))]
-        parts = tuple(MeasuredPart(field="sums", place=place, texts=(f"a[0 {place}]",)) for place in range(6))
-        alone = Allocation(parts=parts, weights=tuple(Fraction(str(weight)) for weight in weights), test=Fraction(1))
-        found = alone.regrouped()
-        least = min(map(cost, divisions(weights)))
-        assert float(sum(found.weights)) == pytest.approx(least, rel=0.01)
-        of_sum = {text: float(weight) for part, weight in zip(found.parts, found.weights, strict=True) for text in part.texts}
-        sizes = {text: len(part.texts) for part in found.parts for text in part.texts}
-        for part, weight in zip(parts, weights, strict=True):  # none has more noise than before
-            size = sizes[part.text]
-            assert of_sum[part.text] * math.sqrt(6 / ((size + 1) * (size + 2))) >= weight * 0.99
-        assert sorted(of_sum) == sorted(part.text for part in parts)
-        assert float(sum(found.regrouped().weights)) == pytest.approx(least, rel=0.02)
 
 
 def test_a_specification_with_groups_is_read_and_written_as_it_stands(tmp_path: Path) -> None:
