@@ -23,7 +23,7 @@ from synthrelease.privacy.law_prices import MOST_ROUNDS
 from synthrelease.privacy.selection import FiniteLaw, SelectionRule, StoppingLaw
 from synthrelease.privacy.subsets import PIECES, of_piece
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.rehearsal.attempts import AttemptResult, Looks, ShareEstimate, bounded_mean, clopper_pearson, passing
+from synthrelease.studio.rehearsal.attempts import AttemptResult, Looks, ShareEstimate, bounded_mean, clopper_pearson
 
 BUDGET_FACTORS = tuple(Fraction(factor) for factor in ("1/4", "1/2", "3/4", "1"))
 """Generation budgets that are tried, as shares of the planned one."""
@@ -47,8 +47,6 @@ class CriterionAdvice:
     fails : share of the shortlist's attempts (of all, when it is empty) that this criterion rejected.
     false_rejection : probability that noise rejects a candidate whose figure is `MARGIN` of the threshold below it; by
         symmetry also that noise accepts one that is as far above it.
-    good_rejected, bad_accepted : mean probability, over the candidates seen, that noise rejects one at or below the threshold,
-        or accepts one above it; None where no such candidate was seen.
     smallest_epsilon : the least epsilon that keeps false rejection and acceptance at or under the wanted level.
     """
 
@@ -59,8 +57,6 @@ class CriterionAdvice:
     fails: float
     noise_sd: float | None = None
     false_rejection: float | None = None
-    good_rejected: float | None = None
-    bad_accepted: float | None = None
     smallest_epsilon: float | None = None
 
 
@@ -101,8 +97,7 @@ class Outlook:
 
 def criterion_advice(
     criteria: Sequence[Criterion],
-    shortlisted: Sequence[AttemptResult],
-    further: Sequence[AttemptResult],
+    attempts: Sequence[AttemptResult],
     level: float,
     noises: Mapping[str, OneNoise] = MappingProxyType({}),
 ) -> tuple[CriterionAdvice, ...]:
@@ -110,13 +105,12 @@ def criterion_advice(
 
     Parameters
     ----------
-    shortlisted : attempts of the shortlist at the planned budget.
-    further : all other attempts; they show candidates above the thresholds.
+    attempts : of the shortlist at the planned budget; of all configurations where there is none.
     level : wanted bound on false acceptance and rejection, in (0, 1/2).
     noises : by the names of the criteria whose figures share one noise after acceptance, that noise.
     """
     return tuple(
-        _one_criterion(criterion, index, shortlisted, [*shortlisted, *further], level, noises.get(criterion.name))
+        _one_criterion(criterion, index, attempts, level, noises.get(criterion.name))
         for index, criterion in enumerate(criteria)
     )
 
@@ -124,14 +118,12 @@ def criterion_advice(
 def _one_criterion(
     criterion: Criterion,
     index: int,
-    shortlisted: Sequence[AttemptResult],
-    everything: Sequence[AttemptResult],
+    attempts: Sequence[AttemptResult],
     level: float,
     noise: OneNoise | None,
 ) -> CriterionAdvice:
-    figures = [result.figures[index] for result in shortlisted]
-    known_figures = [figure for figure in figures if figure is not None]
-    fails = 1 - float(np.mean([result.passed[index] for result in shortlisted])) if shortlisted else 0.0
+    known_figures = [figure for result in attempts if (figure := result.figures[index]) is not None]
+    fails = 1 - float(np.mean([result.passed[index] for result in attempts])) if attempts else 0.0
     advice = CriterionAdvice(
         name=criterion.name,
         epsilon=criterion.epsilon,
@@ -139,25 +131,15 @@ def _one_criterion(
         figure=float(np.median(known_figures)) if known_figures else None,
         fails=fails,
     )
-    sensitivities = [result.sensitivities[index] for result in shortlisted]
-    noisy = [sensitivity for sensitivity in sensitivities if sensitivity is not None]
+    noisy = [sensitivity for result in attempts if (sensitivity := result.sensitivities[index]) is not None]
     if not noisy or not criterion.figure_gets_noise:
         return advice
     scale_for_one = float(np.median(noisy))  # noise scale at epsilon = 1
     gap = MARGIN * criterion.threshold
-    good: list[float] = []
-    bad: list[float] = []
-    for result in everything:
-        figure, sensitivity = result.figures[index], result.sensitivities[index]
-        if figure is not None and sensitivity is not None:
-            accepted = passing(figure, criterion.threshold, sensitivity, criterion.epsilon)
-            (good if figure <= criterion.threshold else bad).append(accepted)
     return replace(
         advice,
         noise_sd=noise_deviation(scale_for_one, criterion.epsilon, noise),
         false_rejection=math.exp(-gap * float(criterion.epsilon) / scale_for_one) / 2,
-        good_rejected=1 - float(np.mean(good)) if good else None,
-        bad_accepted=float(np.mean(bad)) if bad else None,
         smallest_epsilon=smallest_epsilon(gap, scale_for_one, level),
     )
 

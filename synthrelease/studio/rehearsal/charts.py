@@ -51,12 +51,10 @@ class _Plot:
         self.picture.line(self.left, self.bottom, self.right, self.bottom, MUTED)
         self.picture.text((self.left + self.right) / 2, self.bottom + 36, name, anchor="middle")
 
-    def y_axis(self, ticks: Sequence[tuple[float, str]], name: str = "") -> None:
+    def y_axis(self, ticks: Sequence[tuple[float, str]]) -> None:
         for value, text in ticks:
             self.picture.text(self.left - 8, self.y(value) + 4, text, anchor="end", fill=MUTED)
         self.picture.line(self.left, TOP, self.left, self.bottom, MUTED)
-        if name:
-            self.picture.text(4, TOP - 10, name)
 
     def across(self, y: float, low: float, high: float) -> None:
         self.picture.line(self.x(low), self.y(y), self.x(high), self.y(y), BLUE, width=2)

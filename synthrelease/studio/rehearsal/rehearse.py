@@ -394,7 +394,7 @@ class _Course:
             race=race,
             results=tuple(tuple(attempts[number] for number in sorted(attempts)) for attempts in results),
             shortlist=shortlist,
-            criteria=criterion_advice(spec.criteria, shortlisted or further, further, request.noise_level, spec.noises),
+            criteria=criterion_advice(spec.criteria, shortlisted or further, request.noise_level, spec.noises),
             budgets=frontier(spec, by_budget, goal.level),
             proposal=proposal,
             outlook=outlook(shortlisted, spec.selection_rule.law, self._least_per_fit(shortlist)),

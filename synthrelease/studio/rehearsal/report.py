@@ -266,8 +266,6 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
                 "noise_sd": advice.noise_sd,
                 "rejected_share": advice.fails,
                 "false_decision": advice.false_rejection,
-                "good_rejected": advice.good_rejected,
-                "bad_accepted": advice.bad_accepted,
                 "smallest_epsilon": advice.smallest_epsilon,
             }
             for advice in rehearsal.criteria

@@ -75,8 +75,7 @@ def test_the_advice_on_a_criterion_by_hand() -> None:
     """Threshold 2, epsilon 1/2. Shortlisted figures 1, 1.5 and 2.5, one attempt without a candidate, sensitivity 0.1, 0.1, 0.2.
 
     The median sensitivity 0.1 has the noise scale 0.2: deviation 0.2 sqrt(2), and a gap of 20% of 2 = 0.4 = two scales is
-    crossed with exp(-2)/2. Good candidates: 1 and 1.5 are 5 and 2.5 scales below. Bad ones: 2.5 is 0.5 above with scale 0.4,
-    and another configuration's 3 is 5 scales above.
+    crossed with exp(-2)/2.
     """
     shortlisted = [
         attempt(1.0),
@@ -84,33 +83,20 @@ def test_the_advice_on_a_criterion_by_hand() -> None:
         attempt(2.5, (False, True), sensitivity=0.2),
         attempt(None, (False, False)),
     ]
-    advice, face = criterion_advice((ERROR, COUNT), shortlisted, [attempt(3.0, (False, True))], 0.05)
+    advice, face = criterion_advice((ERROR, COUNT), shortlisted, 0.05)
     assert (advice.name, advice.epsilon, advice.threshold) == ("error", Fraction(1, 2), 2.0)
     assert advice.figure == 1.5
     assert advice.fails == 0.5
     assert advice.noise_sd == pytest.approx(0.2 * math.sqrt(2))
     assert advice.false_rejection == pytest.approx(math.exp(-2) / 2)
-    assert advice.good_rejected == pytest.approx((math.exp(-5) / 2 + math.exp(-2.5) / 2) / 2)
-    assert advice.bad_accepted == pytest.approx((math.exp(-1.25) / 2 + math.exp(-5) / 2) / 2)
     assert advice.smallest_epsilon == pytest.approx(math.log(10) * 0.1 / 0.4)
     assert (face.name, face.figure, face.fails) == ("face", 0.0, 0.25)
-    assert (face.noise_sd, face.false_rejection, face.good_rejected, face.bad_accepted) == (None, None, None, None)
+    assert (face.noise_sd, face.false_rejection) == (None, None)
     assert face.smallest_epsilon is None
 
 
-def test_a_figure_at_the_threshold_is_a_good_one_and_half_of_it_is_rejected() -> None:
-    (advice,) = criterion_advice((ERROR,), [attempt(2.0)], [], 0.05)
-    assert (advice.good_rejected, advice.bad_accepted) == (0.5, None)
-
-
-def test_with_only_bad_candidates_nothing_is_said_about_good_ones() -> None:
-    (advice,) = criterion_advice((ERROR,), [attempt(2.2, (False, True))], [], 0.05)
-    assert advice.good_rejected is None
-    assert advice.bad_accepted == pytest.approx(math.exp(-1) / 2)
-
-
 def test_without_attempts_there_is_no_advice_and_nothing_breaks() -> None:
-    (advice,) = criterion_advice((ERROR,), [], [], 0.05)
+    (advice,) = criterion_advice((ERROR,), [], 0.05)
     assert (advice.figure, advice.fails, advice.noise_sd, advice.smallest_epsilon) == (None, 0.0, None, None)
 
 
