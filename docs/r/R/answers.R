@@ -192,7 +192,8 @@ cells_of <- function(sizes, n) {
 not_together <- function(data, columns) {
   beside <- vapply(columns, function(column) {
     together <- unique(unlist(lapply(Filter(function(table) column %in% table$columns, data$tables), function(table) table$columns)))
-    paste0(names(data$columns)[column], " was measured with ", toString(names(data$columns)[setdiff(together, column)]))
+    others <- names(data$columns)[setdiff(together, column)]
+    paste0(names(data$columns)[column], " was measured with ", if (length(others)) toString(others) else "no other column")
   }, "")
   stop("expected columns that one noisy table holds together, found ", toString(names(data$columns)[columns]), ": ",
        paste(beside, collapse = "; "), call. = FALSE)

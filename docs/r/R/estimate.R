@@ -10,15 +10,18 @@ estimate <- function(release, question) {
 }
 
 read_question <- function(data, question) {
-  form <- 'expected "share CONDITION", "mean COLUMN" or "median COLUMN", then "by COLUMN" and "where CONDITION"'
-  refuse <- function(...) stop(form, ", found ", dQuote(question, FALSE), ": ", ..., call. = FALSE)
+  refuse <- function(...) stop(dQuote(question, FALSE), ": ", ..., call. = FALSE)
   quoted <- regmatches(question, gregexpr("'[^']*'|\"[^\"]*\"", question))[[1]] # may hold any word
   text <- question
   for (place in seq_along(quoted)) text <- sub(quoted[place], paste0("\u0001", place, "\u0001"), text, fixed = TRUE)
   found <- regmatches(text, regexec("^(share|mean|median) (.*?)( by ([^ ]+))?( where (.*))?$", trimws(text), perl = TRUE))[[1]]
-  if (length(found) == 0) refuse("no such question")
+  if (length(found) == 0) {
+    refuse('expected "share CONDITION", "mean COLUMN" or "median COLUMN", then "by COLUMN" and "where CONDITION"')
+  }
   place <- function(name) {
-    if (!name %in% names(data$columns)) refuse("no column ", name, " among ", toString(names(data$columns)))
+    if (!name %in% names(data$columns)) {
+      refuse("expected a column (", toString(names(data$columns)), "), found ", name)
+    }
     match(name, names(data$columns))
   }
   read <- function(words) if (nzchar(words)) read_condition(data, words, gsub("^.|.$", "", quoted), refuse)
@@ -28,8 +31,10 @@ read_question <- function(data, question) {
   } else {
     parsed$column <- place(found[3])
     column <- data$columns[[parsed$column]]
-    if (parsed$kind == "mean" && is.null(column$numbers)) refuse(found[3], " has no numbers")
-    if (parsed$kind == "median" && !column$ordered) refuse(found[3], " has no order")
+    if (parsed$kind == "mean" && is.null(column$numbers)) {
+      refuse("expected a column with a number for every bin, found ", found[3])
+    }
+    if (parsed$kind == "median" && !column$ordered) refuse("expected a column with an order, found ", found[3])
   }
   parsed
 }
@@ -42,10 +47,10 @@ read_condition <- function(data, words, quoted, refuse) {
   code <- gsub("\\bin *\\[([^]]*)\\]", "%in% c(\\1)", code)
   code <- gsub("\\bnot\\b", "!", gsub("\\bor\\b", "|", gsub("\\band\\b", "&", code)))
   code <- gsub("\u0001([0-9]+)\u0001", "quoted(\\1)", code)
-  parsed <- tryCatch(parse(text = code, keep.source = FALSE), error = function(problem) refuse(words))
-  if (length(parsed) != 1) refuse(words)
+  parsed <- tryCatch(parse(text = code, keep.source = FALSE), error = function(problem) refuse("cannot read ", words))
+  if (length(parsed) != 1) refuse("cannot read ", words)
   columns <- intersect(all.vars(parsed[[1]]), names(data$columns))
-  if (length(columns) != 1) refuse("a condition about one column is wanted, ", words)
+  if (length(columns) != 1) refuse("expected a condition about one column, found ", words)
   column <- data$columns[[columns]]
   list(column = match(columns, names(data$columns)), met = truth(parsed[[1]], column, quoted, refuse)$true)
 }
@@ -63,7 +68,7 @@ truth <- function(call, column, quoted, refuse) {
   value <- function(of) {
     if (is.call(of) && identical(of[[1]], quote(quoted))) return(quoted[of[[2]]])
     if (is.call(of) && identical(of[[1]], quote(`-`)) && length(of) == 2) return(-of[[2]])
-    if (is.numeric(of)) of else refuse("a value is wanted, not ", deparse(of))
+    if (is.numeric(of)) of else refuse("expected a number or a text in quotes, found ", deparse(of))
   }
   if (word %in% c("%in%", "%outside%")) {
     each <- lapply(as.list(call[[3]])[-1], function(one) compared("==", value(one), column, refuse))
@@ -82,11 +87,11 @@ compared <- function(word, value, column, refuse) {
   shown <- seq_len(column$present)
   if (column$kind == "category") {
     if (!value %in% column$labels[shown] || !word %in% c("==", "!=")) {
-      refuse("the bins of ", column$name, " are ", toString(column$labels[shown]))
+      refuse("expected == or != and a bin of ", column$name, " (", toString(column$labels[shown]), "), found ", value)
     }
     return((column$labels[shown] == value) == (word == "=="))
   }
-  if (!is.numeric(value)) refuse(column$name, " has numbers")
+  if (!is.numeric(value)) refuse("expected a number for ", column$name, ", found ", dQuote(value, FALSE))
   low <- ifelse(is.na(column$lower), -Inf, column$lower)[shown]
   high <- ifelse(is.na(column$upper), Inf, column$upper)[shown]
   after <- if (column$kind == "integer") floor(value) + 1 else value
@@ -94,8 +99,8 @@ compared <- function(word, value, column, refuse) {
   edges <- switch(word, "<" = at, ">=" = at, "<=" = after, ">" = after, c(at, after))
   cuts <- vapply(shown, function(bin) any(low[bin] < edges & edges < high[bin]), NA)
   if (any(cuts)) {
-    refuse(column$name, " ", word, " ", value, " cuts the bin ", toString(column$labels[shown][cuts]), "; the bins are ",
-           toString(column$labels[shown]))
+    refuse("expected limits between bins, found ", column$name, " ", word, " ", value, ", which cuts ",
+           toString(column$labels[shown][cuts]), "; the bins are ", toString(column$labels[shown]))
   }
   first <- ifelse(is.finite(low), low, if (column$kind == "integer") high - 1 else high - 1e-9 * max(1, abs(high)))
   get(word)(first, value)
