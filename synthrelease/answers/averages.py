@@ -23,7 +23,7 @@ from synthrelease.answers.words import BINNED_INTERVAL, Ends, Term, known
 from synthrelease.data.marginals import spread_out
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
-from synthrelease.generators.measured_noise import Noises, half_width
+from synthrelease.generators.measured_noise import Noises, SharedNoise, half_width
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import NotSample
 
@@ -57,7 +57,7 @@ class Ratio:
     numerator: float
     denominator: float
     weights: np.ndarray
-    noises: Noises
+    noises: Noises | SharedNoise
     lowest: float = -math.inf
     highest: float = math.inf
     sampling: np.ndarray = field(default_factory=lambda: np.zeros((2, 2)))
@@ -165,11 +165,17 @@ class Sampling:
 
         Weights make up for unequal probabilities: an answer with the design weight is about the population all the same.
         """
-        made_up_for = ("design weights", "calibration to totals") if question.weight else ()
+        names = {*question.met.columns, *filter(None, (question.column, *question.on))}
+        return cls.of_columns(names, release, weighted=bool(question.weight))
+
+    @classmethod
+    def of_columns(cls, names: set[str], release: PublishedRelease, *, weighted: bool = False) -> Sampling:
+        """Return the same for a question about some columns."""
+        made_up_for = ("design weights", "calibration to totals") if weighted else ()
         reasons, effect = [reason for reason in release.not_a_sample if reason not in made_up_for], 1.0
         design = release.design
         if design is not None:
-            stated_effect = design.effect_on({*question.met.columns, *filter(None, (question.column, *question.on))})
+            stated_effect = design.effect_on(names)
             if stated_effect is None and design.clusters is not None and "clusters" not in reasons:
                 reasons.append("clusters")
             effect = stated_effect or 1.0

@@ -16,6 +16,7 @@ from typing import TypeVar
 from synthrelease.answers.averages import Average, Sampling, groups, term_in, term_of
 from synthrelease.answers.contrasts import Interval, intervals, less, of_means, of_medians, of_shares
 from synthrelease.answers.limits import RISK, check_confidence, measured_times
+from synthrelease.answers.models import answered_by_models
 from synthrelease.answers.questions import Question, about, other_meaning, parse_question, tells_values
 from synthrelease.answers.stated import POPULATION, asked_of, judged, open_bins
 from synthrelease.answers.tables import NoisyTables
@@ -126,6 +127,8 @@ def answered(
         tables with all columns that a condition names. For `verify`.
     """
     check_confidence(confidence)
+    if (measured := answered_by_models(published, question, confidence=confidence, together=together, among=among)) is not None:
+        return measured
     tables = NoisyTables(published)
     times = measured_times(published, None)
     if times is None:

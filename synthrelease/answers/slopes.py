@@ -11,7 +11,7 @@ members of each root add up to (theory 13.14, figures of members).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 
@@ -21,6 +21,7 @@ from synthrelease.answers.averages import Counted, Ratio, Sampling, counted, of_
 from synthrelease.answers.questions import Question, over_cells
 from synthrelease.answers.tables import NoisyTables
 from synthrelease.errors import InputError, listing
+from synthrelease.generators.measured_noise import Noises, SharedNoise
 
 MOST_NOISE = 0.5
 """Root of the summed variances of the noise in A, beside A itself (A made to the identity): above it there are no estimates."""
@@ -43,7 +44,7 @@ class Slopes:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Moments:
+class Moments:
     """Noisy sums of products of 1, the columns and the target, each in units of half its range around the middle.
 
     Attributes
@@ -65,13 +66,37 @@ def slopes(tables: NoisyTables, question: Question) -> Slopes:
     """
     joint = all(tables.number(part.columns) for part in question.parts)
     moments = _moments(tables, question, joint)
-    size = len(question.on) + 1
+    check_noise(moments, tables.noises, question.on)
+    *units, of_target = (_middle_and_unit(tables, name)[1] for name in _named(question.parts[0]))
+    survey = Sampling.of(question, tables.release)
+
+    def spread(theta: np.ndarray, h: np.ndarray) -> float:
+        return _spread(tables, question, moments, theta, h, joint)
+
+    in_units = [1.0, *(of_target / unit for unit in units)]
+    of_file, of_population = coefficients(moments, tables.noises, in_units, spread, (tables.kept.left_out, survey.factor))
+    return Slopes(file=of_file[1:], population=of_population[1:], robust=joint)
+
+
+def coefficients(
+    moments: Moments,
+    noises: Noises | SharedNoise,
+    units: Sequence[float],
+    spread: Callable[[np.ndarray, np.ndarray], float],
+    factors: tuple[float, float],
+) -> tuple[tuple[Ratio, ...], tuple[Ratio, ...]]:
+    """Return every coefficient of the least-squares line, the constant first, for the file and for a population.
+
+    Parameters
+    ----------
+    units : of each coefficient, by which it is multiplied.
+    spread : the variance over samples of h X'(y - X theta), from theta and h.
+    factors : how many times that variance the drawing of rows has, from the file and from a population.
+    """
+    size = len(moments.values) - 1
     a, b = moments.values[:size, :size], moments.values[:size, size]
-    _check_noise(tables, moments, question.on)
-    theta = np.linalg.solve(a, b)
-    units = [_middle_and_unit(tables, name)[1] for name in _named(question.parts[0])]
-    pairs, survey = [], Sampling.of(question, tables.release)
-    for index in range(1, size):
+    theta, pairs = np.linalg.solve(a, b), list[tuple[Ratio, ...]]()
+    for index in range(size):
         rest = [index_ for index_ in range(size) if index_ != index]
         inverse = np.linalg.inv(a[np.ix_(rest, rest)])
         h = np.zeros(size)
@@ -80,17 +105,17 @@ def slopes(tables: NoisyTables, question: Question) -> Slopes:
         noise_b = h @ moments.weights[:size, size]
         fixed = inverse @ b[rest]  # the other coefficients are fixed - slope * inverse @ a[others, place]
         off = moments.weights[rest, size] - np.tensordot(theta, moments.weights[:size], axes=1)[rest]
-        bias = -float(np.trace(inverse @ tables.noises.covariance(off, noise_a[rest])))
-        unit = units[-1] / units[index - 1]
+        bias = -float(np.trace(inverse @ noises.covariance(off, noise_a[rest])))
+        unit = units[index]
         ratio = Ratio(
             numerator=(float(h @ b) - bias) * unit,
             denominator=float(h @ a[:, index]),
             weights=np.stack([(noise_b - fixed @ noise_a[rest]) * unit, h @ noise_a]),
-            noises=tables.noises,
+            noises=noises,
         )
-        spread = _spread(tables, question, moments, theta, h, joint) * unit**2
-        pairs.append([replace(ratio, sampling=part * np.diag([spread, 0.0])) for part in (tables.kept.left_out, survey.factor)])
-    return Slopes(file=tuple(of_file for of_file, _ in pairs), population=tuple(of_file for _, of_file in pairs), robust=joint)
+        drawn = spread(theta, h) * unit**2
+        pairs.append(tuple(replace(ratio, sampling=factor * np.diag([drawn, 0.0])) for factor in factors))
+    return tuple(of_file for of_file, _ in pairs), tuple(of_population for _, of_population in pairs)
 
 
 def _named(part: Question) -> list[str]:
@@ -103,7 +128,7 @@ def _placed(question: Question) -> Iterator[tuple[Question, int | None]]:
     yield from zip(question.parts, range(len(question.slots)) if question.slots else (None,), strict=True)
 
 
-def _moments(tables: NoisyTables, question: Question, joint: bool) -> _Moments:
+def _moments(tables: NoisyTables, question: Question, joint: bool) -> Moments:
     size = len(question.on) + 2
     values, weights = np.zeros((size, size)), np.zeros((size, size, len(tables.noises.count)))
     for part, slot in _placed(question):
@@ -128,7 +153,7 @@ def _moments(tables: NoisyTables, question: Question, joint: bool) -> _Moments:
             for row, column in {(first, second), (second, first)}:
                 values[row, column] += value
                 weights[row, column] += weight
-    return _Moments(values=values, weights=weights)
+    return Moments(values=values, weights=weights)
 
 
 def _may_lack(tables: NoisyTables, name: str, slot: int | None) -> bool:
@@ -160,22 +185,23 @@ def _middle_and_unit(tables: NoisyTables, name: str) -> tuple[float, float]:
     return (max(numbers) + min(numbers)) / 2, ((max(numbers) - min(numbers)) / 2) or 1.0
 
 
-def _check_noise(tables: NoisyTables, moments: _Moments, on: tuple[str, ...]) -> None:
+def check_noise(moments: Moments, noises: Noises | SharedNoise, on: Sequence[str]) -> None:
+    """Raise InputError where the noise of X'X hides how the columns vary."""
     size = len(on) + 1
     a = moments.values[:size, :size]
     values, vectors = np.linalg.eigh(a)
     if values[0] > 1e-9 * max(values[-1], 1.0):
         root = vectors / np.sqrt(values)
         whitened = np.einsum("ia,ijc,jb->abc", root, moments.weights[:size, :size], root, optimize=True)
-        if float((whitened**2 @ tables.noises.variances).sum()) <= MOST_NOISE**2:
+        if float((whitened**2 @ noises.variances).sum()) <= MOST_NOISE**2:
             return
     raise InputError(
-        f"expected columns whose sums of products stand out of their noise, found {listing(on)}: in these rows the noise of "
-        "the published tables hides whether they vary, or vary apart from each other. Fewer columns, or more rows, may do."
+        f"expected columns whose sums of products stand out of their noise, found {listing(on)}: in these rows the noise "
+        "hides whether they vary, or vary apart from each other. Fewer columns, or more rows, may do."
     )
 
 
-def _spread(tables: NoisyTables, question: Question, moments: _Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
+def _spread(tables: NoisyTables, question: Question, moments: Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
     """Variance over samples of h X'(y - X theta); of members that of drawing their roots."""
     size = len(theta)
     if not joint:  # a root adds at most as many times what its members add as it has members

@@ -24,6 +24,9 @@ INTERVAL = ("low", "high", "population_low", "population_high")
 BINNED_INTERVAL = ("binned_low", "binned_high", "population_binned_low", "population_binned_high")
 """The fields of a term that hold such ends: of the file's own values, and of the numbers that stand for bins."""
 
+CONSTANT = "constant"
+"""The coefficient of a regression that no column has."""
+
 _MOST_DECIMALS = 8
 _WIDTH, _NAMES, _UNITS, _GAP = 80, 30, 17, "  "
 """Columns of a terminal, the most of them that names and units take, and what stands between two columns."""
@@ -128,6 +131,7 @@ class Estimate:
     binned : what the numbers that stand for bins mean for these, in words; empty where they are the values of the rows.
     approximate : what is not exact, one sentence each.
     of : "rows"; or "members", which are counted in place of rows.
+    source : what was published, from which they follow.
     releases : of several releases their names: terms are then the number of each, and contrasts its changes; empty for one.
     """
 
@@ -149,6 +153,7 @@ class Estimate:
     design: str = ""
     of: str = "rows"
     releases: tuple[str, ...] = ()
+    source: str = "noisy tables"
 
     @property
     def by_bins(self) -> bool:
@@ -209,7 +214,7 @@ def explained(answer: Estimate) -> str:
     """Return the text that `synthrelease estimate` prints."""
     all_estimable = all(term.estimable for term in (*answer.terms, *answer.contrasts))
     notes = [
-        f"{_promise(answer)} The intervals follow from published noisy tables alone; the released rows were not used.",
+        f"{_promise(answer)} The intervals follow from published {answer.source} alone; the released rows were not used.",
         f"The file: {answer.about}.",
         *([answer.weighting] if answer.weighting else []),
         *([answer.binned] if answer.binned else []),
@@ -356,7 +361,8 @@ def _line(answer: Estimate, term: Term) -> list[str]:
     ends = (0.0, 1.0) if answer.kind == "share" else (None, None)
     between = partial(_between, value, lowest=ends[0], highest=ends[1])
     slope = f"slope {_BINNED} on" if answer.binned else "slope of"
-    name = f"{slope} {term.name}" if answer.kind == "slope" else term.group or term.name
+    slope = "" if term.name == CONSTANT else slope
+    name = f"{slope} {term.name}".strip() if answer.kind == "slope" else term.group or term.name
     rows = [_rows_of(term)] if answer.kind == "share" else []
     if not term.estimable:
         hidden = [name, NOT_ESTIMABLE, *([""] if rows else []), *rows]

@@ -169,11 +169,13 @@ def _written(
     csv_as_written: bool,
 ) -> Iterator[Later]:
     """Yield by their names the checks that take the program that writes a bundle."""
-    from synthrelease.bundle.verify_documents import STATISTICAL, documents, estimates, statistical
+    from synthrelease.bundle.verify_documents import ANSWERS, STATISTICAL, documents, estimates, models, statistical
     from synthrelease.published.measurements import NAME
 
     if document.bundle.formats:
         yield STATISTICAL, lambda: statistical(document, table, files)
+    if document.models is not None:
+        yield ANSWERS, lambda: models(document, files)
     if NAME in document.files:
         yield "estimates", lambda: estimates(document, files)
     yield "documents", lambda: documents(document, table, files, csv_as_written=csv_as_written)

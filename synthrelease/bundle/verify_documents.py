@@ -18,6 +18,7 @@ from synthrelease.bundle.estimates import (
     table_files,
 )
 from synthrelease.bundle.formats import statistical_files
+from synthrelease.bundle.models import with_models
 from synthrelease.bundle.tables import row_files
 from synthrelease.bundle.write import written
 from synthrelease.errors import InputError, Unexpected
@@ -25,6 +26,7 @@ from synthrelease.published import measurements
 from synthrelease.published.base import Files
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import EstimatesPart, IntendedEstimatePart, StrengthsPart
+from synthrelease.published.models import ModelAnswerPart
 from synthrelease.published.names import FORMATS, STEM
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.checks import Check
@@ -105,6 +107,8 @@ def _around(line: str, start: int) -> str:
     return f"'{'…' if start else ''}{part}{'…' if start + _DOCUMENTS_SHOWN < len(line) else ''}'" if part else "nothing"
 
 
+ANSWERS = "model answers"
+
 _ESTIMATES_RELATIVE = 1e-4
 """Ends of intervals that are computed again may differ by so much of their width, from one machine to another."""
 
@@ -119,6 +123,34 @@ def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
     limits = tuple(_not_stated(document, files)) if not problems else ()
     summary = f"{answered} intended queries have an estimate{listed}"
     return Check(name="estimates", found=summary, problems=tuple(problems), limits=limits)
+
+
+def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
+    """Every answer of a named model, with its intervals, is what follows from the published sums."""
+    part, measured = document.models, files.get(measurements.NAME)
+    problems = []
+    if part is not None:
+        computed = with_models(document, part, measured, files.get(canonical.NAME, b"")).models
+        answers = [] if computed is None else computed.answers
+        problems = [
+            f"models: {right.question}: expected {right.terms or right.refused}, found {stated.terms or stated.refused}"
+            for right, stated in zip(answers, part.answers, strict=False)
+            if not _same_answer(right, stated)
+        ]
+        problems += ["models: expected one answer for each question"] if len(answers) != len(part.answers) else []
+    summary = f"{0 if part is None else len(part.answers)} answers with the intervals of their sums"
+    return Check(name=ANSWERS, found=summary, problems=tuple(problems))
+
+
+def _same_answer(right: ModelAnswerPart, stated: ModelAnswerPart) -> bool:
+    if (right.question, right.kind, right.refused) != (stated.question, stated.kind, stated.refused):
+        return False
+    names, ends = ("name", "group", "unit"), ("estimate", "low", "high", "population_low", "population_high")
+    return len(right.terms) == len(stated.terms) and all(
+        all(getattr(a, name) == getattr(b, name) for name in names)
+        and _near([(getattr(a, end), getattr(b, end)) for end in ends], a.low, a.high)
+        for a, b in zip(right.terms, stated.terms, strict=True)
+    )
 
 
 def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:

@@ -38,6 +38,7 @@ from synthrelease.bundle.document import (
 from synthrelease.bundle.estimates import estimates_files, with_errors, with_estimates
 from synthrelease.bundle.formats import statistical_files
 from synthrelease.bundle.metadata import citation_bytes, datapackage_bytes, deployment_bytes
+from synthrelease.bundle.models import models_part, with_models
 from synthrelease.bundle.options import made
 from synthrelease.bundle.scripts import scripts
 from synthrelease.bundle.sheets import questions_files, sign_files
@@ -135,6 +136,9 @@ def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTab
         data[measurements.NAME] = measurements_bytes(release.measured, bins, candidate.transformation)
     files = Files(data)
     document = document.model_copy(update={"files": {name: files.sha256(name) for name in files}})
+    if release.models is not None and release.spec.models is not None:
+        part = models_part(release.spec.models, release.models, candidate.transformation)
+        document = with_models(document, part, files.get(measurements.NAME), release.spec.text)
     document = with_estimates(document, files.get(measurements.NAME), release.spec.text)
     listed = estimates_files(document, files.get(measurements.NAME))
     return table, with_errors(document, listed), files | listed | {canonical.NAME: release.spec.text}

@@ -304,6 +304,7 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
     for text in spec.options.in_words(total, rows or usual_rows(spec)):
         screen.print(text)
     _print_weighted(spec)
+    _print_models(spec, rows or usual_rows(spec))
 
 
 def _print_weighted(spec: ReleaseSpec) -> None:
@@ -316,6 +317,23 @@ def _print_weighted(spec: ReleaseSpec) -> None:
     together = {name for table in measured_tables(spec) if weight in table.columns for name in table.columns} - {weight}
     columns = listing((name for name in spec.schema.names if name in together), 200) or "none"
     screen.print(f"Weighted answers: {columns}, measured with {weight}. Another column needs a table COLUMN:{weight}.")
+
+
+def _print_models(spec: ReleaseSpec, rows: int) -> None:
+    """Say how exact the answers of [[models]] will be."""
+    if spec.models is None:
+        return
+    from synthrelease.answers.models import expected_half_widths
+
+    screen.print(
+        f"Named models: 95% intervals for {rows:,} rows, by the noise alone. A group is taken to have its part of the rows; a "
+        "column of a regression to vary by a quarter of the width of its limits, uncorrelated with others."
+    )
+    for model in spec.models.models:
+        groups = len(spec.space.transformations[0].binning(model.words.by)) if model.words.by else max(1, len(model.groups))
+        widths = expected_half_widths(spec.models, model, rows, groups)
+        told = ", ".join(f"{name} ± {half:.3g}" for name, half in widths)
+        screen.print(f"  {model.words.text}: {told}", soft_wrap=True)
 
 
 def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:

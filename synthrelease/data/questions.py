@@ -5,6 +5,7 @@ is meant to answer.
     mean COLUMN [by COLUMN] [where CONDITION]
     median COLUMN [by COLUMN] [where CONDITION]
     slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]
+    ratio COLUMN to COLUMN [where CONDITION]
 
 A share, mean or median of two groups against each other:
 
@@ -22,10 +23,10 @@ from typing import Literal, get_args
 
 from synthrelease.errors import InputError, closest, cut, listing
 
-Kind = Literal["share", "mean", "median", "slope"]
+Kind = Literal["share", "mean", "median", "slope", "ratio"]
 _WORDS: dict[Kind, tuple[str, ...]] = {
     "share": (":", "against", "by", "where"), "mean": (":", "against", "by", "where"),
-    "median": (":", "against", "by", "where"), "slope": ("on", "where"),
+    "median": (":", "against", "by", "where"), "slope": ("on", "where"), "ratio": ("to", "where"),
 }  # fmt: skip
 _COMPARED = re.compile(r"\s*(<=?|>=?|[=!]=|in\b|is\b)")
 _TOKEN = re.compile(r"'[^']*'|\"[^\"]*\"|\w+|\s+|.")
@@ -45,6 +46,7 @@ class QuestionWords:
     where: str = ""
     by: str = ""
     on: str = ""
+    to: str = ""
     groups: tuple[str, ...] = ()
     weighted: bool = False
 
@@ -55,7 +57,7 @@ class QuestionWords:
     @property
     def columns(self) -> tuple[str, ...]:
         """Those that it names outside of conditions."""
-        columns = ("" if self.kind == "share" else self.head, self.by, *(name.strip() for name in self.on.split(",")))
+        columns = ("" if self.kind == "share" else self.head, self.by, self.to, *(name.strip() for name in self.on.split(",")))
         return tuple(name for name in columns if name)
 
 
@@ -70,20 +72,22 @@ def split_question(text: str) -> QuestionWords:
     word, _, rest = text.partition(" ")
     kind = _kind(word, text)
     rest, weighted = _without_weighted(rest)
-    if weighted and kind == "slope":
-        raise InputError(f"{cut(text, 200)!r}: expected a share, mean or median that is weighted, found a slope.")
+    if weighted and kind in ("slope", "ratio"):
+        raise InputError(f"{cut(text, 200)!r}: expected a share, mean or median that is weighted, found a {kind}.")
     head, parts = _parts(rest, _WORDS[kind], text)
     if kind == "share" and not head:
         raise InputError(f"{cut(text, 200)!r}: expected a condition after 'share', found none; for example {EXAMPLES}.")
     groups = _two_groups(parts, text) if {":", "against"} & set(parts) else ()
-    where, by, on = (parts.get(name, "") for name in ("where", "by", "on"))
-    return QuestionWords(kind=kind, text=text, head=head, where=where, by=by, on=on, groups=groups, weighted=weighted)
+    if kind == "ratio" and "to" not in parts:
+        raise InputError(f"{cut(text, 200)!r}: expected a column after 'to', found none; for example 'ratio income to hours'.")
+    named = {name: parts.get(name, "") for name in ("where", "by", "on", "to")}
+    return QuestionWords(kind=kind, text=text, head=head, groups=groups, weighted=weighted, **named)
 
 
 def _without_weighted(rest: str) -> tuple[str, bool]:
     """Return a question without the word "weighted" at its end, and whether it was there; a column may have that name."""
     head, _, last = rest.rpartition(" ")
-    in_condition = ("by", "on", "where", "against", "and", "or", "not")
+    in_condition = ("by", "on", "to", "where", "against", "and", "or", "not")
     of_column = not head or head[-1] in ",:=<>" or head.rpartition(" ")[2] in in_condition
     return (rest, False) if last != "weighted" or of_column else (head, True)
 
@@ -121,8 +125,8 @@ def _kind(word: str, text: str) -> Kind:
             return kind  # type: ignore[no-any-return]
     hint = closest(word, get_args(Kind))
     raise InputError(
-        f"expected a question that begins with 'share', 'mean', 'median' or 'slope', found {cut(text, 60)!r}; for example "
-        f"{EXAMPLES}." + (f" Did you mean {hint!r}?" if hint else "")
+        f"expected a question that begins with 'share', 'mean', 'median', 'slope' or 'ratio', found {cut(text, 60)!r}; for "
+        f"example {EXAMPLES}." + (f" Did you mean {hint!r}?" if hint else "")
     )
 
 

@@ -36,6 +36,7 @@ from synthrelease.published.base import ExactText, Part, check_format, json_byte
 from synthrelease.published.charges import ChargePart, CriterionPart, DomainPart, GuaranteePart, SelectionPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.measurements import EstimatesPart, NotSample
+from synthrelease.published.models import ModelsPart
 from synthrelease.published.options import (
     CalibrationPart,
     DesignPart,
@@ -177,6 +178,7 @@ class ReleaseDocument(Part):
     design : how the file was drawn as a survey.
     imputation : complete copies of the rows.
     estimates : what the published noisy tables answer.
+    models : sums that were measured on purpose for named questions, and their answers.
     intended_queries : the questions that the release is meant to answer.
     plugins : packages that took part, with their versions and digests: what they claim is theirs.
     not_promised : what the publisher knows that the release does not keep.
@@ -218,6 +220,7 @@ class ReleaseDocument(Part):
     design: DesignPart | None = None
     imputation: ImputationPart | None = None
     estimates: EstimatesPart | None = None
+    models: ModelsPart | None = None
     intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
     plugins: Annotated[list[PluginTable], Field(strict=False)] = []
     not_promised: Annotated[NotPromisedTable, Field(strict=False)] = NotPromisedTable()

@@ -35,6 +35,7 @@ from synthrelease.published.measurements import (
     read_measurements,
     sum_on_released_bins,
 )
+from synthrelease.published.models import ModelsPart
 from synthrelease.published.options import DesignPart
 from synthrelease.published.table import TableError, csv_lines, linked_csv, parquet_rows, rows_of_table
 from synthrelease.settings.questions import QuestionTable
@@ -138,6 +139,9 @@ class PublishedRelease:
     """What the figures are about, a part of a sentence, where that is a piece of the rows; empty where it is all of them."""
     estimates: EstimatesPart | None = None
     """What the noisy tables answer, with an interval for each intended query; None where none are published."""
+
+    models: ModelsPart | None = None
+    """Sums that were measured on purpose for named questions, and their answers."""
 
     not_a_sample: tuple[NotSample, ...] = ()
     """Why its rows are no simple random sample of a population, as far as release.json tells."""
@@ -428,6 +432,7 @@ def release_of(
         divided_rows=document.divided_rows,
         figures_about=document.figures_about,
         estimates=document.estimates,
+        models=document.models,
         not_a_sample=document.not_a_sample,
         design=document.design,
         population=None if document.population is None else document.population.size,

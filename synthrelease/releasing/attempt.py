@@ -22,6 +22,7 @@ from synthrelease.errors import BudgetError, InputError, listing
 from synthrelease.generators.base import Background, MeasuringGenerator
 from synthrelease.generators.candidate import Candidate, KeptModels, make_candidate
 from synthrelease.generators.measurements import NoisyMarginals
+from synthrelease.generators.row_functions import NoisyModels
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.noise import SystemEntropy
@@ -34,6 +35,7 @@ from synthrelease.releasing.selection import one_thread
 from synthrelease.resources import file_digest
 from synthrelease.settings.base import RELEASED
 from synthrelease.sources.source import Source
+from synthrelease.spec.models import charge_of
 from synthrelease.spec.release_spec import ReleaseSpec
 
 # The table of a release in two random pieces: one that the generator is fitted to, and one that the criteria ask.
@@ -330,6 +332,22 @@ def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepar
             queries.append((criterion, answer))
         return Attempt(candidate=candidate, joint_verdict=spec.joint_test.passes(merged, queries))
     return Attempt(candidate=candidate, scores=scores_of(spec.criteria, merged, candidate, spec.setting, prepared.fitted))
+
+
+@one_thread
+def released_models(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable) -> NoisyModels | None:
+    """Return the sums that the named models need, measured after acceptance; None without [[models]].
+
+    Privacy
+    -------
+    Spends the charge of all models in `spec.plan.after`, by adaptive composition after the selection (theory 4.3, figures
+    afterwards; theory 12.16, named models).
+    """
+    if spec.models is None:
+        return None
+    transformation = accepted.candidate.transformation
+    merged = private.with_plan(spec.plan.after).score.on(transformation)
+    return spec.models.measure(merged, charge_of(spec.models), transformation)
 
 
 @one_thread

@@ -29,7 +29,16 @@ from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Charge, Meter
 from synthrelease.privacy.public_entropy import SeededEntropy
-from synthrelease.releasing.attempt import Prepared, PrivatePieces, PrivateTable, generate, judge, prepare, released_figures
+from synthrelease.releasing.attempt import (
+    Prepared,
+    PrivatePieces,
+    PrivateTable,
+    generate,
+    judge,
+    prepare,
+    released_figures,
+    released_models,
+)
 from synthrelease.releasing.attempt_costs import check_measured, megabytes_in_use
 from synthrelease.spec.release_spec import ReleaseSpec
 
@@ -143,6 +152,7 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
     try:
         verdict = judge(spec, merged, candidate, prepared)
         released_figures(spec, verdict, private, prepared)
+        released_models(spec, verdict, private)
     except RejectedRound:
         return
 

@@ -25,6 +25,7 @@ from synthrelease.enclave.resizing import resize
 from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.measurements import NoisyMarginals
+from synthrelease.generators.row_functions import NoisyModels
 from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.ledger import check_unsplit, load_ledger
 from synthrelease.privacy.ledger_file import Statement
@@ -42,6 +43,7 @@ from synthrelease.releasing.attempt import (
     public_digest,
     read_priors,
     released_figures,
+    released_models,
 )
 from synthrelease.releasing.selection import select_by
 from synthrelease.settings.base import RELEASED
@@ -178,6 +180,7 @@ class Release:
     n : rows that the release worked with, where they were divided into pieces; otherwise they are those of the table.
     n_file : rows of the private file; None where the number of kept rows is published instead.
     measured : the noisy marginals that the table was made from, where the specification publishes them.
+    models : what was measured on purpose for the questions of [[models]].
     """
 
     spec: ReleaseSpec
@@ -187,6 +190,7 @@ class Release:
     scores: tuple[Score, ...]
     n_file: int | None = None
     measured: NoisyMarginals | None = None
+    models: NoisyModels | None = None
     n: int | None = None
 
     @property
@@ -258,6 +262,7 @@ def release(
         return None
     progress("releasing the figures")
     scores = released_figures(spec, accepted, table, prepared)
+    models = released_models(spec, accepted, table)
     return Release(
         spec=spec,
         guarantee=stated_guarantee(spec, private.n_file, private.n),
@@ -266,6 +271,7 @@ def release(
         candidate=accepted.candidate,
         scores=scores,
         n=None if spec.options.partition is None else private.n,
+        models=models,
         measured=(prepared.measured or accepted.candidate.measured) if spec.publish_measurements else None,
     )
 

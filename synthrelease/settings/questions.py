@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -38,3 +39,29 @@ class QuestionTable(SpecTable):
     def contradictions(self) -> Iterator[str | Unexpected]:
         if not (self.query.strip() or self.mean):
             yield "a condition as query, or a column as mean, is needed"
+
+
+class ModelTable(SpecTable):
+    """[[models]]: a question whose answer is measured on purpose: the mean of a column, the mean of each group or of two
+    groups, a linear regression, or the ratio of two totals. All of them share the epsilon `models` of [budget]; the release
+    publishes the sums that were measured and the answers.
+
+    Attributes
+    ----------
+    question : the question, as `synthrelease estimate` takes it. After "on" a condition stands for an indicator, 1 for a row
+        that meets it. Example: `question = "mean income by region"`, or
+        `question = "slope income on age, hours, sex == 'F'"`.
+    limits : the lowest and highest value of a column, to which its values are clipped; the bounds of the column otherwise.
+        Narrow limits make the noise smaller. They are public: never look them up in the private file.
+        Example: `limits = { income = [0, 9000] }`, `question = "mean income"`.
+    why : what the answer is wanted for. Example: `why = "Asked by the tax office"`, `question = "mean income"`.
+    """
+
+    question: Annotated[Line, Field(min_length=1, max_length=1000)]
+    limits: dict[str, tuple[float, float]] = Field(default_factory=dict, max_length=100)
+    why: Reason = ""
+
+    def contradictions(self) -> Iterator[str | Unexpected]:
+        for name, (low, high) in self.limits.items():
+            if not -math.inf < low < high < math.inf:
+                yield f"limits of {name} must be two finite numbers, the lower one first"

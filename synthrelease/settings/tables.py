@@ -32,6 +32,7 @@ from synthrelease.settings.options import (
     SeriesTable,
     SplitTable,
 )
+from synthrelease.settings.questions import ModelTable
 from synthrelease.settings.wide import with_levels, with_members, with_numbers_of_marks
 
 # The tables [budget], [unit] and [selection]: what may be spent, on whose records, and how rounds are repeated.
@@ -52,6 +53,7 @@ class BudgetTable(SpecTable):
         only pure differential privacy is allowed. Example: `delta = 1e-9`.
     rows : the epsilon for the noisy number of rows that pass the rules, if [input] rows is "private" and rows can be excluded.
         Example: `rows = "1/20"`.
+    models : epsilon of all [[models]] together. Example: `models = "1/10"`.
     reason : the steward's reason for this budget. Example: `reason = "Agreed with the data protection officer"`.
     """
 
@@ -60,6 +62,7 @@ class BudgetTable(SpecTable):
     limit: Fraction | None = Field(default=None, gt=0)
     delta: Fraction = Field(default=Fraction(0), ge=0, lt=1)
     rows: Fraction = Field(default=Fraction(1, 20), ge=Fraction(1, 10**6))
+    models: Fraction | None = Field(default=None, ge=Fraction(1, 10**6))
     reason: Reason = ""
 
 
@@ -421,6 +424,8 @@ class ReleaseFile(SpecTable):
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }`.
     intended_queries : questions that the release is meant to answer; their settings follow below. The card says of each which
         error is stated. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
+    models : questions whose answers are measured on purpose, with one noise; their settings follow below.
+        Example: `models = [{ question = "mean parity" }]`, `budget.models = "1/10"`.
     plugins : other packages whose criteria and generators are named here; their settings follow below. Example: `plugins = [{
         package = "copula-example", version = "0.1.0", sha256 =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462" }]`.
@@ -454,6 +459,7 @@ class ReleaseFile(SpecTable):
     marks: MarksTable | None = None
     scout: ScoutTable | None = None
     intended_queries: list[IntendedQueryTable] = Field(default=[], max_length=MAX_TABLES)
+    models: list[ModelTable] = Field(default=[], max_length=200)
     plugins: list[PluginTable] = Field(default=[], max_length=MAX_TABLES)
     bundle: BundleTable = Field(default_factory=BundleTable.model_construct)
     card: CardTable = Field(default_factory=CardTable)

@@ -24,6 +24,7 @@ from synthrelease.spec.canonical import NAME, PATHS, WORDS, PriorTable, canonica
 from synthrelease.spec.columns import with_codelists
 from synthrelease.spec.geography import build_geography, build_marks, check_geography, check_marks
 from synthrelease.spec.members import check_members
+from synthrelease.spec.models import read_models
 from synthrelease.spec.options import Options, check_catalogues, check_formats, check_imputation, check_questions
 from synthrelease.spec.plugins import check_named, check_trusted, load_plugins
 from synthrelease.spec.record import (
@@ -98,8 +99,11 @@ class SpecBuilder:
         parsed, of_criteria = self._criteria()  # before the schema, whose atoms follow from what criteria compute with
         own_values = {name for criterion in parsed if criterion is not None for name in criterion.own_values_of}
         own_values |= {name for table in self.release.generators if "sums" in table for name in _own_values_of(table["sums"])}
+        models = read_models(self.release, self.problems)
+        own_values |= set() if models is None else models.own_values_of
+        conditions = [] if models is None else [(rule, ()) for rule in models.rules]
         schema, groups = read_schema(
-            self.release, rules, self.groups, own_values, self.linked, self.problems, self.acceptance_file
+            self.release, [*rules, *conditions], self.groups, own_values, self.linked, self.problems, self.acceptance_file
         )
         self.problems.stop()
         raw = plausibility_of(schema, rules, "raw", self.linked, self.problems)
@@ -158,6 +162,7 @@ class SpecBuilder:
             unit=self.release.unit,
             bundle=self.release.bundle,
             questions=tuple(self.release.intended_queries),
+            models=models,
             plugins=tuple(self.release.plugins),
             not_promised=self.acceptance.not_promised,
             options=options,

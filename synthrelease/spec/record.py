@@ -323,17 +323,7 @@ def read_rules(
     ----------
     release, written : the configuration with and without what options add.
     """
-    added_by = _added_by(written)
-    policy = release.input.missing
-    domains = {
-        name: Domain(
-            kind="category" if table.kind == "code" else table.kind,
-            bounds=table.bounds,
-            categories=_labels_of(table),
-            missing=(table.missing or policy) == "bin",
-        )
-        for name, table in release.columns.items()
-    }
+    added_by, domains = _added_by(written), domains_of(release)
     parsed, written_out = Rules(), list[RuleTable]()
     for index, table in enumerate(release.rules):
         is_written = not added_by[index]
@@ -355,6 +345,19 @@ def read_rules(
             path = f"rules[{index}].never" if is_written else f"{option}, as a rule of each record: {cut(table.never, 100)!r}"
             problems.add_error(path, error)
     return parsed, written_out
+
+
+def domains_of(release: ReleaseFile) -> dict[str, Domain]:
+    """Return what a rule or a condition may compare each column with."""
+    return {
+        name: Domain(
+            kind="category" if table.kind == "code" else table.kind,
+            bounds=table.bounds,
+            categories=_labels_of(table),
+            missing=(table.missing or release.input.missing) == "bin",
+        )
+        for name, table in release.columns.items()
+    }
 
 
 def _added_by(written: ReleaseFile) -> list[str]:

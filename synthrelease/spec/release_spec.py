@@ -15,6 +15,8 @@ from synthrelease.criteria.scoring import JointTest, none_can_fail
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Binning, Schema
 from synthrelease.errors import InputError, SpecError
+from synthrelease.generators.models import Measured
+from synthrelease.generators.row_functions import MOST_ROWS
 from synthrelease.generators.space import Configuration, ConfigurationSpace
 from synthrelease.privacy.charges import (
     GENERATION,
@@ -37,6 +39,7 @@ from synthrelease.settings.questions import QuestionTable
 from synthrelease.settings.reading import ConfigurationFile
 from synthrelease.settings.tables import AttacksTable, BudgetTable, BundleTable, NotPromisedTable, UnitTable
 from synthrelease.spec.canonical import PriorTable, canonical_text, with_digests
+from synthrelease.spec.models import charge_of
 from synthrelease.spec.options import Options
 from synthrelease.spec.record import check_unit_answered
 from synthrelease.spec.series import check_new
@@ -75,6 +78,7 @@ class ReleaseSpec:
         No setting: False for a bundle from before, which `verify` plans once more.
     options : what is held of options that are used.
     questions : what the release is meant to answer.
+    models : what is measured on purpose for named questions; None without [[models]].
     plugins : packages whose criteria or generators may be named.
     attacks : what attacks of the rehearsal got on public rows, for the card; None without a shortlist that says so.
     """
@@ -107,6 +111,7 @@ class ReleaseSpec:
     shares_noise: bool = True
     options: Options = Options()
     questions: tuple[QuestionTable, ...] = ()
+    models: Measured | None = None
     plugins: tuple[PluginTable, ...] = ()
     attacks: AttacksTable | None = None
 
@@ -180,6 +185,8 @@ class ReleaseSpec:
         figures_after: list[Charge] = []
         if self.joint_test is not None:
             figures, figures_after = [self.joint_test.charge], figures
+        if self.models is not None:
+            figures_after = [*figures_after, charge_of(self.models)]
         return tuple(once), (*generation, *figures), tuple(figures_after)
 
     @cached_property
@@ -210,6 +217,8 @@ class ReleaseSpec:
             yield "a joint test", self.joint_test.most_rows
         for generator in self.space.generators:
             yield f"the generator {generator.family!r}", generator.most_rows
+        if self.models is not None:
+            yield "a list of [[models]]", MOST_ROWS
 
     def answers(self, measured: NoisyMarginals | None) -> MeasuredAnswers | None:
         """Return what the shared measurements answer; None where nothing is measured before the rounds."""

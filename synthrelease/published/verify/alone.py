@@ -27,6 +27,7 @@ from synthrelease.published.names import documents, not_yet_written, possible_na
 from synthrelease.published.table import ReleasedTable, TableError, parquet_rows, read_csv, read_parquet, table_of
 from synthrelease.published.verify.charges import charges
 from synthrelease.published.verify.checks import Check, Earlier, Signature, checksums, made, signature
+from synthrelease.published.verify.models import models
 from synthrelease.published.verify.options import KnownFiles, options
 from synthrelease.published.verify.parquet_parts import room_problems
 from synthrelease.published.verify.stated import Commitment, committed, specification
@@ -312,6 +313,8 @@ def verify_alone(
     checks.append(made("plausibility", lambda: _plausible(rebuilt, table)))
     checks.append(made("privacy charges", lambda: charges(document)))
     checks.append(made("privacy definition", lambda: flavour(document)))
+    if (part := document.models) is not None:
+        checks.append(made("models", lambda: models(document, part)))
     checks += options(document, KnownFiles(files=files, table=table, rules=rebuilt.plausibility, earlier=earlier))
     if commitment is not None:
         checks.append(committed(document, commitment))

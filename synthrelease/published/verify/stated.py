@@ -23,7 +23,16 @@ from synthrelease.data.linked import in_slots
 from synthrelease.data.schema import Binning, Column
 from synthrelease.errors import Unexpected
 from synthrelease.privacy.cap import SCOUT, UNKNOWN
-from synthrelease.privacy.charges import GENERATION, HIDDEN_ROUNDS, JOINT_TEST, NUMBER_OF_ROWS, ONE_ROUND, PRICED, SELECTION
+from synthrelease.privacy.charges import (
+    GENERATION,
+    HIDDEN_ROUNDS,
+    JOINT_TEST,
+    MODELS,
+    NUMBER_OF_ROWS,
+    ONE_ROUND,
+    PRICED,
+    SELECTION,
+)
 from synthrelease.published.charges import ChargePart, CriterionPart
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.commitment import CommitmentPart, read_commitment
@@ -303,6 +312,8 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
         budgets |= {SCOUT: release.scout.rho} | ({UNKNOWN: Fraction(0)} if release.scout.rare else {})
     if joint is not None:
         budgets[JOINT_TEST] = joint
+    if release.budget.models is not None:
+        budgets[MODELS] = release.budget.models
     of_criteria = {f"{word}: {table.get('name')}": table for table in acceptance.criteria for word in _words(costs)}
     for name, leaf in costs.items():
         cost = _cost(leaf)
@@ -319,7 +330,7 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
         if paid != sorted(_budgets(table)):
             yield f"criterion {table.get('name')!r}: expected one charge for each of its budgets, found others"
     inside = {leaf.name for node in _rounds(document.charges) for leaf in node.planned()}
-    for name, expected in ((GENERATION, not shared), (JOINT_TEST, True), (NUMBER_OF_ROWS, False)):
+    for name, expected in ((GENERATION, not shared), (JOINT_TEST, True), (NUMBER_OF_ROWS, False), (MODELS, False)):
         if name in costs and (name in inside) != expected:
             yield f"charge {name!r}: expected {'in' if expected else 'outside of'} the rounds of the selection, found otherwise"
     if release.budget.limit is not None and Fraction(document.guarantee.epsilon_exact) > release.budget.limit:

@@ -1,0 +1,405 @@
+"""Answers of named models: means, coefficients and ratios of own values, from sums that were measured on purpose.
+
+The sums share one noise of known law, so that every answer is a ratio of two noisy sums, as those from noisy tables are
+(theory 13.8, measured ratios; 13.9, measured slopes; 13.19, named models). No bin stands between a sum and the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from synthrelease.answers.averages import Average, Ratio, Sampling, possible, term_of
+from synthrelease.answers.contrasts import of_means
+from synthrelease.answers.limits import KeptRows, check_confidence
+from synthrelease.answers.slopes import Moments, check_noise, coefficients
+from synthrelease.answers.stated import told
+from synthrelease.answers.words import CONSTANT, INTERVAL, Estimate, Term
+from synthrelease.data.questions import split_question
+from synthrelease.data.rules import Domain, RuleError
+from synthrelease.errors import InputError, Unexpected
+from synthrelease.generators.measured_noise import DiscreteLaplace, Noises, SharedNoise, half_width
+from synthrelease.generators.models import Measured, Model, read_model
+from synthrelease.generators.row_functions import SHARE_STEPS, SHARES, STEPS, Factor, RowFunction, Value
+from synthrelease.published import PublishedRelease
+from synthrelease.published.base import Number, number
+from synthrelease.published.measurements import NotSample
+from synthrelease.published.models import ModelAnswerPart, ModelPart, ModelsPart, ModelTermPart
+
+RISK = 0.02
+"""Of the risk of an answer: the part for the noise of the number of rows, in words."""
+
+MEASURED = "Own values of rows count, not those of bins. They are clipped: {limits}."
+GRID = "Values count as the nearest multiple of {step:.15g} ({column}); the interval leaves room for that."
+SPREAD = (
+    "Population: the variance of {column} is taken from the noisy shares of its groups, or as the largest that its mean allows."
+)
+EQUAL = "Population: equal variances around the line are assumed."
+FIRST_ORDER = "The noise of the other columns' part in a coefficient is followed to first order (and its bias to second)."
+NORMAL = "The drawing of rows is taken as normal."
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Answer:
+    """The numbers of an answer, each with its group and unit; and of two groups their averages."""
+
+    averages: tuple[tuple[str, str, str, Average], ...]
+    possible_width: float
+    compared: bool = False
+
+
+class MeasuredModels:
+    """The sums of a release, and what follows from them."""
+
+    def __init__(self, release: PublishedRelease, part: ModelsPart):
+        self.release, self.part, self.kept = release, part, KeptRows.of(release)
+        self.domains = {
+            column.name: Domain(
+                kind=column.kind,
+                bounds=column.bounds,
+                categories=tuple(category for bin_ in column.categories for category in bin_),
+                missing=column.missing is not None,
+            )
+            for column in release.schema
+        }
+        self.place = {(tuple(entry.of), entry.where, tuple(entry.valued)): index for index, entry in enumerate(part.sums)}
+        self.noises = [SharedNoise(size=noise.size, scale=float(noise.scale)) for noise in part.noises]
+
+    def model(self, question: str) -> tuple[Model, ModelPart | None] | None:
+        """Return a question that was measured, or that follows from sums that were; None for every other one.
+
+        Raises
+        ------
+        InputError : for what is no question.
+        """
+        words = split_question(question)
+        for part in self.part.models:
+            model = self._read(question, part)
+            if model is None:
+                continue
+            if replace(model.words, text="") == replace(split_question(part.question), text=""):
+                return model, part
+            if not model.by_group and all(function.key in self.place for function in model.functions):
+                return replace(model, words=words), None
+        return None
+
+    def _read(self, question: str, part: ModelPart) -> Model | None:
+        try:
+            limits = {name: (float(low), float(high)) for name, (low, high) in part.limits.items()}
+            return read_model(question, self.domains, limits)
+        except (RuleError, Unexpected, InputError):
+            return None
+
+    def answer(self, model: Model, part: ModelPart | None, survey: Sampling) -> _Answer:
+        """Return the numbers of an answer. Raises InputError where the noise hides them."""
+        if model.by_group and part is not None:
+            return self._of_groups(model, part, survey)
+        return {"mean": self._mean, "ratio": self._ratio, "slope": self._slope}[model.words.kind](model, survey)
+
+    # sums of products
+
+    def _noise(self, model: Model) -> SharedNoise:
+        """Return the noise of the sums of a model. Raises InputError where these have several."""
+        used = {self.part.sums[self.place[function.key]].noise for function in model.functions}
+        if len(used) > 1:
+            raise InputError(f"{model.words.text!r}: expected sums that share one noise, found several noises.")
+        return self.noises[used.pop()]
+
+    def _sum(self, model: Model, function: RowFunction) -> tuple[float, np.ndarray]:
+        """Return a noisy sum, and the weights of the noises in its error."""
+        noise = self._noise(model)
+        weights = np.zeros(noise.size)
+        if not function.factors and function.rows.every:
+            return float(self.release.n_rows), weights
+        entry = self.part.sums[self.place[function.key]]
+        first = min(index for index, other in enumerate(self.part.sums) if other.noise == entry.noise)
+        step = (float(entry.high) - float(entry.low)) / self.part.steps
+        weights[self.place[function.key] - first] = step
+        return self.release.n_rows * float(entry.low) + entry.value * step, weights
+
+    def _moments(self, model: Model) -> Moments:
+        """Return the sums of products of 1 and the factors, in the units of the columns."""
+        factors: list[Factor | None] = [None, *model.factors]
+        size = len(factors)
+        values, weights = np.zeros((size, size)), np.zeros((size, size, self._noise(model).size))
+        for row, first in enumerate(factors):
+            for column, second in enumerate(factors[: row + 1]):
+                pair = [factor for factor in (first, second) if factor is not None]
+                if len(pair) == 2 and pair[0] == pair[1] and not isinstance(pair[0], Value):
+                    pair = pair[:1]
+                value, weight = self._sum(model, model.product(*pair))
+                values[row, column] = values[column, row] = value
+                weights[row, column] = weights[column, row] = weight
+        change = np.eye(size)
+        for row, factor in enumerate(factors):
+            if factor is not None:
+                change[row, row], change[row, 0] = factor.half, factor.middle
+        return Moments(
+            values=change @ values @ change.T, weights=np.einsum("ij,jkm,lk->ilm", change, weights, change, optimize=True)
+        )
+
+    # answers
+
+    def _mean(self, model: Model, survey: Sampling) -> _Answer:
+        value = model.answer
+        (total, of_total), (rows, of_rows) = self._sum(model, model.product(value)), self._sum(model, model.product())
+        scaled = float(np.clip(total / rows, -1, 1)) if rows > 0 else 0.0
+        average = self._average(
+            Ratio(
+                numerator=total * value.half,
+                denominator=rows,
+                weights=np.stack([of_total * value.half, of_rows]),
+                noises=self._noise(model),
+                lowest=-value.half,
+                highest=value.half,
+            ),
+            value.middle,
+            max(rows, 0.0) * (1 - scaled**2) * value.half**2,  # the largest variance that this mean allows
+            survey,
+        )
+        return _Answer(averages=((value.column, "", self._unit(value), average),), possible_width=2 * value.half)
+
+    def _of_groups(self, model: Model, part: ModelPart, survey: Sampling) -> _Answer:
+        value, scale = model.answer, float(part.scale or 1.0)
+        width, shares = 2 * value.half, np.array([group.shares for group in part.groups], dtype=float) / SHARES
+        noises = Noises(
+            laws=(DiscreteLaplace(scale),),
+            law=np.zeros(shares.size, dtype=np.int64),
+            count=np.ones(shares.size, dtype=np.int64),
+        )
+        averages = []
+        for index, (group, (low, middle, high)) in enumerate(zip(part.groups, shares, strict=True)):
+            weights = np.zeros((2, len(shares), 3))
+            weights[0, index], weights[1, index] = np.array([0, width / 2, width]) / SHARES, 1 / SHARES
+            rows, total = low + middle + high, middle / 2 + high
+            place = float(np.clip(total / rows, 0, 1)) if rows > 0 else 0.5
+            variance = float(np.clip(high / rows - place**2, 0, place * (1 - place))) if rows > 0 else 0.25
+            average = self._average(
+                Ratio(
+                    numerator=total * width,
+                    denominator=rows,
+                    weights=weights.reshape(2, -1),
+                    noises=noises,
+                    lowest=0.0,
+                    highest=width,
+                ),
+                value.low,
+                max(rows, 0.0) * variance * width**2,
+                survey,
+            )
+            averages.append((value.column, group.group, self._unit(value), average))
+        return _Answer(averages=tuple(averages), possible_width=width, compared=bool(model.groups))
+
+    def _ratio(self, model: Model, survey: Sampling) -> _Answer:
+        first, second = (factor for factor in model.factors if isinstance(factor, Value))
+        moments = self._moments(model)
+        rows = max(1.0, float(moments.values[0, 0]))
+        totals = moments.values[0, 1:]
+        spread = possible(moments.values[1:, 1:] - np.outer(totals, totals) / rows)
+        ratio = Ratio(
+            numerator=float(totals[0]), denominator=float(totals[1]), weights=moments.weights[0, 1:], noises=self._noise(model)
+        )
+        file, population = (replace(ratio, sampling=factor * spread) for factor in (self.kept.left_out, survey.factor))
+        name = f"{first.column} to {second.column}"
+        unit = " per ".join(filter(None, (self._unit(first), self._unit(second))))
+        return _Answer(averages=((name, "", unit, Average(file=file, population=population)),), possible_width=math.inf)
+
+    def _slope(self, model: Model, survey: Sampling) -> _Answer:
+        moments = self._moments(model)
+        size = len(moments.values) - 1
+        names = [factor.column if isinstance(factor, Value) else factor.text for factor in model.factors[:-1]]
+        check_noise(moments, self._noise(model), names)
+        a, b = moments.values[:size, :size], moments.values[:size, size]
+
+        def spread(theta: np.ndarray, h: np.ndarray) -> float:
+            around = max(0.0, float(moments.values[size, size] - theta @ b)) / max(1.0, float(a[0, 0]))
+            return around * max(0.0, float(h @ a @ h))
+
+        of_file, of_population = coefficients(
+            moments, self._noise(model), [1.0] * size, spread, (self.kept.left_out, survey.factor)
+        )
+        averages, unit = [], self._unit(model.answer)
+        for factor, file, population in zip((None, *model.factors[:-1]), of_file, of_population, strict=True):
+            name = CONSTANT if factor is None else factor.column if isinstance(factor, Value) else factor.text
+            per = self._unit(factor) if isinstance(factor, Value) else ""
+            in_words = f"{unit} per {per}".strip() if per else unit
+            averages.append((name, "", in_words, Average(file=file, population=population)))
+        return _Answer(averages=tuple(averages[1:] + averages[:1]), possible_width=math.inf)
+
+    def _average(self, ratio: Ratio, middle: float, spread: float, survey: Sampling) -> Average:
+        file, population = (
+            replace(ratio, sampling=factor * np.diag([spread, 0.0])) for factor in (self.kept.left_out, survey.factor)
+        )
+        return Average(file=file, population=population, middle=middle)
+
+    def _unit(self, value: Value) -> str:
+        return self.release.by_name[value.column].unit
+
+
+def answered_by_models(
+    release: PublishedRelease, question: str, *, confidence: float, together: bool, among: int = 1
+) -> Estimate | None:
+    """Return the answer from sums that were measured on purpose; None where none answer the question.
+
+    Raises
+    ------
+    InputError : where the noise leaves no estimate.
+    """
+    part = release.models
+    if part is None:
+        return None
+    check_confidence(confidence)
+    models = MeasuredModels(release, part)
+    found = models.model(question)
+    if found is None:
+        return None
+    model, part_of_model = found
+    value = model.answer
+    survey = Sampling.of_columns(model.columns, release)
+    answer = models.answer(model, part_of_model, survey)
+    number_of = len(answer.averages) + answer.compared
+    level = 1 - models.kept.spare(confidence) / (number_of if together else among)
+    grid = _room(release, value) if model.words.kind == "mean" else 0.0
+    room = grid + value.half / (SHARE_STEPS if model.by_group else STEPS)  # and half a step of what is added up
+    terms = [
+        _judged(_with_room(term_of(name, group, unit, average, average.ends(level)), room), answer.possible_width)
+        for name, group, unit, average in answer.averages
+    ]
+    contrasts = []
+    if answer.compared:
+        (_, _, unit, first), (_, _, _, second) = answer.averages
+        difference = _with_room(of_means(unit, [first], [second], True, level), 2 * room)
+        contrasts = [_judged(difference, 2 * answer.possible_width)]
+    if survey.reasons:
+        population = ("population_standard_error", "population_low", "population_high")
+        terms = [term.without(population) for term in terms]
+        contrasts = [term.without(population) for term in contrasts]
+    clipped = (factor for factor in model.factors if isinstance(factor, Value))
+    limits = ", ".join(f"{factor.column} to {factor.low:g}..{factor.high:g}" for factor in clipped)
+    approximate = [MEASURED.format(limits=limits)]
+    if grid:
+        approximate.append(GRID.format(step=2 * grid, column=value.column))
+    approximate += [FIRST_ORDER] if model.words.kind == "slope" else []
+    if not survey.reasons:
+        approximate += [NORMAL, EQUAL if model.words.kind == "slope" else SPREAD.format(column=value.column)]
+    about = models.kept.in_words(RISK * (1 - confidence))
+    if model.rows.text:
+        about += f", where {model.rows.text}"
+    return Estimate(
+        question=model.words.text,
+        kind=model.words.kind,
+        by=model.words.by,
+        terms=tuple(terms),
+        contrasts=tuple(contrasts),
+        confidence=confidence,
+        together=together,
+        n_intervals=number_of,
+        not_a_sample=survey.reasons,
+        n_rows=release.n_rows,
+        about=about,
+        binned="",
+        source="noisy sums that were measured for it",
+        approximate=tuple(approximate),
+    )
+
+
+def _room(release: PublishedRelease, value: Value) -> float:
+    """Return how far the grid on which own values are counted may move a mean: half a step, nothing for whole numbers on it."""
+    column = release.by_name[value.column]
+    return 0.0 if column.step is None or (column.kind == "integer" and column.step == 1) else column.step / 2
+
+
+def _with_room(term: Term, room: float) -> Term:
+    moved: dict[str, Any] = {
+        name: end if end is None else end + (room if name.endswith("high") else -room)
+        for name, end in ((name, getattr(term, name)) for name in INTERVAL)
+    }
+    return replace(term, **moved)
+
+
+def _judged(term: Term, possible_width: float) -> Term:
+    """Return a term without numbers where its interval leaves half of all that is possible or more."""
+    if term.estimate is not None and told(term.low, term.high, possible_width):
+        return term
+    hidden = ("estimate", "standard_error", "population_standard_error", *INTERVAL)
+    return replace(term.without(hidden), estimable=False)
+
+
+def model_answers(release: PublishedRelease, declared: Sequence[NotSample] = ()) -> list[ModelAnswerPart]:
+    """Return the answers of all named models, as release.json states them."""
+    part = release.models
+    if part is None:
+        return []
+    release, answers = replace(release, not_a_sample=tuple(declared) or release.not_a_sample), []
+    for model in part.models:
+        kind = split_question(model.question).kind
+        terms: list[Term] = []
+        refused = ""
+        try:
+            answer = answered_by_models(release, model.question, confidence=float(part.level), together=False)
+            terms = [] if answer is None else [*answer.terms, *answer.contrasts]
+        except InputError as error:
+            refused = str(error)
+        answers.append(
+            ModelAnswerPart(
+                question=model.question,
+                kind=kind,
+                terms=[_term_part(term) for term in terms],
+                refused=refused,
+            )
+        )
+    return answers
+
+
+def _term_part(term: Term) -> ModelTermPart:
+    numbers = {name: _rounded(getattr(term, name)) for name in ("estimate", *INTERVAL)}
+    return ModelTermPart(name=term.name, group=term.group, unit=term.unit, **numbers)
+
+
+def _rounded(value: float | None) -> Number | None:
+    """Six digits, so that release.json is the same on every machine."""
+    return None if value is None else number(float(f"{value:.6g}"))
+
+
+def expected_half_widths(measured: Measured, model: Model, n: int, n_groups: int) -> list[tuple[str, float]]:
+    """Return half of the width of each 95% interval of an answer, by its noise alone, before anything is measured.
+
+    Of the mean of a group as if all groups had as many rows, and a mean in the middle of its limits. Of a coefficient as if
+    the columns were not correlated, the standard deviation of each a quarter of the width of its limits, and all slopes small.
+
+    Parameters
+    ----------
+    n : rows that the release works with, all of which count.
+    n_groups : of a mean by group.
+
+    Examples
+    --------
+    >>> from synthrelease.data.rules import Domain
+    >>> model = read_model("mean age", {"age": Domain(kind="integer", bounds=(0, 100))}, {})
+    >>> [(name, half)] = expected_half_widths(Measured(models=(model,), epsilon=Fraction(1, 10)), model, 10_000, 1)
+    >>> name, round(half, 3)  # ln(20) times 100 / (epsilon n), and a little more
+    ('age', 0.3)
+    """
+    value, level = model.answer, 0.95
+    if model.by_group:
+        noises = Noises(
+            laws=(DiscreteLaplace(float(2 * SHARES / measured.of_table)),), law=np.zeros(2, dtype=np.int64), count=np.ones(2)
+        )
+        one = half_width(noises, np.array([-0.5, 0.5]) / SHARES, 0.0, level)
+        return [(value.column, 2 * value.half * one * n_groups / n)]
+    block, epsilon = next((block, epsilon) for block, epsilon in measured.blocks if model.functions[0] in block)
+    one = SharedNoise(size=len(block), scale=float(STEPS / epsilon)).half_width(np.ones(1), 0.0, level) * 2 / STEPS / n
+    if model.words.kind == "mean":
+        return [(value.column, one * value.half)]
+    if model.words.kind == "ratio":  # each total, as a share of the largest that it can be
+        return [("ratio, relative", one * max(factor.half / max(abs(factor.middle), factor.half) for factor in model.factors))]
+    return [
+        (factor.column, 4 * one * value.half / factor.half)
+        if isinstance(factor, Value)
+        else (factor.text, 4 * one * value.half)
+        for factor in model.factors[:-1]
+    ]

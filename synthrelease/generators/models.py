@@ -1,0 +1,235 @@
+"""Named analyses: the sums over rows that answer a question, each a bounded function of one row.
+
+The mean of a column, the coefficients of a linear regression and the ratio of two totals follow from a few sums of own values
+and of their products. Such sums are measured on purpose, all of them with one noise (theory 12.16, named models): a sum has the
+noise of one number, and no bin stands between it and the rows. A function that several analyses need is measured once.
+
+The mean of each group is measured by the rows of each group, in shares of each row (theory 12.16 (c)): all groups together
+move by as much as one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING
+
+from synthrelease.data.questions import QuestionWords, split_question
+from synthrelease.data.rules import IS_MISSING, Domain, Rule, comparisons, parse_rule
+from synthrelease.data.schema import Transformation
+from synthrelease.errors import Unexpected
+from synthrelease.generators.measured_noise import MOST_NUMBERS
+from synthrelease.generators.row_functions import (
+    Factor,
+    GroupMeans,
+    Indicator,
+    NoisyModels,
+    RowFunction,
+    Rows,
+    Value,
+    columns_of,
+)
+
+if TYPE_CHECKING:
+    from synthrelease.enclave.door import PrivateCounts
+    from synthrelease.privacy.charges import Charge
+
+TABLE_WEIGHT = 4
+"""In the budget, the means of groups weigh as so many sums that share one noise: about as exact, for all rows together."""
+
+_COMMA = re.compile(r",(?![^\[(]*[\])])")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """A question with the sums that answer it.
+
+    Attributes
+    ----------
+    words : the question, taken apart.
+    factors : of a mean its column, of a ratio both, of a slope the columns and conditions after "on" and then the answer.
+    rows : that count.
+    groups : of the mean of two groups their conditions.
+    why : what the answer is wanted for, in the steward's words.
+    """
+
+    words: QuestionWords
+    factors: tuple[Factor, ...]
+    rows: Rows
+    groups: tuple[Indicator, ...] = ()
+    why: str = ""
+
+    @property
+    def by_group(self) -> bool:
+        """Whether it is about the means of groups, which are measured in shares of rows."""
+        return bool(self.words.by or self.groups)
+
+    @property
+    def answer(self) -> Value:
+        """The factor whose mean is asked for, or the answer of a regression."""
+        factor = self.factors[-1]
+        if not isinstance(factor, Value):
+            raise TypeError("an answer is a column")
+        return factor
+
+    @property
+    def group_means(self) -> GroupMeans:
+        """The means of groups that it asks for."""
+        return GroupMeans(value=self.answer, rows=self.rows, by=self.words.by, groups=self.groups)
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that it is about."""
+        return columns_of([*self.factors, *self.groups, self.rows]) | ({self.words.by} - {""})
+
+    @cached_property
+    def functions(self) -> tuple[RowFunction, ...]:
+        """The sums that it needs; none where the means of groups are asked for."""
+        if self.by_group:
+            return ()
+        found = [] if self.rows.every else [self.product()]
+        if self.words.kind == "mean":
+            return (*found, self.product(self.answer))
+        found += [self.product(factor) for factor in self.factors]
+        for first, second in combinations_with_replacement(self.factors, 2):
+            if first != second or isinstance(first, Value):  # the square of an indicator is the indicator
+                found.append(self.product(first, second))
+        return tuple(found)
+
+    def product(self, *factors: Factor) -> RowFunction:
+        """Return a function of the rows that count."""
+        return RowFunction(factors=tuple(sorted(factors, key=lambda factor: factor.text)), rows=self.rows)
+
+
+def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Sequence[float]]) -> Model:
+    """Read a question as an analysis.
+
+    Parameters
+    ----------
+    columns : with their bounds, which are the limits of values where no others are stated.
+    limits : stated ones, by column.
+
+    Raises
+    ------
+    Unexpected, InputError : for a question that is none of those that can be measured.
+    """
+    if re.match(r"\s*(logit|logistic)\b", text.lower()):
+        raise Unexpected(
+            "a mean, slope or ratio: a logistic regression has no intervals that hold (theory 12.16); compare two shares "
+            "('share CONDITION: CONDITION against CONDITION'), or ask for the slope of a condition's column",
+            repr(text.strip()),
+        )
+    words = split_question(text)
+    if words.kind not in ("mean", "slope", "ratio") or words.weighted:
+        raise Unexpected(
+            "a mean, slope or ratio without weights: shares and medians follow from noisy tables (publish_measurements)",
+            repr(words.text),
+        )
+
+    def value(name: str) -> Value:
+        domain = columns.get(name)
+        if domain is None or domain.kind == "category" or domain.bounds is None:
+            raise Unexpected("a column of numbers with bounds", repr(name))
+        low, high = limits.get(name, domain.bounds)
+        if not domain.bounds[0] <= low < high <= domain.bounds[1]:
+            raise Unexpected(f"limits of {name!r} within its bounds, the first below the second", f"{low:g} and {high:g}")
+        return Value(column=name, low=float(low), high=float(high))
+
+    def indicator(condition: str) -> Indicator:
+        rule = parse_rule(condition, columns)
+        if any(part.operator == IS_MISSING for part in comparisons(rule)):
+            raise Unexpected("a condition without 'is missing'", repr(condition))
+        return Indicator(text=condition, rule=rule)
+
+    named = [words.head] if words.kind != "ratio" else [words.head, words.to]
+    on = [part.strip() for part in _COMMA.split(words.on)] if words.on else []
+    factors = (*(value(part) if part.isidentifier() else indicator(part) for part in on), *map(value, named))
+    if len({factor.text for factor in factors}) < len(factors) or (words.kind == "slope" and not on):
+        raise Unexpected("different columns or conditions", repr(words.text))
+    groups = tuple(map(indicator, words.groups))
+    if words.by and words.by not in columns:
+        raise Unexpected("a column after 'by'", repr(words.by))
+    where = parse_rule(words.where, columns) if words.where else None
+    named_columns = {factor.column for factor in factors if isinstance(factor, Value)}
+    for condition in (*factors, *groups):
+        named_columns |= {part.column for part in comparisons(condition.rule)} if isinstance(condition, Indicator) else set()
+    valued = tuple(sorted(name for name in named_columns if columns[name].missing))
+    model = Model(words=words, factors=factors, rows=Rows(text=words.where, rule=where, valued=valued), groups=groups)
+    if len(model.functions) > MOST_NUMBERS:
+        raise Unexpected(f"at most {MOST_NUMBERS} sums", f"{len(model.functions)}, of {len(factors)} columns and conditions")
+    return model
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What is measured: sums in blocks that share one noise each, and the means of groups; every block with its epsilon.
+
+    Attributes
+    ----------
+    models : the analyses.
+    epsilon : of all together.
+    """
+
+    models: tuple[Model, ...]
+    epsilon: Fraction
+
+    @cached_property
+    def functions(self) -> tuple[RowFunction, ...]:
+        """All sums, each once."""
+        return tuple({function.key: function for model in self.models for function in model.functions}.values())
+
+    @property
+    def tables(self) -> tuple[Model, ...]:
+        """The analyses of the means of groups."""
+        return tuple(model for model in self.models if model.by_group)
+
+    @property
+    def blocks(self) -> list[tuple[tuple[RowFunction, ...], Fraction]]:
+        """The sums that share one noise, and the epsilon of it; more than so many numbers make several blocks."""
+        number = -(-len(self.functions) // MOST_NUMBERS)
+        cut = [self.functions[index::number] for index in range(number)]
+        return [(block, len(block) * self._unit) for block in cut]
+
+    @property
+    def of_table(self) -> Fraction:
+        """The epsilon of the means of one analysis by group."""
+        return TABLE_WEIGHT * self._unit
+
+    def measure(self, private: PrivateCounts, charge: Charge, transformation: Transformation) -> NoisyModels:
+        """Measure every sum, and the means of groups on the released bins, to which the transformation leads.
+
+        Privacy
+        -------
+        eps-DP, eps the epsilon of the charge, neighbours replace one record. The functions that are added up are public. A
+        replaced record moves each sum by at most STEPS, so one noise makes a block eps_i-DP (theory 9.18, one noise for many
+        numbers); it moves the shares of all groups together by at most 2 SHARES in l1 norm, so discrete Laplace noise of scale
+        2 SHARES / eps_j makes them eps_j-DP (theory 12.16, named models). All eps_i and eps_j add up to eps.
+        """
+        from synthrelease.generators.models_mechanism import measured_models
+
+        tables = [(model.group_means, self.of_table) for model in self.tables]
+        mechanism = partial(
+            measured_models, blocks=self.blocks, tables=tables, transformation=transformation, entropy=private.entropy
+        )
+        return private.spend(charge, mechanism)
+
+    @property
+    def _unit(self) -> Fraction:
+        return self.epsilon / (len(self.functions) + TABLE_WEIGHT * len(self.tables))
+
+    @property
+    def own_values_of(self) -> set[str]:
+        """The columns whose own values are added up."""
+        return {factor.column for model in self.models for factor in model.factors if isinstance(factor, Value)}
+
+    @property
+    def rules(self) -> Iterator[Rule]:
+        """The conditions, whose limits are edges of atomic bins."""
+        for model in self.models:
+            yield from (part.rule for part in (*model.factors, *model.groups) if isinstance(part, Indicator))
+            if model.rows.rule is not None:
+                yield model.rows.rule

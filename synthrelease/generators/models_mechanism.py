@@ -1,0 +1,146 @@
+"""The private half of named models: the sums over rows go in, and come out with noise.
+
+Private: the counts of the table with the own values of its atomic cells. Out: `NoisyModels`, public.
+
+Guarantee: eps-DP, the sum of the epsilons of all blocks; neighbours replace one record. Which functions are added up, and the
+conditions and limits in them, are public. What a row adds to a sum is a whole number from 0 to STEPS, a function of the row
+alone, so a replaced record moves each sum by at most STEPS: one noise makes a block eps_i-DP (theory 9.18, one noise for many
+numbers). Of the means of groups, each row is shared out in SHARES parts among three numbers of its group, or counts in none:
+a replaced record moves them all together by at most 2 SHARES in l1 norm, so discrete Laplace noise of scale 2 SHARES / eps_j
+makes them eps_j-DP (theory 12.16, named models). Sequential composition adds up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from synthrelease.data.counts import Counts
+from synthrelease.data.member_counts import atoms_of
+from synthrelease.data.rules import Comparison, Count, Gap, Rule, Said, of_atoms, said
+from synthrelease.data.schema import Schema, Transformation
+from synthrelease.generators.row_functions import (
+    SHARE_STEPS,
+    SHARES,
+    STEPS,
+    GroupMeans,
+    NoisyModels,
+    RowFunction,
+    Rows,
+    Value,
+    columns_of,
+)
+from synthrelease.privacy.noise import SystemEntropy, discrete_laplace, one_noise
+
+Digits = Mapping[str, np.ndarray]
+"""(n_cells,) the atomic bins of distinct rows, by column."""
+
+
+def measured_models(
+    counts: Counts,
+    blocks: Sequence[tuple[Sequence[RowFunction], Fraction]],
+    tables: Sequence[tuple[GroupMeans, Fraction]],
+    transformation: Transformation,
+    entropy: SystemEntropy,
+) -> NoisyModels:
+    """Return every sum and every table of shares, each block and each table at the epsilon that stands beside it.
+
+    Parameters
+    ----------
+    counts : on the bins of the transformation, with the atomic cells behind them.
+    transformation : to the released bins, which make the groups.
+    """
+    rows, schema = atoms_of(counts, transformation), transformation.schema
+    return NoisyModels(
+        sums=tuple(noisy_sums(rows, block, schema, epsilon, entropy) for block, epsilon in blocks),
+        tables=tuple(noisy_shares(rows, table, transformation, epsilon, entropy) for table, epsilon in tables),
+    )
+
+
+def noisy_sums(
+    rows: Counts, functions: Sequence[RowFunction], schema: Schema, epsilon: Fraction, entropy: SystemEntropy
+) -> tuple[int, ...]:
+    """Return the sums of some functions over the rows, with one noise: each moves by at most STEPS."""
+    exact = np.array([_total(rows, function, schema) for function in functions], dtype=np.int64)
+    return tuple(one_noise(exact, sensitivity=STEPS, epsilon=epsilon, entropy=entropy).tolist())
+
+
+def noisy_shares(
+    rows: Counts, table: GroupMeans, transformation: Transformation, epsilon: Fraction, entropy: SystemEntropy
+) -> tuple[tuple[int, int, int], ...]:
+    """Return the three shares of the rows of each group: a replaced record moves 2 SHARES of them, in l1 norm."""
+    exact = group_shares(rows, table, transformation)
+    noisy = discrete_laplace(exact.ravel(), sensitivity=2 * SHARES, epsilon=epsilon, entropy=entropy)
+    return tuple((first, second, third) for first, second, third in noisy.reshape(-1, 3).tolist())
+
+
+def group_shares(rows: Counts, table: GroupMeans, transformation: Transformation) -> np.ndarray:
+    """Return (n_groups, 3) the exact shares: (1 - t)^2, 2 t (1 - t) and t^2, t the place of a row's value in its limits.
+
+    With them a group's shares tell its rows, and the sums of t and of t^2. A row that meets both conditions is in the first.
+    """
+    schema, by = transformation.schema, table.by
+    distinct, digits = _distinct(rows, columns_of([table.value, *table.groups, table.rows]) | ({by} - {""}))
+    if by:
+        number, group = len(transformation.binning(by)), transformation.maps[schema.layout.index(by)][digits[by]]
+    else:
+        number = len(table.groups)
+        group = np.select([_meets(condition.rule, schema, digits) for condition in table.groups], range(number), number)
+    kept = _counted(table.rows, schema, digits) & (group < number)
+    places = np.rint((_values(table.value, schema, digits) + 1) / 2 * SHARE_STEPS).astype(np.int64)
+    shares = np.array([(SHARE_STEPS - places) ** 2, 2 * places * (SHARE_STEPS - places), places**2])
+    exact = np.zeros((3, number), dtype=np.int64)
+    for share in range(3):
+        np.add.at(exact[share], group[kept], (shares[share] * distinct.counts)[kept])
+    return exact.T
+
+
+def _total(rows: Counts, function: RowFunction, schema: Schema) -> int:
+    """Return the exact sum of the whole steps that rows add, from 0 to STEPS each."""
+    distinct, digits = _distinct(rows, columns_of([*function.factors, function.rows]))
+    product = _counted(function.rows, schema, digits).astype(float)
+    for factor in function.factors:
+        product *= _values(factor, schema, digits) if isinstance(factor, Value) else _meets(factor.rule, schema, digits)
+    low, high = function.ends
+    steps = np.clip(np.rint((product - low) / (high - low) * STEPS), 0, STEPS)
+    return int(distinct.counts @ steps.astype(np.int64))
+
+
+def _distinct(rows: Counts, names: set[str]) -> tuple[Counts, Digits]:
+    """Return the distinct rows by some columns."""
+    ordered = tuple(index for index, name in enumerate(rows.layout.columns) if name in names)
+    distinct = rows.project(ordered)
+    return distinct, {rows.layout.columns[column]: distinct.digits(axis) for axis, column in enumerate(ordered)}
+
+
+# Of each row by its atomic bins alone, elementwise.
+
+
+def _values(value: Value, schema: Schema, digits: Digits) -> np.ndarray:
+    """Return (n_cells,) clipped values from -1 to 1, 0 where there is none."""
+    scaled = (np.clip(schema[value.column].atoms.known_numbers, value.low, value.high) - value.middle) / value.half
+    return np.clip(np.where(np.isfinite(scaled), scaled, 0.0), -1.0, 1.0)[digits[value.column]]
+
+
+def _meets(rule: Rule, schema: Schema, digits: Digits) -> np.ndarray:
+    """Return (n_cells,) whether rows surely meet a condition."""
+
+    def leaf(part: Comparison | Gap | Count) -> Said:
+        if not isinstance(part, Comparison):
+            raise TypeError("a condition neither counts nor compares columns")
+        true, false = of_atoms(part, schema[part.column])
+        return true[digits[part.column]], false[digits[part.column]]
+
+    return said(rule, leaf)[0]
+
+
+def _counted(rows: Rows, schema: Schema, digits: Digits) -> np.ndarray:
+    """Return (n_cells,) whether rows count."""
+    kept = np.ones(len(next(iter(digits.values()))), dtype=bool)
+    if rows.rule is not None:
+        kept &= _meets(rows.rule, schema, digits)
+    for name in rows.valued:
+        kept &= digits[name] < schema[name].atoms.present
+    return kept

@@ -1,0 +1,147 @@
+"""Named models: their charges, and their answers computed once more from the published sums with arithmetic of its own."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from synthrelease.data.questions import split_question
+from synthrelease.privacy.charges import MODELS
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.models import ModelAnswerPart, ModelPart, ModelsPart, ModelTermPart
+from synthrelease.published.verify.checks import Check
+
+_SHARES = 2**30
+"""What each row of a group is shared out in, among its three shares."""
+_NEAR = 0.25
+"""Of the width of its interval: a coefficient is so near to the plain solution of the normal equations, of which the estimate
+leaves out the mean of the noise of products."""
+_COMMA = re.compile(r",(?![^\[(]*[\])])")
+
+Key = tuple[tuple[str, ...], str, tuple[str, ...]]
+
+
+def models(document: ReleaseDocument, part: ModelsPart) -> Check:
+    """Check the charges, the noise and the estimates of all named models."""
+    problems = [*_charges(document, part), *_noises(part)]
+    if not problems:
+        for model, answer in zip(part.models, part.answers, strict=False):
+            problems += [f"models: {model.question}: {problem}" for problem in _answer(document, part, model, answer)]
+    if part.answers and [model.question for model in part.models] != [answer.question for answer in part.answers]:
+        problems.append("models: expected one answer for each question, found others")
+    numbers = len(part.sums) + 3 * sum(len(model.groups) for model in part.models)
+    summary = f"{len(part.answers)} answers from {numbers} noisy sums, for epsilon {part.epsilon}"
+    return Check(name="models", found=summary, problems=tuple(problems))
+
+
+def _charges(document: ReleaseDocument, part: ModelsPart) -> Iterator[str]:
+    paid = sum((Fraction(noise.epsilon) for noise in part.noises), Fraction(0))
+    paid += sum((Fraction(model.epsilon) for model in part.models if model.epsilon), Fraction(0))
+    charged = [leaf.epsilon_exact for leaf in document.charges.planned() if leaf.name == MODELS]
+    if paid != Fraction(part.epsilon) or charged != [part.epsilon]:
+        yield f"models: expected the charge of all their noises, {paid}, found {', '.join(charged) or 'none'}"
+
+
+def _noises(part: ModelsPart) -> Iterator[str]:
+    for index, noise in enumerate(part.noises):
+        if not math.isclose(float(noise.scale), float(part.steps / Fraction(noise.epsilon)), rel_tol=1e-12):
+            yield f"models: noise {index}: expected the scale steps / epsilon, found another"
+        if sum(entry.noise == index for entry in part.sums) != noise.size:
+            yield f"models: noise {index}: expected {noise.size} sums that share it, found another number"
+    for entry in part.sums:
+        square = len(entry.of) == 2 and entry.of[0] == entry.of[1]
+        low = -1 if any(_limits(text) for text in entry.of) and not square else 0
+        if entry.noise >= len(part.noises) or (float(entry.low), float(entry.high)) != (low, 1):
+            yield f"models: {' * '.join(entry.of)}: expected a noise of the list, and the limits of what a row adds"
+    for model in part.models:
+        if model.groups and not (
+            model.epsilon and model.scale and math.isclose(float(model.scale), float(2 * _SHARES / Fraction(model.epsilon)))
+        ):
+            yield f"models: {model.question}: expected the scale 2^31 / epsilon, found another"
+
+
+def _limits(text: str) -> tuple[float, float] | None:
+    """Return the limits of an own value; None for a condition."""
+    match = re.fullmatch(r"\w+\(([^()]+?)\.\.([^()]+)\)", text)
+    return None if match is None else (float(match[1]), float(match[2]))
+
+
+def _answer(document: ReleaseDocument, part: ModelsPart, model: ModelPart, answer: ModelAnswerPart) -> Iterator[str]:
+    """Compare the stated estimates with those of the sums."""
+    expected = _of_groups(model) if model.groups else _of_sums(document, part, model)
+    for term in answer.terms:
+        if term.estimate is None or term.low is None or term.high is None:
+            continue
+        name = term.group or term.name
+        computed = expected.get(name)
+        if computed is None or not _near(answer, term, computed):
+            yield f"{name}: expected about {computed}, by the published sums, found {term.estimate}"
+
+
+def _near(answer: ModelAnswerPart, term: ModelTermPart, computed: float) -> bool:
+    width = float(term.high or 0) - float(term.low or 0)
+    return abs(float(term.estimate or 0) - computed) <= (_NEAR if answer.kind == "slope" else 1e-4) * width + 1e-5 * abs(
+        computed
+    )
+
+
+def _of_groups(model: ModelPart) -> dict[str, float]:
+    """Return the mean of each group: half of the second share and the third one, over all three; and a difference of two."""
+    column = split_question(model.question).head
+    low, high = (float(limit) for limit in model.limits[column])
+    means = {}
+    for group in model.groups:
+        rows = sum(group.shares)
+        place = (group.shares[1] / 2 + group.shares[2]) / rows if rows > 0 else math.nan
+        means[group.group] = low + (high - low) * min(1.0, max(0.0, place))
+    if len(means) == 2:
+        first, second = means.values()
+        means["difference of means"] = first - second
+    return means
+
+
+def _of_sums(document: ReleaseDocument, part: ModelsPart, model: ModelPart) -> dict[str, float]:
+    """Return the mean, the ratio or the coefficients by the normal equations."""
+    words = split_question(model.question)
+    named = [name.strip() for name in (*_COMMA.split(words.on), words.head, words.to) if name]
+    texts = [_text(model, name) for name in named]
+    valued = tuple(model.valued)
+    sums = {
+        (tuple(entry.of), entry.where, tuple(entry.valued)): document.n_rows * float(entry.low)
+        + entry.value * (float(entry.high) - float(entry.low)) / part.steps
+        for entry in part.sums
+    }
+
+    def of(*factors: str) -> float:
+        key: Key = (tuple(sorted(factors)), words.where, valued)
+        if not factors and key not in sums:
+            return float(document.n_rows)
+        if len(factors) == 2 and factors[0] == factors[1] and _limits(factors[0]) is None:
+            key = ((factors[0],), words.where, valued)
+        return sums[key]
+
+    middles = [sum(limits) / 2 if (limits := _limits(text)) else 0.0 for text in texts]
+    halves = [(limits[1] - limits[0]) / 2 if (limits := _limits(text)) else 1.0 for text in texts]
+    means = [middle + half * of(text) / of() for text, middle, half in zip(texts, middles, halves, strict=True)]
+    if words.kind == "mean":
+        return {named[0]: means[0]}
+    if words.kind == "ratio":
+        return {f"{named[0]} to {named[1]}": means[0] / means[1]}
+    moments = np.array([[of(), *(of(text) for text in texts)]] + [[of(a), *(of(a, b) for b in texts)] for a in texts])
+    scaled = np.linalg.solve(moments[:-1, :-1], moments[:-1, -1])
+    slopes = [float(slope) * halves[-1] / half for slope, half in zip(scaled[1:], halves, strict=False)]
+    constant = middles[-1] + halves[-1] * float(scaled[0])
+    constant -= sum(slope * middle for slope, middle in zip(slopes, middles, strict=False))
+    return {**dict(zip(named, slopes, strict=False)), "constant": constant}
+
+
+def _text(model: ModelPart, name: str) -> str:
+    """Return a factor as the sums have it."""
+    if name not in model.limits:
+        return name
+    low, high = (float(limit) for limit in model.limits[name])
+    return f"{name}({low:.15g}..{high:.15g})"

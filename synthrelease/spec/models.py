@@ -1,0 +1,48 @@
+"""[[models]] against the rest of the configuration: what is measured on purpose, for which epsilon."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from synthrelease.errors import InputError, Unexpected, so_many
+from synthrelease.generators.models import Measured, Model, read_model
+from synthrelease.privacy.charges import MODELS, Charge, mechanism
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.tables import ReleaseFile
+from synthrelease.spec.record import domains_of
+
+
+def read_models(release: ReleaseFile, problems: Problems) -> Measured | None:
+    """Return what is measured for the questions of [[models]]; None where there are none, or one cannot be read."""
+    if not release.models:
+        if release.budget.models is not None:
+            problems.add("budget.models", "[[models]] that it pays for", "none")
+        return None
+    if release.budget.models is None:
+        problems.add("budget.models", "the epsilon of all [[models]] together", "none")
+    for name in ("partition", "members"):
+        if getattr(release, name) is not None:
+            problems.add("models", f"no such list beside [{name}]", str(len(release.models)))
+    domains, models = domains_of(release), list[Model]()
+    for index, table in enumerate(release.models):
+        path = f"models[{index}]"
+        problems.add_unknown(f"{path}.limits", "columns of the question", table.limits, release.columns)
+        try:
+            models.append(replace(read_model(table.question, domains, table.limits), why=table.why))
+        except Unexpected as error:
+            problems.add_error(f"{path}.question", error)
+        except InputError as error:
+            problems.add(f"{path}.question", "a question that can be measured", str(error).rstrip("."))
+    if len({model.words.text for model in models}) < len(models):
+        problems.add("models", "different questions", "one of them twice")
+    if problems.found or release.budget.models is None:
+        return None
+    return Measured(models=tuple(models), epsilon=release.budget.models)
+
+
+def charge_of(measured: Measured) -> Charge:
+    """Return what all named models cost: pure, after acceptance."""
+    number = len(measured.functions)
+    of_sums = [f"{number} sums that share {so_many(len(measured.blocks), 'noise')}" if number else ""]
+    of_tables = f"the means of groups in {so_many(len(measured.tables), 'question')}" if measured.tables else ""
+    return mechanism(MODELS, measured.epsilon, f"named models: {' and '.join(filter(None, [*of_sums, of_tables]))}")
