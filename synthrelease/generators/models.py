@@ -119,7 +119,7 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
     """
     if re.match(r"\s*(logit|logistic)\b", text.lower()):
         raise Unexpected(
-            "a mean, slope or ratio: a logistic regression has no intervals that hold (theory 12.16); compare two shares "
+            "a mean, slope or ratio: a logistic regression has no intervals that hold (docs/estimates.md); compare two shares "
             "('share CONDITION: CONDITION against CONDITION'), or ask for the slope of a condition's column",
             repr(text.strip()),
         )
