@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from synthrelease.bundle import imputation, series
+from synthrelease.bundle import imputation, models_card, series
 from synthrelease.bundle.card.numbers import paragraphs_of, said
 from synthrelease.bundle.tables import AcceptedRows
 from synthrelease.criteria.facts import figure, words
@@ -225,6 +225,13 @@ def about_figures(document: ReleaseDocument) -> list[str]:
     return texts
 
 
+_MODELS_COLUMNS = (
+    CardColumn("question"),
+    CardColumn("number"),
+    CardColumn("estimate", "number"),
+    CardColumn("the file", "number"),
+    CardColumn("population", "number"),
+)
 _SERIES_COLUMNS = (
     CardColumn("earlier release"),
     CardColumn("published"),
@@ -260,6 +267,18 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
                 label="Earlier releases",
                 columns=_SERIES_COLUMNS,
                 rows=series.rows(earlier),
+            )
+        )
+    if (named := document.models) is not None:
+        listed.append(
+            CardSection(
+                anchor="models",
+                heading="Questions measured on purpose",
+                sentences=models_card.sentences(named),
+                place="guarantee",
+                label="Answers of questions that were measured on purpose",
+                columns=_MODELS_COLUMNS,
+                rows=models_card.rows(named),
             )
         )
     if (copies := document.imputation) is not None:

@@ -54,12 +54,12 @@ def measured_models(
     """
     rows, schema = atoms_of(counts, transformation), transformation.schema
     return NoisyModels(
-        sums=tuple(noisy_sums(rows, block, schema, epsilon, entropy) for block, epsilon in blocks),
+        sums=tuple(noisy_totals(rows, block, schema, epsilon, entropy) for block, epsilon in blocks),
         tables=tuple(noisy_shares(rows, table, transformation, epsilon, entropy) for table, epsilon in tables),
     )
 
 
-def noisy_sums(
+def noisy_totals(
     rows: Counts, functions: Sequence[RowFunction], schema: Schema, epsilon: Fraction, entropy: SystemEntropy
 ) -> tuple[int, ...]:
     """Return the sums of some functions over the rows, with one noise: each moves by at most STEPS."""
@@ -104,8 +104,7 @@ def _total(rows: Counts, function: RowFunction, schema: Schema) -> int:
     for factor in function.factors:
         product *= _values(factor, schema, digits) if isinstance(factor, Value) else _meets(factor.rule, schema, digits)
     low, high = function.ends
-    steps = np.clip(np.rint((product - low) / (high - low) * STEPS), 0, STEPS)
-    return int(distinct.counts @ steps.astype(np.int64))
+    return int(distinct.counts @ np.rint((product - low) / (high - low) * STEPS).astype(np.int64))
 
 
 def _distinct(rows: Counts, names: set[str]) -> tuple[Counts, Digits]:
@@ -120,7 +119,7 @@ def _distinct(rows: Counts, names: set[str]) -> tuple[Counts, Digits]:
 
 def _values(value: Value, schema: Schema, digits: Digits) -> np.ndarray:
     """Return (n_cells,) clipped values from -1 to 1, 0 where there is none."""
-    scaled = (np.clip(schema[value.column].atoms.known_numbers, value.low, value.high) - value.middle) / value.half
+    scaled = (schema[value.column].atoms.known_numbers - value.middle) / value.half
     return np.clip(np.where(np.isfinite(scaled), scaled, 0.0), -1.0, 1.0)[digits[value.column]]
 
 

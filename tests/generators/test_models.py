@@ -12,7 +12,7 @@ from synthrelease.data.rules import Domain
 from synthrelease.errors import InputError, Unexpected
 from synthrelease.generators.measured_noise import MOST_NUMBERS
 from synthrelease.generators.models import TABLE_WEIGHT, Measured, read_model
-from synthrelease.generators.models_mechanism import group_shares, noisy_sums
+from synthrelease.generators.models_mechanism import group_shares, noisy_totals
 from synthrelease.generators.row_functions import SHARES, STEPS
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.studio.audit.enumeration import Recording
@@ -122,7 +122,7 @@ def test_a_value_beyond_its_limits_counts_as_the_limit() -> None:
     functions = [function for function in model.functions if function.factors]
     for place, scaled in ((0, 0), (2, 0), (4, STEPS // 2), (6, STEPS), (9, STEPS), (10, STEPS // 2)):
         rows = world.counts([(0, place, 0)]).atoms
-        assert noisy_sums(rows, functions, world.schema, Fraction(1), NoNoise()) == (scaled,)
+        assert noisy_totals(rows, functions, world.schema, Fraction(1), NoNoise()) == (scaled,)
 
 
 @pytest.mark.parametrize(

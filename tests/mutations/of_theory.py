@@ -33,6 +33,7 @@ from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
 from tests.mutations.of_marks import OF_MARKS
 from tests.mutations.of_members import OF_MEMBERS
+from tests.mutations.of_models import OF_MODELS
 from tests.mutations.of_networks import OF_NETWORKS
 from tests.mutations.of_noise import OF_NOISE
 from tests.mutations.of_own_values import OF_OWN_VALUES
@@ -1013,6 +1014,7 @@ QUOTED = (
     + OF_FORMATS
     + OF_READERS
     + OF_OWN_VALUES
+    + OF_MODELS
     + OF_DOORS
     + OF_FLOATS
     + OF_THE_ROWS

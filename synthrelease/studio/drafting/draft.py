@@ -84,6 +84,7 @@ from synthrelease.studio.drafting.text import (
     codelist_text,
     configuration_text,
     paths_of,
+    with_means,
     write_files,
 )
 from synthrelease.studio.rehearsal.closer_look import once_only
@@ -106,6 +107,8 @@ from synthrelease.studio.rehearsal.plan_race import (
 SEED = 2014
 """A draft is the same each time."""
 
+MEANS = Fraction(1, 10)
+"""Epsilon of all means that are measured on purpose, at most; a twentieth of a smaller release."""
 FIGURES = Fraction(2, 5)
 """Epsilon of all figures, until it is known; of a small total no more than a fifth of it."""
 
@@ -484,7 +487,7 @@ def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
         transformation.ordered,
         _gaps(subject),
         subject.promise,
-        lambda total: choices.rows + TEST + figures_budget(total),
+        lambda total: choices.rows + TEST + figures_budget(total) + means_budget(subject, total),
         SEED,
         voice.patiently,
     )
@@ -657,6 +660,11 @@ def figures_budget(total: Fraction) -> Fraction:
     return min(FIGURES, total / 5)
 
 
+def means_budget(subject: Subject, total: Fraction) -> Fraction:
+    """Return epsilon of the means of all columns with numbers, in a release of so large an epsilon; 0 without any."""
+    return min(MEANS, total / 20) if with_means(subject.columns) and subject.members is None else Fraction(0)
+
+
 def rows_budget(n_rows: int) -> Fraction:
     """Return epsilon of counting the kept rows: 0.05, or what leaves out at most about a fiftieth of so many rows.
 
@@ -747,6 +755,7 @@ def tried(ground: Ground, raced: Raced) -> Tried:
             tables=race.terms(raced.told),
             generation=raced.purse.cost,
             delta=subject.promise.delta,
+            models=means_budget(subject, raced.total),
         )
 
     while True:
@@ -755,12 +764,12 @@ def tried(ground: Ground, raced: Raced) -> Tried:
         spec = loaded(subject, choices, first)
         rows = rows or rows_of(subject, spec)  # read again: criteria use the rows' own values
         acceptance, standing = settle(first, spec, rows, SEED, subject.voice.patiently)
-        if acceptance.epsilon <= figures or raced.total <= choices.rows + TEST + figures:
+        if acceptance.epsilon <= figures or raced.total <= choices.rows + choices.models + TEST + figures:
             break
         figures = acceptance.epsilon + FIGURES / 4
-        left = max(raced.total - choices.rows - TEST - figures, raced.total / 4)
+        left = max(raced.total - choices.rows - choices.models - TEST - figures, raced.total / 4)
         raced = replace(raced, purse=subject.promise.purse(left))
-    others = choices.rows + TEST + acceptance.epsilon
+    others = choices.rows + choices.models + TEST + acceptance.epsilon
     if raced.total > others:
         raced = replace(raced, purse=subject.promise.purse(raced.total - others))
         standing = replace(standing, kept=race.kept(raced, final=True))
@@ -800,7 +809,7 @@ def with_more(
     voice = subject.voice
     spec = loaded(subject, choices, first)
     acceptance, standing = settle(first, spec, rows_of(subject, spec), SEED, voice.patiently)
-    others = choices.rows + TEST + acceptance.epsilon
+    others = choices.rows + choices.models + TEST + acceptance.epsilon
     if choices.limit > others:
         choices = replace(choices, generation=subject.promise.purse(choices.limit - others).cost)
         spec = spec.with_budget(generation=choices.generation)

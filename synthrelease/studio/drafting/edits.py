@@ -334,6 +334,12 @@ class _References:
             if query.get("mean") in self.gone or any(map(self._names, conditions)):
                 question = _one_line(" ".join(filter(None, [query.get("mean"), *conditions])))
                 self._take(("intended_queries", index), f"the question {question!r} that it is meant to answer")
+        models = self.tables.get("models", ())
+        about = [index for index, model in enumerate(models) if self._names(model["question"])]
+        for index in about:
+            self._take(("models", index), f"the model {_one_line(models[index]['question'])!r}")
+        if about and len(about) == len(models):
+            self._take(("budget", "models"), "budget.models, as no model is left")
         for card in (("card",), ("card", "en"), ("card", "he")):
             self._keys((*card, "columns"))
         self._imputation()

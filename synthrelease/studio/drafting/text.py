@@ -276,6 +276,7 @@ class Choices:
     gaps : rows of the public file that are left out for a missing value.
     areas, wanted : areas within areas, with tables of each level, and how far off a mean cell of each may be; None without any.
     marks : the lines of [marks]; none where no marks are counted.
+    models : epsilon of the means of all columns with numbers, measured on purpose; 0 without any.
     """
 
     tables: tuple[str, ...]
@@ -294,6 +295,7 @@ class Choices:
     areas: AreasDraft | None = None
     wanted: str = ""
     marks: tuple[str, ...] = ()
+    models: Fraction = Fraction(0)
 
     @property
     def plan(self) -> str:
@@ -349,7 +351,13 @@ def configuration_text(
         tables=" + ".join(choices.tables) if choices.areas else formula_by_cells(choices.tables, wide),
         test_epsilon=TEST,
         usual_rows=BudgetTable.model_fields["rows"].default,
+        means=[(column.name, column.facts.mean_range) for column in with_means(columns) if column.facts],
     )
+
+
+def with_means(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
+    """Return the columns whose means are measured on purpose: those of numbers, but for design weights and parts of dates."""
+    return [column for column in columns if column.facts and not column.weight and not column.part]
 
 
 def design_settings(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]) -> dict[str, object]:

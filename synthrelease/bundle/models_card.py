@@ -1,0 +1,41 @@
+"""Named models on the card: what they cost, and a line for each number of their answers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from synthrelease.criteria.facts import figure
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.published.measurements import NOT_ESTIMABLE
+from synthrelease.published.models import ModelsPart, ModelTermPart
+
+
+def sentences(part: ModelsPart) -> tuple[str, ...]:
+    """Return what the card says of all of them."""
+    return (
+        "These questions were measured on purpose, after acceptance, for epsilon "
+        f"{decimal_text(Fraction(part.epsilon))} in all. Their answers do not come from the released rows.",
+        f"Each interval holds its number in at least {100 * part.level:g}% of runs: own values of rows, clipped to the limits "
+        "that release.json states. A population is one of which the rows of the file are a simple random sample.",
+    )
+
+
+def rows(part: ModelsPart) -> tuple[tuple[str, ...], ...]:
+    """Return a line for each number: its question, name, estimate and intervals."""
+    lines = []
+    for answer in part.answers:
+        if not answer.terms:
+            lines.append((answer.question, "", NOT_ESTIMABLE, "", ""))
+        for term in answer.terms:
+            name = f"{term.group or term.name}{f' ({term.unit})' if term.unit else ''}"
+            estimate = NOT_ESTIMABLE if term.estimate is None else figure(float(term.estimate))
+            lines.append((answer.question, name, estimate, *_intervals(term)))
+    return tuple(lines)
+
+
+def _intervals(term: ModelTermPart) -> tuple[str, str]:
+    ends = ((term.low, term.high), (term.population_low, term.population_high))
+    of_file, of_population = (
+        "–" if low is None or high is None else f"{figure(float(low))} to {figure(float(high))}" for low, high in ends
+    )
+    return of_file, of_population
