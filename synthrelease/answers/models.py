@@ -18,6 +18,7 @@ from synthrelease.answers.contrasts import of_means
 from synthrelease.answers.limits import KeptRows, check_confidence
 from synthrelease.answers.slopes import Moments, check_noise, coefficients
 from synthrelease.answers.stated import told
+from synthrelease.answers.tables import NoisyTables
 from synthrelease.answers.words import CONSTANT, INTERVAL, Estimate, Term
 from synthrelease.data.questions import split_question
 from synthrelease.data.rules import Domain, RuleError
@@ -36,7 +37,8 @@ RISK = 0.02
 MEASURED = "Own values of rows count, not those of bins. They are clipped: {limits}."
 GRID = "Values count as the nearest multiple of {step:.15g} ({column}); the interval leaves room for that."
 SPREAD = (
-    "Population: the variance of {column} is taken from the noisy shares of its groups, or as the largest that its mean allows."
+    "Population: the variance of {column} is taken from the noisy shares of its groups or from a published noisy table, or as "
+    "the largest that its mean allows."
 )
 EQUAL = "Population: equal variances around the line are assumed."
 FIRST_ORDER = "The noise of the other columns' part in a coefficient is followed to first order (and its bias to second)."
@@ -158,10 +160,24 @@ class MeasuredModels:
                 highest=value.half,
             ),
             value.middle,
-            max(rows, 0.0) * (1 - scaled**2) * value.half**2,  # the largest variance that this mean allows
+            self._spread_around(model, value.middle + value.half * scaled, max(rows, 0.0) * (1 - scaled**2) * value.half**2),
             survey,
         )
         return _Answer(averages=((value.column, "", self._unit(value), average),), possible_width=2 * value.half)
+
+    def _spread_around(self, model: Model, mean: float, most: float) -> float:
+        """Return the sum of squares around a mean: by a published noisy table of the column, each row as far off as its bin
+        allows; `most`, all that the mean allows, where there is none or this is less."""
+        value, column = model.answer, self.release.by_name[model.answer.column]
+        if self.release.measurements is None or model.rows.rule is not None:
+            return most
+        tables = NoisyTables(self.release)
+        if not tables.number({value.column}):
+            return most
+        low, high = (np.clip(ends, value.low, value.high) - mean for ends in column.value_limits)
+        squares = np.zeros((1, len(column.labels)))
+        squares[0, : column.present] = np.maximum(low**2, high**2)
+        return float(np.clip(tables.sums({value.column}, squares).values[0], 0.0, most))
 
     def _of_groups(self, model: Model, part: ModelPart, survey: Sampling) -> _Answer:
         value, scale = model.answer, float(part.scale or 1.0)

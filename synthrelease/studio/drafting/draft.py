@@ -107,8 +107,8 @@ from synthrelease.studio.rehearsal.plan_race import (
 SEED = 2014
 """A draft is the same each time."""
 
-MEANS = Fraction(1, 10)
-"""Epsilon of all means that are measured on purpose, at most; a twentieth of a smaller release."""
+MEANS = Fraction(1, 5)
+"""Epsilon of all means that are measured on purpose, at most; a tenth of a smaller release."""
 FIGURES = Fraction(2, 5)
 """Epsilon of all figures, until it is known; of a small total no more than a fifth of it."""
 
@@ -662,7 +662,7 @@ def figures_budget(total: Fraction) -> Fraction:
 
 def means_budget(subject: Subject, total: Fraction) -> Fraction:
     """Return epsilon of the means of all columns with numbers, in a release of so large an epsilon; 0 without any."""
-    return min(MEANS, total / 20) if with_means(subject.columns) and subject.members is None else Fraction(0)
+    return min(MEANS, total / 10) if with_means(subject.columns) and subject.members is None else Fraction(0)
 
 
 def rows_budget(n_rows: int) -> Fraction:
