@@ -72,15 +72,14 @@ def left_to_do(kind: str, name: str) -> str:
 
 
 def main(kind: str, name: str) -> int:
-    """Run all, also what comes after a failure, so that one run shows every mistake."""
+    """Write the page of settings, then run all, also what comes after a failure, so that one run shows every mistake."""
     if kind not in KINDS or not name:
         raise SystemExit(f"usage: make {'|'.join(KINDS)} NAME=name")
-    codes = [
-        subprocess.run([sys.executable, "-m", "pytest", *arguments], cwd=ROOT, check=False).returncode
-        for arguments in runs(kind, name)
-    ]
+    chosen = runs(kind, name)
+    subprocess.run([sys.executable, "-m", "tests.reference"], cwd=ROOT, check=True)
+    codes = [subprocess.run([sys.executable, "-m", "pytest", *each], cwd=ROOT, check=False).returncode for each in chosen]
     if any(codes):
-        print(f"Some check of the {kind} {name!r} failed: see above. `make settings` writes the page of settings.")
+        print(f"Some check of the {kind} {name!r} failed: see above.")
         return 1
     print(left_to_do(kind, name))
     return 0

@@ -137,20 +137,31 @@ def test_that_is_long() -> None:
 def test_that_says_so() -> None:
     busy()
 
+USED = []
+
+def test_that_is_the_first_to_use_something() -> None:
+    if not USED:
+        USED.append(busy())
+
+def test_that_cannot_be_run_twice(tmp_path) -> None:
+    (tmp_path / "once").mkdir()
+    busy()
+
 def test_that_waits_for_what_is_shared(shared: None) -> None:
     pass
 """
 
 
 def test_a_test_that_is_long_and_has_no_marker_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of three, in a run of their own, where a twentieth of a second is long; other machines are as fast as this one."""
+    """In a run of their own, where a fifth of a second is long, and this machine counts as fast. What is long the first time
+    alone is allowed."""
     (tmp_path / "test_three.py").write_text(OF_THREE_LENGTHS, encoding="utf-8")
-    hook = "from tests import conftest\nfrom tests.conftest import pytest_runtest_call\nconftest.MOST_SECONDS = 0.05\n"
+    hook = "from tests import conftest\nfrom tests.conftest import pytest_runtest_call\nconftest.MOST_SECONDS = 0.2\n"
     (tmp_path / "conftest.py").write_text(f"{hook}conftest._slower = lambda: 1.0\n", encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\n", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "pytest.ini", "."]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert "1 failed, 2 passed" in done.stdout
-    assert re.search(r"this test took 0\.\d processor seconds, and without a marker at most 0\.05 are allowed", done.stdout)
+    assert "1 failed, 4 passed" in done.stdout
+    assert re.search(r"this test took 0\.\d processor seconds, and without a marker at most 0\.2 are allowed", done.stdout)
     assert "test_that_is_long" in done.stdout
