@@ -11,17 +11,16 @@ from typing import Any
 import yaml
 
 from synthrelease.bundle.card import numbers, sections
-from synthrelease.bundle.card.numbers import FOLDER, cost, environment
+from synthrelease.bundle.card.numbers import FOLDER, cost, environment, filled
 from synthrelease.bundle.card.sections import parameter_texts
-from synthrelease.bundle.dataset import KEYWORDS, DataFile, Dataset, DataTable, Field, Licence, plain_name, with_something
+from synthrelease.bundle.dataset import KEYWORDS, Dataset, plain_name, with_something
 from synthrelease.bundle.options import about_figures
 from synthrelease.privacy.charges import SELECTION
 from synthrelease.published.base import json_bytes
 from synthrelease.published.charges import ChargePart
-from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.options import IMPUTED
-from synthrelease.published.table import NOTICE, TableFile
+from synthrelease.published.table import NOTICE
 from synthrelease.settings.tables import SYNTHETIC
 
 # Tables as YAML: keys in their order, texts of several lines as blocks.
@@ -70,125 +69,10 @@ def citation_bytes(dataset: Dataset) -> bytes:
     return yaml_bytes(with_something(tables))
 
 
-# datapackage.json: the schema for tools that read Frictionless data packages (version 1; valid as version 2 as well).
-
-
 def datapackage_bytes(document: ReleaseDocument, dataset: Dataset) -> bytes:
-    """Return datapackage.json."""
-    source = dataset.card.source
-    package: dict[str, Any] = {
-        "name": dataset.slug,
-        "title": dataset.title,
-        "description": dataset.summary,
-        "version": dataset.card.version,
-        "created": f"{dataset.day}T00:00:00Z",
-        "licenses": _licences(dataset.licence),
-        "contributors": _contributors(dataset),
-        "sources": [{"title": "Original records, not published", "description": source}] if source else [],
-        "homepage": dataset.card.url,
-        "resources": [_resource(document, dataset, file) for file in dataset.files],
-    }
-    return json_bytes(with_something(package))
-
-
-def _licences(licence: Licence) -> list[dict[str, str]]:
-    licence_ = {"name": licence.name, "title": licence.title, "path": licence.address}
-    return [with_something(licence_)] if licence.title and licence.address else []
-
-
-def _contributors(dataset: Dataset) -> list[dict[str, str]]:
-    contributor = {"title": dataset.card.organisation, "role": "publisher", **dataset.reached("email", "path")}
-    return [contributor] if dataset.card.organisation else []
-
-
-def _resource(document: ReleaseDocument, dataset: Dataset, file: DataFile) -> dict[str, Any]:
-    resource: dict[str, Any] = {
-        "name": plain_name(file.name),
-        "path": file.name,
-        "description": file.description,
-        "format": file.format,
-        "mediatype": file.media_type,
-        "hash": f"sha256:{file.sha256}",
-    }
-    held = (table for table in dataset.tables if file in table.files and file.ending in ("csv", "parquet"))
-    table = next(held, None)
-    schema = None if table is None else _schema(document, table)
-    if file.name == document.bundle.named(IMPUTED):
-        marks = [_MARK] if document.bundle.synthetic_column else []
-        schema = {"fields": [*_FIELDS_OF_COPIES, *map(_field_of_bins, document.columns), *marks], "missingValues": []}
-    if schema is not None:  # without one a reader would guess it from the first rows
-        resource |= {"profile": "tabular-data-resource", "schema": schema}
-    if schema is not None and file.ending == "csv":
-        resource |= {
-            # frictionless 5.21 takes it for a mistake elsewhere: it does not count the bytes of Parquet files
-            "bytes": file.size,
-            "encoding": "utf-8",
-            "dialect": {"delimiter": ",", "lineTerminator": "\n", "header": True},
-        }
-    return resource
-
-
-_FIELDS_OF_COPIES = (
-    {"name": ".imp", "type": "integer", "description": "Number of the complete copy, from 1."},
-    {"name": ".id", "type": "integer", "description": "Row of data.csv, from 1."},
-    {"name": ".imputed", "type": "string", "description": "Columns that were filled in, with a space between two."},
-)
-_MARK = {
-    "name": SYNTHETIC,
-    "type": "integer",
-    "description": "1 in every row: the row is synthetic.",
-    "constraints": {"required": True, "enum": [1]},
-}
-
-
-def _schema(document: ReleaseDocument, table: DataTable) -> dict[str, Any]:
-    """Fields and keys: each member has the key of its root."""
-    key = table.file.key
-    schema: dict[str, Any] = {"fields": [_field(document, table.file, field) for field in table.fields], "missingValues": []}
-    if table.file.of_members:
-        schema["foreignKeys"] = [{"fields": [key], "reference": {"resource": plain_name(document.csv), "fields": [key]}}]
-    elif key:
-        schema["primaryKey"] = [key]
-    return schema
-
-
-def _field(document: ReleaseDocument, file: TableFile, field: Field) -> dict[str, Any]:
-    if field.column is not None:
-        role = document.role_of(field.column)
-        return _field_of_bins(field.column) | ({} if role == "answer" else {"role": role})
-    if field.kind == "key":
-        what_it_counts = (
-            "the row that this member belongs to" if file.of_members else "this row, from 1; it is in no other file"
-        )
-        constraints = {"required": True, "minimum": 1} | ({} if file.of_members else {"unique": True})
-        return {
-            "name": field.name,
-            "type": "integer",
-            "description": f"Number of {what_it_counts}.",
-            "constraints": constraints,
-        }
-    calibration = document.calibration
-    if field.kind == "weight" and calibration is not None and calibration.weights is not None:
-        limits = {"required": True, "minimum": calibration.weights.smallest, "maximum": calibration.weights.largest}
-        described = f"{field.label}. Raked to: {calibration.source}"
-        return {"name": field.name, "type": "number", "description": described, "constraints": limits}
-    return _MARK
-
-
-def _field_of_bins(column: ColumnPart) -> dict[str, Any]:
-    described = f"{column.description} Unit: {column.unit}." if column.unit else column.description
-    missing = [bin_.label for bin_ in column.bins if bin_.missing]
-    described += "".join(f" {label!r} stands for a missing value." for label in missing)
-    field = {
-        "name": column.name,
-        "type": "string",
-        "description": described.strip(),
-        "constraints": {"required": not missing, "enum": list(column.labels)},  # version 1 knows no missing values of a field
-        "categories": [bin_.label for bin_ in column.bins if not bin_.missing],
-        "categoriesOrdered": column.ordered,
-        "missingValues": missing,
-    }
-    return with_something(field)
+    """Return datapackage.json: the schema for tools that read Frictionless data packages."""
+    names = {"plain_name": plain_name, "copies": document.bundle.named(IMPUTED), "synthetic": SYNTHETIC}
+    return json_bytes(with_something(filled("datapackage.json", document=document, dataset=dataset, **names)))
 
 
 # deployment.yaml: an entry for OpenDP's registry of deployments.
