@@ -200,6 +200,8 @@ _DIGITS = 24
 """Bytes of a noisy count in measurements.json, at most about."""
 _QUESTIONS = 16_000
 """Bytes of QUESTIONS.md, which a release with noisy tables has, at most about."""
+_PAGE = 90_000
+"""Bytes of ask.html in one language without the noisy counts, at most about."""
 _LINE = 130
 """Bytes of a line of estimates.csv, at most about; a cell has two."""
 
@@ -251,4 +253,5 @@ def _measured(spec: ReleaseSpec) -> int:
     tables = {tuple(columns) for generator in spec.space.generators for columns in generator.fixed_tables(layout)}
     cells = sum(math.prod(layout.sizes[column] for column in columns) for columns in tables)
     lines = 2 * (min(cells, MOST_CELLS) + sum(layout.sizes))
-    return _DIGITS * cells + _LINE * lines * (1 + len(kinds_of_rows(spec.bundle))) + _QUESTIONS
+    pages = len(spec.card.languages) * (_PAGE + _DIGITS * cells)
+    return _DIGITS * cells + pages + _LINE * lines * (1 + len(kinds_of_rows(spec.bundle))) + _QUESTIONS

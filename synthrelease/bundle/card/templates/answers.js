@@ -12,16 +12,20 @@ const TIE = 1e-12;
 
 /* The logarithm of a characteristic function at an angle: a real number, for every law is symmetric around 0. */
 function discreteLaplace(scale) {
-  const a = Math.exp(-1 / scale), spread = 4 * a / Math.expm1(-1 / scale) ** 2;
+  const a = Math.exp(-1 / scale),
+    spread = (4 * a) / Math.expm1(-1 / scale) ** 2;
   return { spread, logCharacteristic: angle => -Math.log1p(spread * Math.sin(angle / 2) ** 2) };
 }
 
-const TURNS = 4, NOTHING = -60;
+const TURNS = 4,
+  NOTHING = -60;
 function roundedGaussian(scale) {
-  const sinc = x => x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x), turn = 2 * Math.PI;
+  const sinc = x => (x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x)),
+    turn = 2 * Math.PI;
   return {
     logCharacteristic: angle => {
-      const turned = angle - turn * Math.floor((angle + Math.PI) / turn), near = -((scale * turned) ** 2) / 2;
+      const turned = angle - turn * Math.floor((angle + Math.PI) / turn),
+        near = -((scale * turned) ** 2) / 2;
       if (near <= NOTHING) return near;
       let sum = 0;
       for (let k = -TURNS; k <= TURNS; k++) {
@@ -40,22 +44,36 @@ function lawOf(table) {
 
 /* A whole number of rows, halves to the even one; a half is one up to six decimals. */
 function nearestRow(counted) {
-  const six = Math.round(counted * 1e6) / 1e6, near = Math.round(six);
+  const six = Math.round(counted * 1e6) / 1e6,
+    near = Math.round(six);
   return Math.abs(six % 1) === 0.5 && near % 2 !== 0 ? near - 1 : near;
 }
 
-const nearestEven = x => { const near = Math.round(x); return Math.abs(x % 1) === 0.5 && near % 2 !== 0 ? near - 1 : near; };
+const nearestEven = x => {
+  const near = Math.round(x);
+  return Math.abs(x % 1) === 0.5 && near % 2 !== 0 ? near - 1 : near;
+};
 
 /* The law of a weighted sum of noises, folded onto PERIOD standard deviations, at angles (i + 1/2) UNIT up to HIGHEST. */
-const STEPS = 64, PERIOD = 60, HIGHEST = 120, LEAST = -45, ALLOWANCE = 1e-5, EXACT = PERIOD / 2 ** 41, MOST_STEPS = 30;
-const UNIT = 2 * Math.PI / PERIOD, ANGLES = Math.ceil(HIGHEST / UNIT), TINY = Math.exp(LEAST);
+const STEPS = 64,
+  PERIOD = 60,
+  HIGHEST = 120,
+  LEAST = -45,
+  ALLOWANCE = 1e-5,
+  EXACT = PERIOD / 2 ** 41,
+  MOST_STEPS = 30;
+const UNIT = (2 * Math.PI) / PERIOD,
+  ANGLES = Math.ceil(HIGHEST / UNIT),
+  TINY = Math.exp(LEAST);
 
 /* The sines of (i + 1/2) angle for i = 0, 1, ..., n - 1, in one array that is used again. Each follows from the one before by a
    rotation: computing every sine would take most of the time of a table. */
 const SINES = new Float64Array(ANGLES);
 function sines(angle, n) {
-  const turnCosine = Math.cos(angle), turnSine = Math.sin(angle);
-  let sine = Math.sin(angle / 2), cosine = Math.cos(angle / 2);
+  const turnCosine = Math.cos(angle),
+    turnSine = Math.sin(angle);
+  let sine = Math.sin(angle / 2),
+    cosine = Math.cos(angle / 2);
   for (let i = 0; i < n; i++) {
     SINES[i] = sine;
     const next = sine * turnCosine + cosine * turnSine;
@@ -68,7 +86,9 @@ function sines(angle, n) {
 /* A t with Pr[|Z| <= t] >= confidence, Z = the weighted sum of the noises + a normal error.
    noises: {laws, law, count} of each noise, its law and how many independent ones are in it. */
 function halfWidth(noises, weights, normalVariance, confidence, step) {
-  let variance = normalVariance, size = normalVariance > 0 ? step : 0, largest = 1e-300;
+  let variance = normalVariance,
+    size = normalVariance > 0 ? step : 0,
+    largest = 1e-300;
   const used = [];
   for (let i = 0; i < weights.length; i++) {
     if (weights[i] === 0 || noises.count[i] === 0) continue;
@@ -83,14 +103,22 @@ function halfWidth(noises, weights, normalVariance, confidence, step) {
   let lesser = normalVariance;
   const kinds = new Map();
   for (const [i, own] of used) {
-    const bin = nearestEven(Math.sqrt(own / largest) * STEPS), count = noises.count[i];
-    if (bin === 0) { lesser += own * count; continue; }
+    const bin = nearestEven(Math.sqrt(own / largest) * STEPS),
+      count = noises.count[i];
+    if (bin === 0) {
+      lesser += own * count;
+      continue;
+    }
     const key = noises.law[i] * (STEPS + 1) + bin;
     if (!kinds.has(key)) kinds.set(key, { law: noises.laws[noises.law[i]], count: 0, squares: 0, share: 0 });
     const kind = kinds.get(key);
-    kind.count += count; kind.squares += weights[i] ** 2 * count; kind.share += own * count;
+    kind.count += count;
+    kind.squares += weights[i] ** 2 * count;
+    kind.share += own * count;
   }
-  const deviation = Math.sqrt(variance), curve = lesser / variance / 2, parts = new Float64Array(ANGLES);
+  const deviation = Math.sqrt(variance),
+    curve = lesser / variance / 2,
+    parts = new Float64Array(ANGLES);
   let n = 0;
   for (; n < ANGLES; n++) {
     const log = -(((n + 0.5) * UNIT) ** 2) * curve;
@@ -98,34 +126,46 @@ function halfWidth(noises, weights, normalVariance, confidence, step) {
     parts[n] = Math.exp(log);
   }
   for (const kind of [...kinds.values()].sort((a, b) => b.share - a.share)) {
-    const unit = UNIT * Math.sqrt(kind.squares / kind.count) / deviation, { spread, logCharacteristic } = kind.law;
+    const unit = (UNIT * Math.sqrt(kind.squares / kind.count)) / deviation,
+      { spread, logCharacteristic } = kind.law;
     if (spread) {
-      const sine = sines(unit / 2, n), { count } = kind;
+      const sine = sines(unit / 2, n),
+        { count } = kind;
       for (let i = 0; i < n; i++) {
         const base = 1 + spread * sine[i] * sine[i];
         parts[i] /= count === 1 ? base : count === 2 ? base * base : base ** count;
       }
-    } else for (let i = 0; i < n; i++) if (parts[i] > TINY) parts[i] *= Math.exp(kind.count * logCharacteristic((i + 0.5) * unit));
+    } else
+      for (let i = 0; i < n; i++) if (parts[i] > TINY) parts[i] *= Math.exp(kind.count * logCharacteristic((i + 0.5) * unit));
     while (n > 0 && parts[n - 1] <= TINY) n--;
   }
-  const half = UNIT * size / deviation / 2, sine = size > 0 ? sines(half, n) : null;
-  for (let i = 0; i < n; i++) parts[i] *= 4 / PERIOD / ((i + 0.5) * UNIT) * (sine ? sine[i] / ((i + 0.5) * half) : 1);
+  const half = (UNIT * size) / deviation / 2,
+    sine = size > 0 ? sines(half, n) : null;
+  for (let i = 0; i < n; i++) parts[i] *= (4 / PERIOD / ((i + 0.5) * UNIT)) * (sine ? sine[i] / ((i + 0.5) * half) : 1);
   return leastLimit(parts, n, confidence + ALLOWANCE) * deviation + size / 2;
 }
 
 /* The t from which on the sum of parts * sin(angle t), which rises, is at least `wanted`: by secants, each a little beyond
    where they meet, and by halves where a secant leads nowhere. */
 function leastLimit(parts, n, wanted) {
-  let low = 0, high = PERIOD / 2, at = 1.5, before = 0, was = wanted, steps = 0;
+  let low = 0,
+    high = PERIOD / 2,
+    at = 1.5,
+    before = 0,
+    was = wanted,
+    steps = 0;
   while (high - low > EXACT) {
     const sine = sines(UNIT * at, n);
     let sum = 0;
     for (let i = 0; i < n; i++) sum += parts[i] * sine[i];
-    const missing = wanted - sum, rate = (was - missing) / (at - before);
+    const missing = wanted - sum,
+      rate = (was - missing) / (at - before);
     steps++;
-    if (missing <= 0) high = at; else low = at;
+    if (missing <= 0) high = at;
+    else low = at;
     const further = rate > 0 && steps <= MOST_STEPS ? at + missing / rate + (missing < 0 ? -EXACT : EXACT) / 4 : low;
-    before = at; was = missing;
+    before = at;
+    was = missing;
     at = low < further && further < high ? further : (low + high) / 2;
   }
   return high;
@@ -134,12 +174,17 @@ function leastLimit(parts, n, wanted) {
 /* A symmetric matrix [[a, b], [b, c]] is [a, b, c]. Its variance along (1, -x) is 0 where terms cancel but for what floats lose. */
 const CANCELLED = 1e-11;
 function along([a, b, c], x) {
-  const terms = [a, -2 * x * b, x * x * c], variance = terms[0] + terms[1] + terms[2];
+  const terms = [a, -2 * x * b, x * x * c],
+    variance = terms[0] + terms[1] + terms[2];
   return variance > CANCELLED * terms.reduce((sum, term) => sum + Math.abs(term), 0) ? variance : 0;
 }
 const times = (matrix, factor) => matrix.map(value => value * factor);
-function nearestCovariance([a, b, c]) {                                  /* eigenvalues below 0 become 0 */
-  const middle = (a + c) / 2, radius = Math.hypot((a - c) / 2, b), high = middle + radius, low = middle - radius;
+function nearestCovariance([a, b, c]) {
+  /* eigenvalues below 0 become 0 */
+  const middle = (a + c) / 2,
+    radius = Math.hypot((a - c) / 2, b),
+    high = middle + radius,
+    low = middle - radius;
   if (low >= 0) return [a, b, c];
   if (high <= 0) return [0, 0, 0];
   return [(a - low) / (2 * radius), b / (2 * radius), (c - low) / (2 * radius)].map(part => part * high);
@@ -147,7 +192,8 @@ function nearestCovariance([a, b, c]) {                                  /* eige
 
 /* numerator / denominator, each a sum over the rows plus noise; its interval is that of all ratios that the noise does not
    contradict (Fieller 1954). `sampling` is the covariance of both sums over draws of the rows. */
-const REPEATS = 3, CLOSE = 1e-6;
+const REPEATS = 3,
+  CLOSE = 1e-6;
 class Ratio {
   constructor({ numerator, denominator, weights, noises, sampling, lowest, highest, step }) {
     Object.assign(this, { numerator, denominator, weights, noises, sampling, lowest, highest, step });
@@ -168,8 +214,10 @@ class Ratio {
   /* Where no possible ratio is left the noise was beyond its limits: the interval begins at the nearest possible one. */
   interval(level) {
     if (!this.known) return [this.lowest, this.highest];
-    const first = this.halfWidth(level, this.quotient), nearest = this.estimate - this.quotient;
-    let low = this.end(level, -1, first), high = this.end(level, 1, first);
+    const first = this.halfWidth(level, this.quotient),
+      nearest = this.estimate - this.quotient;
+    let low = this.end(level, -1, first),
+      high = this.end(level, 1, first);
     if (low > this.highest) low += nearest;
     if (high < this.lowest) high += nearest;
     return [Math.max(low, this.lowest), Math.min(high, this.highest)];
@@ -181,8 +229,10 @@ class Ratio {
       const spread = along(this.covariance, ratio);
       if (!(spread > 0)) return ratio;
       if (repeat > 0) width = this.halfWidth(level, ratio);
-      const factor = width ** 2 / spread, [a, b, c] = this.covariance;
-      const square = this.denominator ** 2 - factor * c, middle = this.numerator * this.denominator - factor * b;
+      const factor = width ** 2 / spread,
+        [a, b, c] = this.covariance;
+      const square = this.denominator ** 2 - factor * c,
+        middle = this.numerator * this.denominator - factor * b;
       const inside = middle ** 2 - square * (this.numerator ** 2 - factor * a);
       if (!(square > 0 && inside >= 0)) return side * Infinity;
       const before = ratio;
@@ -193,7 +243,7 @@ class Ratio {
   }
 }
 
-const finite = value => Number.isFinite(value) ? value : null;
+const finite = value => (Number.isFinite(value) ? value : null);
 const isTold = (low, high, possible) => low !== null && high !== null && high - low < WIDEST * possible;
 
 /* The noisy tables of a release, and what they answer. Columns and bins are named by their places. */
@@ -209,14 +259,21 @@ class Answers {
     for (const column of this.columns) column.exact = Boolean(column.numbers) && !("open" in column);
   }
 
-  tablesWith(columns) { return this.tables.filter(table => columns.every(column => table.columns.includes(column))); }
+  tablesWith(columns) {
+    return this.tables.filter(table => columns.every(column => table.columns.includes(column)));
+  }
 
-  size(columns) { return columns.reduce((product, column) => product * this.columns[column].labels.length, 1); }
+  size(columns) {
+    return columns.reduce((product, column) => product * this.columns[column].labels.length, 1);
+  }
 
   /* The sums of a table over all columns but some, in the order of the release. */
   addedUp(table, values, columns) {
-    const sums = new Float64Array(this.size(columns)), place = table.columns.map(() => 0);
-    const stride = table.columns.map(column => columns.includes(column) ? this.size(columns.slice(columns.indexOf(column) + 1)) : 0);
+    const sums = new Float64Array(this.size(columns)),
+      place = table.columns.map(() => 0);
+    const stride = table.columns.map(column =>
+      columns.includes(column) ? this.size(columns.slice(columns.indexOf(column) + 1)) : 0,
+    );
     for (const value of values) {
       sums[place.reduce((at, bin, axis) => at + bin * stride[axis], 0)] += value;
       for (let axis = place.length - 1; axis >= 0 && ++place[axis] === table.size[axis]; axis--) place[axis] = 0;
@@ -227,12 +284,16 @@ class Answers {
   /* Of each cell of some columns: the mean of all tables that hold them, weighted by the inverse of their variances, its
      variance, and the part of each table in it; 0 in cells where no row can be. Null where no table holds the columns. */
   combined(columns) {
-    const key = columns.join(), tables = this.tablesWith(columns);
+    const key = columns.join(),
+      tables = this.tablesWith(columns);
     if (tables.length === 0) return null;
     if (this.combinations.has(key)) return this.combinations.get(key);
     const values = tables.map(table => this.addedUp(table, table.counts, columns));
-    const counts = tables.map(table => this.addedUp(table, table.noises, columns)), n = values[0].length;
-    const cells = new Float64Array(n), variances = new Float64Array(n), shares = tables.map(() => new Float64Array(n));
+    const counts = tables.map(table => this.addedUp(table, table.noises, columns)),
+      n = values[0].length;
+    const cells = new Float64Array(n),
+      variances = new Float64Array(n),
+      shares = tables.map(() => new Float64Array(n));
     for (let cell = 0; cell < n; cell++) {
       if (counts.some(count => count[cell] === 0)) continue;
       const precisions = tables.map((table, k) => 1 / (counts[k][cell] * table.law.variance));
@@ -243,7 +304,9 @@ class Answers {
       });
     }
     /* The last noise is that of the number of kept rows, where that was counted. */
-    const laws = [], counted = this.kept.scale !== null, last = discreteLaplace(this.kept.scale ?? 1);
+    const laws = [],
+      counted = this.kept.scale !== null,
+      last = discreteLaplace(this.kept.scale ?? 1);
     const lawPlaces = tables.map(({ law }) => {
       const known = laws.findIndex(other => other.key === law.key);
       return known >= 0 ? known : laws.push(law) - 1;
@@ -259,8 +322,12 @@ class Answers {
 
   /* The sum of a figure over the rows, and the weights of the noises in its error. Cells are moved to add up to all rows. */
   sum({ n, cells, variances, shares, total }, figure) {
-    let moved = 0, value = 0;
-    if (total > 0) { for (let i = 0; i < n; i++) moved += figure[i] * variances[i]; moved /= total; }
+    let moved = 0,
+      value = 0;
+    if (total > 0) {
+      for (let i = 0; i < n; i++) moved += figure[i] * variances[i];
+      moved /= total;
+    }
     const weights = new Float64Array(shares.length * n + 1);
     for (let i = 0; i < n; i++) {
       const own = variances[i] === 0 ? 0 : figure[i] - moved;
@@ -272,19 +339,23 @@ class Answers {
 
   /* The bin of a column in each of the cells of some columns. */
   bins(columns, column, n) {
-    const stride = this.size(columns.slice(columns.indexOf(column) + 1)), size = this.columns[column].labels.length;
+    const stride = this.size(columns.slice(columns.indexOf(column) + 1)),
+      size = this.columns[column].labels.length;
     return Int32Array.from({ length: n }, (_, cell) => Math.floor(cell / stride) % size);
   }
 
   /* A condition on one column, as far as it decides anything: null where every row that can be meets it, or none does. */
   narrowed(condition) {
     if (!condition) return { all: true };
-    const { labels, impossible } = this.columns[condition.column], met = labels.map((_, bin) => condition.bins.has(bin));
-    const possible = labels.map((_, bin) => !impossible.includes(bin)), first = possible.indexOf(true);
+    const { labels, impossible } = this.columns[condition.column],
+      met = labels.map((_, bin) => condition.bins.has(bin));
+    const possible = labels.map((_, bin) => !impossible.includes(bin)),
+      first = possible.indexOf(true);
     if (first < 0) return { column: condition.column, met };
-    const yes = met.some((is, bin) => is && possible[bin]), no = met.some((is, bin) => !is && possible[bin]);
+    const yes = met.some((is, bin) => is && possible[bin]),
+      no = met.some((is, bin) => !is && possible[bin]);
     if (!(yes && no)) return { all: yes };
-    return { column: condition.column, met: met.map((is, bin) => possible[bin] ? is : met[first]) };
+    return { column: condition.column, met: met.map((is, bin) => (possible[bin] ? is : met[first])) };
   }
 
   /* What a question asks for.
@@ -294,7 +365,8 @@ class Answers {
      share the risk}.
      Returns the terms of all groups that can have rows, each with the place of its group; null where no table holds the columns. */
   ask(question, wanted = {}) {
-    const { kind, by = null } = question, where = this.narrowed(question.where);
+    const { kind, by = null } = question,
+      where = this.narrowed(question.where);
     const met = kind === "share" ? this.narrowed(question.met) : { all: true };
     const named = [where.column, met.column, by, kind === "share" ? null : question.column];
     const columns = [...new Set(named.filter(column => column !== null && column !== undefined))].sort((a, b) => a - b);
@@ -302,20 +374,37 @@ class Answers {
     if (table === null) return null;
     const inBins = condition => {
       if (condition.column === undefined) return new Uint8Array(table.n).fill(condition.all ? 1 : 0);
-      return Uint8Array.from(this.bins(columns, condition.column, table.n), bin => condition.met[bin] ? 1 : 0);
+      return Uint8Array.from(this.bins(columns, condition.column, table.n), bin => (condition.met[bin] ? 1 : 0));
     };
-    const counts = inBins(where), column = this.columns[question.column];
+    const counts = inBins(where),
+      column = this.columns[question.column];
     const own = kind === "share" ? null : this.bins(columns, question.column, table.n);
-    if (own) own.forEach((bin, cell) => { if (bin >= column.present) counts[cell] = 0; });
-    const asked = { kind, column, level: 1 - this.risk / (wanted.among ?? 1), wanted, sampled: this.sampling(kind, question, met) };
+    if (own)
+      own.forEach((bin, cell) => {
+        if (bin >= column.present) counts[cell] = 0;
+      });
+    const asked = {
+      kind,
+      column,
+      level: 1 - this.risk / (wanted.among ?? 1),
+      wanted,
+      sampled: this.sampling(kind, question, met),
+    };
     const figures = this.figures(kind, column, own, inBins(met));
-    const groups = by === null ? [""] : this.columns[by].labels, group = by === null ? null : this.bins(columns, by, table.n);
+    const groups = by === null ? [""] : this.columns[by].labels,
+      group = by === null ? null : this.bins(columns, by, table.n);
     const terms = [];
     for (let place = 0; place < groups.length; place++) {
-      const inGroup = counts.map((is, cell) => is && (group === null || group[cell] === place) ? 1 : 0), size = this.sum(table, inGroup);
-      if (!(size.value > 0 || size.weights.some(weight => weight !== 0))) continue;   /* no row can be in it */
+      const inGroup = counts.map((is, cell) => (is && (group === null || group[cell] === place) ? 1 : 0)),
+        size = this.sum(table, inGroup);
+      if (!(size.value > 0 || size.weights.some(weight => weight !== 0))) continue; /* no row can be in it */
       const averages = figures.map(figure => this.average(table, figure, inGroup, size, asked));
-      const term = kind === "share" ? this.share(averages[0], asked) : kind === "mean" ? this.mean(averages, asked) : this.median(averages, asked);
+      const term =
+        kind === "share"
+          ? this.share(averages[0], asked)
+          : kind === "mean"
+            ? this.mean(averages, asked)
+            : this.median(averages, asked);
       terms.push({ place, ...term });
     }
     return terms;
@@ -323,29 +412,54 @@ class Answers {
 
   sampling(kind, question, met) {
     const of = kind === "share" ? met.column : question.column;
-    return of === undefined ? this.population : this.columns[of].population ?? this.population;
+    return of === undefined ? this.population : (this.columns[of].population ?? this.population);
   }
 
   /* What a row of each cell counts, and the least and the largest of it. Of a mean the numbers of bins, and where these are not
      the values of their rows the least and the largest value. Of a median 1 in the first 1, 2, ... bins. */
   figures(kind, column, own, met) {
     if (kind === "share") return [{ values: met, lowest: 0, highest: 1, step: 1 }];
-    if (kind === "median") return Array.from({ length: column.present - 1 }, (_, bin) => ({ values: own.map(at => at <= bin ? 1 : 0), lowest: 0, highest: 1, step: 1 }));
+    if (kind === "median")
+      return Array.from({ length: column.present - 1 }, (_, bin) => ({
+        values: own.map(at => (at <= bin ? 1 : 0)),
+        lowest: 0,
+        highest: 1,
+        step: 1,
+      }));
     const ends = column.exact || [...column.least, ...column.most].includes(null) ? [] : [column.least, column.most];
     return [column.numbers, ...ends].map(numbers => ({
-      values: Float64Array.from(own, bin => bin < column.present ? numbers[bin] : 0), lowest: Math.min(...numbers), highest: Math.max(...numbers), step: 0,
+      values: Float64Array.from(own, bin => (bin < column.present ? numbers[bin] : 0)),
+      lowest: Math.min(...numbers),
+      highest: Math.max(...numbers),
+      step: 0,
     }));
   }
 
   average(table, figure, inGroup, size, { kind, sampled }) {
     const middle = kind === "mean" ? (figure.lowest + figure.highest) / 2 : 0;
-    const shifted = Float64Array.from(figure.values, (value, cell) => (value - middle) * inGroup[cell]), total = this.sum(table, shifted);
-    let sampling = times([0, -0.5, -1], size.value);                     /* of a share x it is x (1 - x) along (1, -x) */
-    if (kind === "mean") sampling = nearestCovariance([this.sum(table, shifted.map(value => value * value)).value, total.value, size.value]);
-    const ratio = factor => new Ratio({
-      numerator: total.value, denominator: size.value, weights: [total.weights, size.weights], noises: table.noises,
-      sampling: times(sampling, factor), lowest: figure.lowest - middle, highest: figure.highest - middle, step: figure.step,
-    });
+    const shifted = Float64Array.from(figure.values, (value, cell) => (value - middle) * inGroup[cell]),
+      total = this.sum(table, shifted);
+    let sampling = times([0, -0.5, -1], size.value); /* of a share x it is x (1 - x) along (1, -x) */
+    if (kind === "mean")
+      sampling = nearestCovariance([
+        this.sum(
+          table,
+          shifted.map(value => value * value),
+        ).value,
+        total.value,
+        size.value,
+      ]);
+    const ratio = factor =>
+      new Ratio({
+        numerator: total.value,
+        denominator: size.value,
+        weights: [total.weights, size.weights],
+        noises: table.noises,
+        sampling: times(sampling, factor),
+        lowest: figure.lowest - middle,
+        highest: figure.highest - middle,
+        step: figure.step,
+      });
     return { middle, file: ratio(this.kept.leftOut), population: ratio(sampled.factor) };
   }
 
@@ -360,7 +474,8 @@ class Answers {
   share(average, asked) {
     const rows = asked.wanted.rows ? this.rowsCounted(average.file, asked.level) : {};
     if (asked.wanted.rows === "alone") return { estimable: false, estimate: null, ...rows };
-    const estimate = finite(average.file.estimate), ends = this.ends(average, asked);
+    const estimate = finite(average.file.estimate),
+      ends = this.ends(average, asked);
     const estimable = estimate !== null && isTold(ends[0], ends[1], 1);
     return { estimable, estimate: estimable ? estimate : null, ...this.told(estimable, ends, asked), ...rows };
   }
@@ -369,20 +484,28 @@ class Answers {
   told(estimable, [low, high, populationLow, populationHigh], { wanted, sampled }) {
     const population = estimable && wanted.population && sampled.reasons.length === 0;
     return {
-      low: estimable ? finite(low) : null, high: estimable ? finite(high) : null,
-      populationLow: population ? finite(populationLow) : null, populationHigh: population ? finite(populationHigh) : null,
+      low: estimable ? finite(low) : null,
+      high: estimable ? finite(high) : null,
+      populationLow: population ? finite(populationLow) : null,
+      populationHigh: population ? finite(populationHigh) : null,
     };
   }
 
   /* How many kept rows of the file are counted in the numerator: theory 13.10 (b). */
   rowsCounted({ numerator, weights, noises }, level) {
-    const { way, drawn, number, most, leftOut } = this.kept, stated = way === "stated";
-    const part = Math.min(Math.max(numerator / drawn, 0), 1), likely = (part * drawn + 1) / (drawn + 2);
-    const each = stated ? 1 : number / drawn, ofRows = weights[0].map(weight => weight * each);
+    const { way, drawn, number, most, leftOut } = this.kept,
+      stated = way === "stated";
+    const part = Math.min(Math.max(numerator / drawn, 0), 1),
+      likely = (part * drawn + 1) / (drawn + 2);
+    const each = stated ? 1 : number / drawn,
+      ofRows = weights[0].map(weight => weight * each);
     ofRows[ofRows.length - 1] = part;
-    const drawing = leftOut * drawn * likely * (1 - likely), half = halfWidth(noises, ofRows, each ** 2 * drawing, level, each);
-    const counted = Math.min(Math.max(each * numerator, 0), each * drawn), rows = nearestRow(counted);
-    const low = (counted - half) * (stated ? number : drawn) / drawn, high = (counted + half) * (stated ? most : drawn) / drawn;
+    const drawing = leftOut * drawn * likely * (1 - likely),
+      half = halfWidth(noises, ofRows, each ** 2 * drawing, level, each);
+    const counted = Math.min(Math.max(each * numerator, 0), each * drawn),
+      rows = nearestRow(counted);
+    const low = ((counted - half) * (stated ? number : drawn)) / drawn,
+      high = ((counted + half) * (stated ? most : drawn)) / drawn;
     const rowsLow = way === "few" ? 0 : Math.min(rows, Math.max(0, Math.ceil(low - 1e-9)));
     const rowsHigh = Math.max(rows, Math.min(most, Math.floor(high + 1e-9)));
     if (!isTold(rowsLow, rowsHigh, most)) return { rows: null, rowsLow: null, rowsHigh: null };
@@ -391,8 +514,11 @@ class Answers {
 
   /* By the numbers of bins, and by the values themselves: between the mean of the least and that of the largest values. */
   mean(averages, asked) {
-    const { column } = asked, estimate = finite(averages[0].file.estimate + averages[0].middle), ends = this.ends(averages[0], asked);
-    const possible = Math.max(...column.numbers) - Math.min(...column.numbers), [low, high] = ends.map(finite);
+    const { column } = asked,
+      estimate = finite(averages[0].file.estimate + averages[0].middle),
+      ends = this.ends(averages[0], asked);
+    const possible = Math.max(...column.numbers) - Math.min(...column.numbers),
+      [low, high] = ends.map(finite);
     if (column.exact) {
       const estimable = estimate !== null && isTold(low, high, possible);
       return { estimable, estimate: estimable ? estimate : null, ...this.told(estimable, ends, asked) };
@@ -402,42 +528,77 @@ class Answers {
       const [least, most] = [this.ends(averages[1], asked), this.ends(averages[2], asked)];
       values = [least[0], most[1], least[2], most[3]].map(finite);
     }
-    const byBins = low !== null, ownTold = isTold(values[0], values[1], possible);
-    const estimable = estimate !== null && (byBins ? isTold(low, high, possible) : ownTold) && (ownTold || !byBins || !column.open);
-    const own = this.told(estimable && (ownTold || !byBins), values, asked), binned = this.told(estimable, ends, asked);
-    return { estimable, estimate: estimable ? estimate : null, ...own, binnedLow: binned.low, binnedHigh: binned.high,
-      populationBinnedLow: binned.populationLow, populationBinnedHigh: binned.populationHigh };
+    const byBins = low !== null,
+      ownTold = isTold(values[0], values[1], possible);
+    const estimable =
+      estimate !== null && (byBins ? isTold(low, high, possible) : ownTold) && (ownTold || !byBins || !column.open);
+    const own = this.told(estimable && (ownTold || !byBins), values, asked),
+      binned = this.told(estimable, ends, asked);
+    return {
+      estimable,
+      estimate: estimable ? estimate : null,
+      ...own,
+      binnedLow: binned.low,
+      binnedHigh: binned.high,
+      populationBinnedLow: binned.populationLow,
+      populationBinnedHigh: binned.populationHigh,
+    };
   }
 
   /* The bin that holds the median, and the bins between which it lies: theory 13.11 (b). */
   median(shares, asked) {
-    const { column } = asked, last = column.present - 1, numbered = Boolean(column.numbers);
+    const { column } = asked,
+      last = column.present - 1,
+      numbered = Boolean(column.numbers);
     const ends = shares.map(share => {
       const ratio = share.population;
-      return ratio.known && Math.abs(ratio.estimate - 0.5) > FAR * ratio.error ? Array(4).fill(ratio.estimate) : this.ends(share, asked);
+      return ratio.known && Math.abs(ratio.estimate - 0.5) > FAR * ratio.error
+        ? Array(4).fill(ratio.estimate)
+        : this.ends(share, asked);
     });
-    const firstOf = test => { const bin = shares.findIndex((share, at) => test(share, ends[at])); return bin < 0 ? last : bin; };
+    const firstOf = test => {
+      const bin = shares.findIndex((share, at) => test(share, ends[at]));
+      return bin < 0 ? last : bin;
+    };
     const between = (low, high) => {
-      const first = firstOf((_, interval) => interval[high] >= 0.5 - TIE), after = ends.findLastIndex(interval => interval[low] <= 0.5 + TIE) + 1;
+      const first = firstOf((_, interval) => interval[high] >= 0.5 - TIE),
+        after = ends.findLastIndex(interval => interval[low] <= 0.5 + TIE) + 1;
       return [Math.min(first, after), Math.max(first, after)];
     };
-    const known = shares.every(share => share.file.known), middle = firstOf(share => share.file.estimate >= 0.5 - TIE);
-    const [first, after] = between(0, 1), population = between(2, 3);
+    const known = shares.every(share => share.file.known),
+      middle = firstOf(share => share.file.estimate >= 0.5 - TIE);
+    const [first, after] = between(0, 1),
+      population = between(2, 3);
     const estimable = known && (first === after || after - first < WIDEST * last);
     if (!estimable) return { estimable, estimate: null, bins: null, ...this.told(false, [], asked) };
-    const least = column.exact ? column.numbers : column.least, most = column.exact ? column.numbers : column.most;
+    const least = column.exact ? column.numbers : column.least,
+      most = column.exact ? column.numbers : column.most;
     const values = numbered ? [least[first], most[after], least[population[0]], most[population[1]]] : [];
-    return { estimable, estimate: numbered ? column.numbers[middle] : null, bins: [first, middle, after],
-      ...this.told(true, values, asked) };
+    return {
+      estimable,
+      estimate: numbered ? column.numbers[middle] : null,
+      bins: [first, middle, after],
+      ...this.told(true, values, asked),
+    };
   }
 
   /* The same from the synthetic rows, by the place of the group: exact, and without any error that is known. */
   rowsSay({ kind, column: own, met, where, by = null }) {
     const named = [own, met?.column, where?.column, by].filter(column => column !== null && column !== undefined);
-    const columns = [...new Set(named)].sort((a, b) => a - b), table = this.tablesWith(columns)[0], n = this.size(columns);
-    const rows = this.addedUp(table, table.rows, columns), binsOf = column => this.bins(columns, column, n), said = new Map();
-    const inside = condition => { const bins = condition ? binsOf(condition.column) : null; return cell => bins === null || condition.bins.has(bins[cell]); };
-    const counts = inside(where), meets = inside(met), groups = by === null ? null : binsOf(by), { present, numbers, labels } = this.columns[own] ?? {};
+    const columns = [...new Set(named)].sort((a, b) => a - b),
+      table = this.tablesWith(columns)[0],
+      n = this.size(columns);
+    const rows = this.addedUp(table, table.rows, columns),
+      binsOf = column => this.bins(columns, column, n),
+      said = new Map();
+    const inside = condition => {
+      const bins = condition ? binsOf(condition.column) : null;
+      return cell => bins === null || condition.bins.has(bins[cell]);
+    };
+    const counts = inside(where),
+      meets = inside(met),
+      groups = by === null ? null : binsOf(by),
+      { present, numbers, labels } = this.columns[own] ?? {};
     const ofOwn = kind === "share" ? null : binsOf(own);
     for (let cell = 0; cell < n; cell++) {
       if (rows[cell] === 0 || !counts(cell) || (ofOwn && ofOwn[cell] >= present)) continue;
@@ -451,36 +612,48 @@ class Answers {
     for (const of of said.values()) {
       Object.assign(of, { value: of.sum / of.n, rows: of.sum });
       let below = 0;
-      of.bin = of.bins.findIndex(rows => { below += rows; return 2 * below >= of.n; });
+      of.bin = of.bins.findIndex(rows => {
+        below += rows;
+        return 2 * below >= of.n;
+      });
     }
     return said;
   }
 
   /* A condition in the words of `estimate`; null where they have none, as for a label with both kinds of quotes. */
   conditionText({ column: place, bins }) {
-    const column = this.columns[place], { name, labels, present } = column, chosen = [...bins].sort((a, b) => a - b);
-    const values = chosen.filter(bin => bin < present), parts = chosen.length > values.length ? [`${name} is missing`] : [];
-    const quoted = label => label.includes("'") ? `"${label}"` : `'${label}'`;
+    const column = this.columns[place],
+      { name, labels, present } = column,
+      chosen = [...bins].sort((a, b) => a - b);
+    const values = chosen.filter(bin => bin < present),
+      parts = chosen.length > values.length ? [`${name} is missing`] : [];
+    const quoted = label => (label.includes("'") ? `"${label}"` : `'${label}'`);
     if (values.some(bin => /'[^]*"|"[^]*'|\s\s|^\s|\s$/.test(labels[bin]))) return null;
     if (values.length === present && labels.length > present) parts.push(`not ${name} is missing`);
-    else if (values.length === present && column.kind !== "category" && present > 1) parts.push(`${name} < ${column.upper[0]}`, `${name} >= ${column.upper[0]}`);
+    else if (values.length === present && column.kind !== "category" && present > 1)
+      parts.push(`${name} < ${column.upper[0]}`, `${name} >= ${column.upper[0]}`);
     else if (column.kind === "category") {
       if (values.length === 1) parts.push(`${name} == ${quoted(labels[values[0]])}`);
       if (values.length > 1) parts.push(`${name} in [${values.map(bin => quoted(labels[bin])).join(", ")}]`);
-    } else for (let i = 0; i < values.length; i++) {
-      const first = values[i];
-      while (values[i + 1] === values[i] + 1) i++;
-      const low = column.lower[first], high = column.upper[values[i]];
-      const limits = [...(low === null ? [] : [`${name} >= ${low}`]), ...(high === null ? [] : [`${name} < ${high}`])];
-      parts.push(limits.length > 1 ? `(${limits.join(" and ")})` : limits[0]);
-    }
+    } else
+      for (let i = 0; i < values.length; i++) {
+        const first = values[i];
+        while (values[i + 1] === values[i] + 1) i++;
+        const low = column.lower[first],
+          high = column.upper[values[i]];
+        const limits = [...(low === null ? [] : [`${name} >= ${low}`]), ...(high === null ? [] : [`${name} < ${high}`])];
+        parts.push(limits.length > 1 ? `(${limits.join(" and ")})` : limits[0]);
+      }
     return parts.length > 1 ? `(${parts.join(" or ")})` : parts[0];
   }
 
   /* A question in the words of `estimate`; null where they have none. */
   questionText({ kind, column, met, where, by = null }) {
     const every = where && where.bins.size === this.columns[where.column].labels.length;
-    const texts = [kind === "share" ? this.conditionText(met) : this.columns[column].name, where && !every ? this.conditionText(where) : ""];
+    const texts = [
+      kind === "share" ? this.conditionText(met) : this.columns[column].name,
+      where && !every ? this.conditionText(where) : "",
+    ];
     if (texts.includes(null)) return null;
     return `${kind} ${texts[0]}` + (by === null ? "" : ` by ${this.columns[by].name}`) + (texts[1] ? ` where ${texts[1]}` : "");
   }

@@ -3,8 +3,14 @@
    the address is written with textContent or setAttribute: none of it is ever read as HTML. */
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const { words, titles } = data, answers = new Answers(data), { columns } = answers, language = document.documentElement.lang;
-const MOST_CELLS = 3000, PAUSE = 40, SLOW = 400, ROW = 26;
+const { words, titles } = data,
+  answers = new Answers(data),
+  { columns } = answers,
+  language = document.documentElement.lang;
+const MOST_CELLS = 3000,
+  PAUSE = 40,
+  SLOW = 400,
+  ROW = 26;
 const id = name => document.getElementById(name);
 const word = (key, values = {}) => words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
 const contact = data.contact ? ` (${data.contact})` : "";
@@ -12,20 +18,35 @@ const places = list => [...list.keys()];
 
 /* An element with attributes and children; children that are texts become text nodes. */
 function element(tag, attributes = {}, ...children) {
-  const made = tag.startsWith("svg:") ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4)) : document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) if (value !== null && value !== false) made.setAttribute(name, value === true ? "" : value);
+  const made = tag.startsWith("svg:")
+    ? document.createElementNS("http://www.w3.org/2000/svg", tag.slice(4))
+    : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes))
+    if (value !== null && value !== false) made.setAttribute(name, value === true ? "" : value);
   made.append(...children.filter(child => child !== null && child !== ""));
   return made;
 }
 
 /* Labels such as "<29" have no letters and would be turned round in a page that is written from right to left. */
-const directionOf = text => /\p{L}/u.test(text) ? "auto" : "ltr";
+const directionOf = text => (/\p{L}/u.test(text) ? "auto" : "ltr");
 const isolated = text => element("bdi", { dir: directionOf(text) }, text);
 /* The same in options and sentences, where there are no elements. */
 const inText = text => `${directionOf(text) === "ltr" ? "\u2066" : "\u2068"}${text}\u2069`;
 
-const state = { kind: "share", of: 0, by: null, among: null, pool: new Set(), keep: new Set(), together: false, population: false, rows: false, panel: null };
-const KINDS = ["share", "count", "mean", "median"], SWITCHES = ["together", "population", "rows"];
+const state = {
+  kind: "share",
+  of: 0,
+  by: null,
+  among: null,
+  pool: new Set(),
+  keep: new Set(),
+  together: false,
+  population: false,
+  rows: false,
+  panel: null,
+};
+const KINDS = ["share", "count", "mean", "median"],
+  SWITCHES = ["together", "population", "rows"];
 const asShares = () => state.kind === "share" || state.kind === "count";
 const isPart = (set, column) => set.size > 0 && set.size < columns[column].labels.length;
 const inOrder = set => [...set].sort((a, b) => a - b);
@@ -52,19 +73,38 @@ function refusedKind(column) {
 /* 1. The question. */
 
 function fillSelect(select, options, chosen, none) {
-  const made = options.map(([value, text, reason]) => element("option", { value, disabled: reason !== "" }, reason ? `${text} (${reason})` : text));
+  const made = options.map(([value, text, reason]) =>
+    element("option", { value, disabled: reason !== "" }, reason ? `${text} (${reason})` : text),
+  );
   select.replaceChildren(...(none ? [element("option", { value: "" }, none)] : []), ...made);
   select.value = chosen === null ? "" : String(chosen);
 }
 
 function showControls() {
-  const { of, by, among } = state, all = places(columns), option = (column, reason) => [column, titles[column], reason];
+  const { of, by, among } = state,
+    all = places(columns),
+    option = (column, reason) => [column, titles[column], reason];
   id("kind").value = state.kind;
-  fillSelect(id("of"), all.map(column => option(column, refusedKind(column))), of);
-  fillSelect(id("by"), all.filter(column => column !== of).map(column => option(column, refusal(column, [of]))), by, word("none"));
-  fillSelect(id("among"), all.filter(column => column !== by).map(column => option(column, refusal(column, [of, by]))), among, word("all_rows"));
+  fillSelect(
+    id("of"),
+    all.map(column => option(column, refusedKind(column))),
+    of,
+  );
+  fillSelect(
+    id("by"),
+    all.filter(column => column !== of).map(column => option(column, refusal(column, [of]))),
+    by,
+    word("none"),
+  );
+  fillSelect(
+    id("among"),
+    all.filter(column => column !== by).map(column => option(column, refusal(column, [of, by]))),
+    among,
+    word("all_rows"),
+  );
   for (const field of ["of", "by", "among"]) {
-    const column = state[field], text = column === null ? "" : columns[column].text;
+    const column = state[field],
+      text = column === null ? "" : columns[column].text;
     id(`${field}-text`).replaceChildren(...(text && text !== titles[column] ? [isolated(text)] : []));
   }
   showTicks(id("pool"), asShares() ? of : null, state.pool, "pool");
@@ -78,17 +118,29 @@ function showTicks(box, column, chosen, legend) {
   const ticks = columns[column].labels.map((label, bin) => {
     const tick = element("input", { type: "checkbox", value: bin });
     tick.checked = chosen.has(bin);
-    tick.addEventListener("change", () => { if (tick.checked) chosen.add(bin); else chosen.delete(bin); update(); });
+    tick.addEventListener("change", () => {
+      if (tick.checked) chosen.add(bin);
+      else chosen.delete(bin);
+      update();
+    });
     return element("label", {}, tick, " ", isolated(label));
   });
   const clear = element("button", { type: "button", class: "small" }, word("clear"));
-  clear.addEventListener("click", () => { chosen.clear(); showControls(); update(); });
-  box.replaceChildren(element("legend", {}, word(legend, { name: inText(titles[column]) })), element("div", { class: "ticks" }, ...ticks, clear, legend === "pool" ? valued(column) : null));
+  clear.addEventListener("click", () => {
+    chosen.clear();
+    showControls();
+    update();
+  });
+  box.replaceChildren(
+    element("legend", {}, word(legend, { name: inText(titles[column]) })),
+    element("div", { class: "ticks" }, ...ticks, clear, legend === "pool" ? valued(column) : null),
+  );
 }
 
 /* A button that filters by the measured column itself, where some rows have no value in it and nothing else is filtered by. */
 const countsMissing = () => {
-  const { labels, present } = columns[state.of], kept = state.among === state.of && condition() ? state.keep : null;
+  const { labels, present } = columns[state.of],
+    kept = state.among === state.of && condition() ? state.keep : null;
   return asShares() && labels.length > present && (kept === null || kept.has(present));
 };
 
@@ -106,7 +158,8 @@ function valued(column) {
 
 /* Take out of the question what is not measured with the rest, and what stands in it twice, and return both. */
 function settle() {
-  const dropped = [], twice = [];
+  const dropped = [],
+    twice = [];
   if (refusedKind(state.of) !== "") {
     dropped.push(state.of);
     state.of = places(columns).find(column => refusedKind(column) === "") ?? state.of;
@@ -128,17 +181,22 @@ function settle() {
 /* 2. What can be asked. */
 
 function showMeasured() {
-  const lines = places(columns).filter(column => together([column])).map(column => {
-    const others = partners(column);
-    return word(others.length > 0 ? "can_line" : "can_alone", { name: inText(titles[column]), names: listOf(others) });
-  });
-  const larger = answers.tables.filter(table => table.columns.length > 2).map(table => word("can_three", { names: listOf(table.columns) }));
+  const lines = places(columns)
+    .filter(column => together([column]))
+    .map(column => {
+      const others = partners(column);
+      return word(others.length > 0 ? "can_line" : "can_alone", { name: inText(titles[column]), names: listOf(others) });
+    });
+  const larger = answers.tables
+    .filter(table => table.columns.length > 2)
+    .map(table => word("can_three", { names: listOf(table.columns) }));
   id("can").replaceChildren(...[...lines, ...larger].map(line => element("li", {}, line)));
 }
 
 /* 3. The table: a question for each of its columns, with a term for each of its lines. */
 
-const condition = () => state.among !== null && isPart(state.keep, state.among) ? { column: state.among, bins: state.keep } : null;
+const condition = () =>
+  state.among !== null && isPart(state.keep, state.among) ? { column: state.among, bins: state.keep } : null;
 
 function questions() {
   const common = { by: state.by, where: condition() };
@@ -149,22 +207,28 @@ function questions() {
   return kept.map(bin => share(new Set([bin])));
 }
 
-const perNumber = () => state.kind === "mean" && !columns[state.of].exact ? 2 : 1;
-let run = 0, shown = null, message = "";
+const perNumber = () => (state.kind === "mean" && !columns[state.of].exact ? 2 : 1);
+let run = 0,
+  shown = null,
+  message = "";
 
 /* One question at a time, with a pause for the page between them. Nothing is shown before its interval is known. */
 async function update() {
-  const mine = ++run, asked = questions(), n = asked.length * (state.by === null ? 1 : columns[state.by].labels.length);
+  const mine = ++run,
+    asked = questions(),
+    n = asked.length * (state.by === null ? 1 : columns[state.by].labels.length);
   history.replaceState(null, "", link());
   id("status").textContent = message;
   id("answer").setAttribute("aria-busy", "true");
   if (n > MOST_CELLS) return refuse(word("too_many", { n: n.toLocaleString(language) }));
   const wanted = {
-    population: state.population && state.kind !== "count", rows: state.kind === "count" ? "alone" : false,
+    population: state.population && state.kind !== "count",
+    rows: state.kind === "count" ? "alone" : false,
     among: state.together ? n * perNumber() : 1,
   };
   const results = [];
-  let paused = performance.now(), said = paused;
+  let paused = performance.now(),
+    said = paused;
   for (const question of asked) {
     results.push({ question, terms: answers.ask(question, wanted), rows: state.rows ? answers.rowsSay(question) : null });
     if (performance.now() - paused < PAUSE) continue;
@@ -196,34 +260,67 @@ function refuse(sentence) {
 
 /* The lines and columns of the table, each cell with its term and how it is shown. */
 function tableOf(results) {
-  const { by, of } = state, { labels } = columns[of], several = results.length > 1, byValue = several && by === null;
+  const { by, of } = state,
+    { labels } = columns[of],
+    several = results.length > 1,
+    byValue = several && by === null;
   const groups = by === null ? [{ place: 0, label: "" }] : columns[by].labels.map((label, place) => ({ place, label }));
   const digits = digitsOf(results.flatMap(({ terms }) => terms));
   const cellOf = (result, group) => {
-    const term = result.terms.find(({ place }) => place === group.place) ?? null, [bin] = result.question.met?.bins ?? [];
-    return { group: group.label, label: several ? labels[bin] : null, term, ...displayed(term, digits), rows: saidByRows(result.rows?.get(group.place), digits) };
+    const term = result.terms.find(({ place }) => place === group.place) ?? null,
+      [bin] = result.question.met?.bins ?? [];
+    return {
+      group: group.label,
+      label: several ? labels[bin] : null,
+      term,
+      ...displayed(term, digits),
+      rows: saidByRows(result.rows?.get(group.place), digits),
+    };
   };
-  const lines = byValue ? results.map(result => [cellOf(result, groups[0])]) : groups.map(group => results.map(result => cellOf(result, group)));
+  const lines = byValue
+    ? results.map(result => [cellOf(result, groups[0])])
+    : groups.map(group => results.map(result => cellOf(result, group)));
   return {
-    by, of, lines, several, byValue, caption: captionOf(several), below: belowCaption(), cells: lines.flat(),
-    names: byValue ? results.map(({ question }) => labels[[...question.met.bins][0]]) : groups.map(({ label }) => label || word(condition() ? "these_rows" : "all_rows")),
+    by,
+    of,
+    lines,
+    several,
+    byValue,
+    caption: captionOf(several),
+    below: belowCaption(),
+    cells: lines.flat(),
+    names: byValue
+      ? results.map(({ question }) => labels[[...question.met.bins][0]])
+      : groups.map(({ label }) => label || word(condition() ? "these_rows" : "all_rows")),
   };
 }
 
 function captionOf(several) {
-  const { of, by, kind } = state, unit = columns[of].unit, pooled = asShares() && isPart(state.pool, of);
+  const { of, by, kind } = state,
+    unit = columns[of].unit,
+    pooled = asShares() && isPart(state.pool, of);
   const key = `head_${pooled && !several ? "pooled_" : ""}${kind}${by === null ? "" : "_by"}`;
-  return word(key, { column: inText(titles[of]), by: by === null ? "" : inText(titles[by]), unit: unit ? ` (${inText(unit)})` : "", values: valuesOf(state.pool, of) });
+  return word(key, {
+    column: inText(titles[of]),
+    by: by === null ? "" : inText(titles[by]),
+    unit: unit ? ` (${inText(unit)})` : "",
+    values: valuesOf(state.pool, of),
+  });
 }
 
 /* Labels for a sentence; three or more neighbours of an order as the first and the last. */
 function valuesOf(bins, column) {
-  const { labels, ordered, present } = columns[column], chosen = inOrder(bins), parts = [];
+  const { labels, ordered, present } = columns[column],
+    chosen = inOrder(bins),
+    parts = [];
   for (let at = 0; at < chosen.length; at++) {
     let end = at;
     while (ordered && chosen[end + 1] === chosen[end] + 1 && chosen[end + 1] < present) end++;
     const [first, last] = [inText(labels[chosen[at]]), inText(labels[chosen[end]])];
-    if (end - at > 1) { parts.push(word("bins", { low: first, high: last })); at = end; } else parts.push(first);
+    if (end - at > 1) {
+      parts.push(word("bins", { low: first, high: last }));
+      at = end;
+    } else parts.push(first);
   }
   return parts.join(word("or"));
 }
@@ -240,14 +337,18 @@ function belowCaption() {
 /* Two digits of the quarter of the narrowest interval, about a standard error: the same number of decimals in all of a table. */
 const MOST_DIGITS = 6;
 function digitsOf(terms) {
-  const widths = terms.filter(({ estimable }) => estimable).map(term => (term.binnedHigh ?? term.high) - (term.binnedLow ?? term.low));
-  const error = Math.min(...widths.filter(width => width > 0)) / 4 * (state.kind === "share" ? 100 : 1);
+  const widths = terms
+    .filter(({ estimable }) => estimable)
+    .map(term => (term.binnedHigh ?? term.high) - (term.binnedLow ?? term.low));
+  const error = (Math.min(...widths.filter(width => width > 0)) / 4) * (state.kind === "share" ? 100 : 1);
   return Number.isFinite(error) ? Math.min(MOST_DIGITS, Math.max(0, -Math.floor(Math.log10(error)))) : 0;
 }
 
 function format(value, digits) {
   const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-  return state.kind === "share" ? `${(100 * value).toLocaleString(language, options)}%` : value.toLocaleString(language, options);
+  return state.kind === "share"
+    ? `${(100 * value).toLocaleString(language, options)}%`
+    : value.toLocaleString(language, options);
 }
 
 /* How a number is shown: {told, value, low, high, text: the large line, range: the one below, further: [texts below]}. */
@@ -259,113 +360,259 @@ function displayed(term, digits) {
     if (term.rowsLow === null) return untold;
     const { rows: value, rowsLow: low, rowsHigh: high } = term;
     if (high === 0) return { ...untold, byRule: true, text: word("ruled_out") };
-    if (low === 0) return { told: true, value, low, high, atMost: true, text: word("at_most", { x: format(high, 0) }), further: value === null ? [] : [word("best_guess", { x: format(value, 0) })] };
-    return { told: true, value, low, high, text: value === null ? range(low, high, 0) : format(value, 0), further: value === null ? [] : [range(low, high, 0)] };
+    if (low === 0)
+      return {
+        told: true,
+        value,
+        low,
+        high,
+        atMost: true,
+        text: word("at_most", { x: format(high, 0) }),
+        further: value === null ? [] : [word("best_guess", { x: format(value, 0) })],
+      };
+    return {
+      told: true,
+      value,
+      low,
+      high,
+      text: value === null ? range(low, high, 0) : format(value, 0),
+      further: value === null ? [] : [range(low, high, 0)],
+    };
   }
   if (!term.estimable) return untold;
   if (state.kind === "median") return displayedMedian(term);
-  const low = term.binnedLow ?? term.low, high = term.binnedHigh ?? term.high, value = term.estimate, binned = (term.binnedLow ?? null) !== null;
+  const low = term.binnedLow ?? term.low,
+    high = term.binnedHigh ?? term.high,
+    value = term.estimate,
+    binned = (term.binnedLow ?? null) !== null;
   if (state.kind === "share" && low === high) {
-    if (low === 0 || low === 1) return { ...untold, byRule: true, text: word(low === 0 ? "ruled_out" : "ruled_in"), value: low, low, high };
+    if (low === 0 || low === 1)
+      return { ...untold, byRule: true, text: word(low === 0 ? "ruled_out" : "ruled_in"), value: low, low, high };
   }
   const own = term.low === null ? word("untold") : range(term.low, term.high);
   const ends = binned ? [term.populationBinnedLow, term.populationBinnedHigh] : [term.populationLow, term.populationHigh];
   const population = ends[0] === null || ends[0] === undefined ? null : range(...ends);
   const common = { told: true, value, low, high, population };
-  if (state.kind === "share" && low <= 0) return { ...common, atMost: true, text: word("at_most", { x: format(high, digits) }), further: [word("best_guess", { x: format(value, digits) })] };
+  if (state.kind === "share" && low <= 0)
+    return {
+      ...common,
+      atMost: true,
+      text: word("at_most", { x: format(high, digits) }),
+      further: [word("best_guess", { x: format(value, digits) })],
+    };
   return { ...common, text: format(value, digits), further: [range(low, high), ...(binned ? [word("own", { x: own })] : [])] };
 }
 
 function displayedMedian(term) {
-  const { labels } = columns[state.of], [first, middle, last] = term.bins.map(bin => labels[bin]);
+  const { labels } = columns[state.of],
+    [first, middle, last] = term.bins.map(bin => labels[bin]);
   const between = first === last ? inText(first) : word("bins", { low: inText(first), high: inText(last) });
-  const ends = [term.populationLow, term.populationHigh], value = term.estimate ?? term.bins[1], low = term.low ?? term.bins[0], high = term.high ?? term.bins[2];
-  const population = ends.includes(null) ? null : word("range", { low: ends[0].toLocaleString(language), high: ends[1].toLocaleString(language) });
+  const ends = [term.populationLow, term.populationHigh],
+    value = term.estimate ?? term.bins[1],
+    low = term.low ?? term.bins[0],
+    high = term.high ?? term.bins[2];
+  const population = ends.includes(null)
+    ? null
+    : word("range", { low: ends[0].toLocaleString(language), high: ends[1].toLocaleString(language) });
   return { told: true, value, low, high, population, text: inText(middle), further: [between] };
 }
 
 function saidByRows(said, digits) {
   if (said === undefined) return null;
   if (state.kind === "median") return inText(columns[state.of].labels[said.bin]);
-  return state.kind === "count" ? format(said.rows, 0) : format(said.value, Math.min(digits, state.kind === "share" ? 2 : digits));
+  return state.kind === "count"
+    ? format(said.rows, 0)
+    : format(said.value, Math.min(digits, state.kind === "share" ? 2 : digits));
 }
 
 const hasPopulation = () => shown.cells.some(({ population }) => population);
 
 function showTable() {
-  const { by, of, lines, byValue, several, names, caption, below } = shown, population = hasPopulation() && lines[0].length === 1;
+  const { by, of, lines, byValue, several, names, caption, below } = shown,
+    population = hasPopulation() && lines[0].length === 1;
   const numbers = several && !byValue ? lines[0].map(({ label }) => isolated(label)) : [word(`column_${state.kind}`)];
-  const head = [by === null ? several ? titles[of] : "" : titles[by], ...numbers, ...(population ? [word("column_population")] : [])];
-  const cellOf = cell => element("td", { class: cell.told ? null : "untold" },
-    cell.told ? element("b", {}, isolated(cell.text)) : cell.text,
-    ...cell.further.map(text => element("span", {}, isolated(text))),
-    cell.population && !population ? element("span", {}, word("population_says", { x: inText(cell.population) })) : null,
-    cell.rows === null || !cell.told ? null : element("span", { class: "rows" }, word("rows_say", { x: inText(cell.rows) })));
-  id("table").replaceChildren(element("table", {},
-    element("caption", {}, element("div", {}, caption, ...below.map(text => element("span", {}, text)))),
-    element("thead", {}, element("tr", {}, ...head.map((text, at) => element(at === 0 && text === "" ? "td" : "th", at === 0 && text === "" ? {} : { scope: "col" }, text)))),
-    element("tbody", {}, ...lines.map((line, at) => element("tr", {}, element("th", { scope: "row" }, isolated(names[at])), ...line.map(cellOf),
-      ...(population ? line.map(cell => element("td", { class: cell.population ? null : "untold" }, cell.population ? isolated(cell.population) : word("untold"))) : []))))));
+  const head = [
+    by === null ? (several ? titles[of] : "") : titles[by],
+    ...numbers,
+    ...(population ? [word("column_population")] : []),
+  ];
+  const cellOf = cell =>
+    element(
+      "td",
+      { class: cell.told ? null : "untold" },
+      cell.told ? element("b", {}, isolated(cell.text)) : cell.text,
+      ...cell.further.map(text => element("span", {}, isolated(text))),
+      cell.population && !population ? element("span", {}, word("population_says", { x: inText(cell.population) })) : null,
+      cell.rows === null || !cell.told ? null : element("span", { class: "rows" }, word("rows_say", { x: inText(cell.rows) })),
+    );
+  id("table").replaceChildren(
+    element(
+      "table",
+      {},
+      element("caption", {}, element("div", {}, caption, ...below.map(text => element("span", {}, text)))),
+      element(
+        "thead",
+        {},
+        element(
+          "tr",
+          {},
+          ...head.map((text, at) =>
+            element(at === 0 && text === "" ? "td" : "th", at === 0 && text === "" ? {} : { scope: "col" }, text),
+          ),
+        ),
+      ),
+      element(
+        "tbody",
+        {},
+        ...lines.map((line, at) =>
+          element(
+            "tr",
+            {},
+            element("th", { scope: "row" }, isolated(names[at])),
+            ...line.map(cellOf),
+            ...(population
+              ? line.map(cell =>
+                  element(
+                    "td",
+                    { class: cell.population ? null : "untold" },
+                    cell.population ? isolated(cell.population) : word("untold"),
+                  ),
+                )
+              : []),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 /* 4. The chart: a dot and a whisker for each line of one column of the table. */
 
 function showChart() {
-  const { lines, several, byValue, names, caption, of } = shown, panels = several && !byValue, box = id("chart");
+  const { lines, several, byValue, names, caption, of } = shown,
+    panels = several && !byValue,
+    box = id("chart");
   id("panel-field").hidden = !panels;
   if (panels) {
-    const values = lines[0].map(({ label }) => inText(label)), weight = lines[0].map((_, at) => at < columns[of].present ? lines.reduce((sum, line) => sum + (line[at].told ? line[at].value ?? 0 : 0), 0) : -1);
+    const values = lines[0].map(({ label }) => inText(label)),
+      weight = lines[0].map((_, at) =>
+        at < columns[of].present ? lines.reduce((sum, line) => sum + (line[at].told ? (line[at].value ?? 0) : 0), 0) : -1,
+      );
     if (state.panel === null || state.panel >= values.length) state.panel = weight.indexOf(Math.max(...weight));
-    fillSelect(id("panel"), values.map((label, at) => [at, label, ""]), state.panel);
+    fillSelect(
+      id("panel"),
+      values.map((label, at) => [at, label, ""]),
+      state.panel,
+    );
   }
-  const cells = lines.map(line => line[panels ? state.panel : 0]), drawn = cells.filter(({ told, low, high }) => told && Number.isFinite(low) && Number.isFinite(high));
-  if (drawn.length === 0) { box.replaceChildren(element("p", {}, word("no_chart"))); return; }
-  const width = Math.min(760, Math.max(300, box.clientWidth || 700)), left = Math.min(190, Math.round(width * 0.34)), right = 36, top = 6, bottom = top + ROW * cells.length;
-  const zero = asShares() ? 0 : Infinity, least = Math.min(zero, ...drawn.map(({ low }) => low)), most = Math.max(...drawn.map(({ high }) => high));
-  const ticks = ticksBetween(least, most), from = Math.min(least, ticks[0]), to = Math.max(most, ticks[ticks.length - 1]);
-  const x = value => left + (value - from) / (to - from || 1) * (width - left - right);
+  const cells = lines.map(line => line[panels ? state.panel : 0]),
+    drawn = cells.filter(({ told, low, high }) => told && Number.isFinite(low) && Number.isFinite(high));
+  if (drawn.length === 0) {
+    box.replaceChildren(element("p", {}, word("no_chart")));
+    return;
+  }
+  const width = Math.min(760, Math.max(300, box.clientWidth || 700)),
+    left = Math.min(190, Math.round(width * 0.34)),
+    right = 36,
+    top = 6,
+    bottom = top + ROW * cells.length;
+  const zero = asShares() ? 0 : Infinity,
+    least = Math.min(zero, ...drawn.map(({ low }) => low)),
+    most = Math.max(...drawn.map(({ high }) => high));
+  const ticks = ticksBetween(least, most),
+    from = Math.min(least, ticks[0]),
+    to = Math.max(most, ticks[ticks.length - 1]);
+  const x = value => left + ((value - from) / (to - from || 1)) * (width - left - right);
   const line = (kind, x1, x2, y1, y2) => element("svg:line", { class: kind, x1, x2, y1, y2 });
   const label = panels ? `${caption}: ${inText(columns[of].labels[state.panel])}` : caption;
-  const svg = element("svg:svg", { viewBox: `0 0 ${width} ${bottom + 26}`, width, height: bottom + 26, role: "img", "aria-label": word("chart_label", { n: drawn.length, caption: label }) });
-  const digits = Math.max(0, ...ticks.map(tick => (String(Number((state.kind === "share" ? 100 * tick : tick).toPrecision(6))).split(".")[1] ?? "").length));
-  for (const tick of ticks) svg.append(line("grid", x(tick), x(tick), top, bottom), element("svg:text", { x: x(tick), y: bottom + 18, "text-anchor": "middle" }, format(tick, digits)));
+  const svg = element("svg:svg", {
+    viewBox: `0 0 ${width} ${bottom + 26}`,
+    width,
+    height: bottom + 26,
+    role: "img",
+    "aria-label": word("chart_label", { n: drawn.length, caption: label }),
+  });
+  const digits = Math.max(
+    0,
+    ...ticks.map(
+      tick => (String(Number((state.kind === "share" ? 100 * tick : tick).toPrecision(6))).split(".")[1] ?? "").length,
+    ),
+  );
+  for (const tick of ticks)
+    svg.append(
+      line("grid", x(tick), x(tick), top, bottom),
+      element("svg:text", { x: x(tick), y: bottom + 18, "text-anchor": "middle" }, format(tick, digits)),
+    );
   cells.forEach((cell, at) => {
-    const y = top + ROW * at + ROW / 2, room = Math.floor((left - 14) / 7), name = names[at].length > room ? `${names[at].slice(0, room - 1)}…` : names[at];
+    const y = top + ROW * at + ROW / 2,
+      room = Math.floor((left - 14) / 7),
+      name = names[at].length > room ? `${names[at].slice(0, room - 1)}…` : names[at];
     svg.append(element("svg:text", { x: left - 10, y: y + 4, "text-anchor": "end" }, name));
-    if (!drawn.includes(cell)) { svg.append(element("svg:text", { class: "quiet", x: left + 6, y: y + 4 }, cell.text)); return; }
+    if (!drawn.includes(cell)) {
+      svg.append(element("svg:text", { class: "quiet", x: left + 6, y: y + 4 }, cell.text));
+      return;
+    }
     svg.append(line("whisker", x(cell.low), x(cell.high), y, y), line("cap", x(cell.high), x(cell.high), y - 5, y + 5));
     if (!cell.atMost) svg.append(line("cap", x(cell.low), x(cell.low), y - 5, y + 5));
-    if (!cell.atMost && cell.value !== null) svg.append(element("svg:circle", { class: "dot", cx: x(cell.value), cy: y, r: 5 }));
+    if (!cell.atMost && cell.value !== null)
+      svg.append(element("svg:circle", { class: "dot", cx: x(cell.value), cy: y, r: 5 }));
   });
   box.replaceChildren(svg, element("p", { class: "hint" }, word("chart_key")));
 }
 
 /* Three to six round numbers that hold an interval between them. */
 function ticksBetween(low, high) {
-  const span = high - low || Math.abs(high) || 1, power = 10 ** Math.floor(Math.log10(span / 4)), step = [1, 2, 2.5, 5, 10].map(times => times * power).find(size => span / size <= 5);
-  const first = Math.floor(low / step + 1e-9), last = Math.ceil(high / step - 1e-9);
+  const span = high - low || Math.abs(high) || 1,
+    power = 10 ** Math.floor(Math.log10(span / 4)),
+    step = [1, 2, 2.5, 5, 10].map(times => times * power).find(size => span / size <= 5);
+  const first = Math.floor(low / step + 1e-9),
+    last = Math.ceil(high / step - 1e-9);
   return Array.from({ length: Math.max(2, last - first + 1) }, (_, at) => Number(((first + at) * step).toPrecision(12)));
 }
 
 /* 5. How to read it. */
 
 function showNotes() {
-  const { cells, by, several } = shown, { kept } = data, n = cells.filter(({ told }) => told).length * perNumber(), untold = cells.filter(({ told, byRule }) => !told && !byRule).length;
-  const number = value => value === null ? "" : value.toLocaleString(language), reasons = population().reasons, tables = answers.tablesWith(used()).length;
-  const rows = word(`file_${kept.way}`, { most: number(kept.most), number: number(kept.number), low: number(kept.low), high: number(kept.high) });
+  const { cells, by, several } = shown,
+    { kept } = data,
+    n = cells.filter(({ told }) => told).length * perNumber(),
+    untold = cells.filter(({ told, byRule }) => !told && !byRule).length;
+  const number = value => (value === null ? "" : value.toLocaleString(language)),
+    reasons = population().reasons,
+    tables = answers.tablesWith(used()).length;
+  const rows = word(`file_${kept.way}`, {
+    most: number(kept.most),
+    number: number(kept.number),
+    low: number(kept.low),
+    high: number(kept.high),
+  });
   const misses = Math.max(1, Math.ceil(n * (1 - data.confidence) - 1e-9));
   const notes = [
     n === 0 ? "" : word(state.together ? "interval_together" : n > 1 ? "interval_many" : "interval_one", { n, misses }),
     rows + (kept.persons === null ? "" : ` ${word("file_persons", { persons: number(kept.persons) })}`),
     data.weight ? word("weight_note") : "",
     data.members.length > 0 ? word("members_note") : "",
-    cells.length > 1 && asShares() ? word(state.kind === "count" ? "counts_note" : several && by !== null ? "lines_note" : several ? "shares_note" : "pooled_note") : "",
+    cells.length > 1 && asShares()
+      ? word(
+          state.kind === "count"
+            ? "counts_note"
+            : several && by !== null
+              ? "lines_note"
+              : several
+                ? "shares_note"
+                : "pooled_note",
+        )
+      : "",
     cells.some(({ atMost }) => atMost) ? word("at_most_note") : "",
     untold > 0 ? word(untold > 1 ? "untold_many" : "untold_one", { n: untold, contact }) : "",
     cells.some(({ byRule }) => byRule) ? word("ruled_note") : "",
     state.kind === "mean" && !columns[state.of].exact ? word("bins_note") : "",
     state.kind === "median" ? word("median_note") : "",
-    reasons.length > 0 ? word("no_population", { reasons: reasons.map(reason => word(reason)).join(word("and")) }) : state.population && hasPopulation() ? word("population_note") : "",
+    reasons.length > 0
+      ? word("no_population", { reasons: reasons.map(reason => word(reason)).join(word("and")) })
+      : state.population && hasPopulation()
+        ? word("population_note")
+        : "",
     state.rows ? word("rows_note") : "",
     word(tables > 1 ? "source_many" : "source_one", { n: tables }),
   ];
@@ -378,57 +625,100 @@ const used = () => [...new Set([state.of, state.by, condition() ? state.among : 
 
 /* 6. Take it away. */
 
-const HEADER = ["measure", "column", "value", "by", "group", "among", "estimate", "low", "high", "own_low", "own_high", "confidence", "told"];
+const HEADER = [
+  "measure",
+  "column",
+  "value",
+  "by",
+  "group",
+  "among",
+  "estimate",
+  "low",
+  "high",
+  "own_low",
+  "own_high",
+  "confidence",
+  "told",
+];
 const TEXTS = HEADER.filter(name => !["estimate", "low", "high", "own_low", "own_high", "confidence"].includes(name));
 
 function records() {
-  const { of, by, several } = shown, where = condition() ? answers.conditionText(condition()) ?? valuesOf(condition().bins, state.among) : "";
-  const pooled = asShares() && !several ? inOrder(state.pool).map(bin => columns[of].labels[bin]).join(" | ") : "";
+  const { of, by, several } = shown,
+    where = condition() ? (answers.conditionText(condition()) ?? valuesOf(condition().bins, state.among)) : "";
+  const pooled =
+    asShares() && !several
+      ? inOrder(state.pool)
+          .map(bin => columns[of].labels[bin])
+          .join(" | ")
+      : "";
   return shown.cells.map(({ group, label, term, told, byRule, value, low, high }) => {
-    const number = given => told ? given : null, own = term !== null && (term.binnedLow ?? null) !== null;
-    return [state.kind, columns[of].name, label ?? pooled, by === null ? "" : columns[by].name, group, where, number(value), number(low), number(high),
-      own ? number(term.low) : null, own ? number(term.high) : null, data.confidence, told ? "yes" : byRule ? "by a rule" : "cannot be told"];
+    const number = given => (told ? given : null),
+      own = term !== null && (term.binnedLow ?? null) !== null;
+    return [
+      state.kind,
+      columns[of].name,
+      label ?? pooled,
+      by === null ? "" : columns[by].name,
+      group,
+      where,
+      number(value),
+      number(low),
+      number(high),
+      own ? number(term.low) : null,
+      own ? number(term.high) : null,
+      data.confidence,
+      told ? "yes" : byRule ? "by a rule" : "cannot be told",
+    ];
   });
 }
 
 /* A spreadsheet would compute a text that begins with one of these. */
-const inert = text => /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+const inert = text => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
 const csvField = (value, guard) => {
   if (value === null) return "";
   if (typeof value === "number") return String(value);
   const text = guard(value);
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
-const csv = (guard = text => text) => `${[HEADER, ...records()].map(record => record.map(value => csvField(value, guard)).join(",")).join("\n")}\n`;
+const csv = (guard = text => text) =>
+  `${[HEADER, ...records()].map(record => record.map(value => csvField(value, guard)).join(",")).join("\n")}\n`;
 
 /* Signs that mean something in Stata become blanks. */
 const stataText = text => `"${text.replace(/[`$"\\'\n\r]/g, " ")}"`;
 function stata() {
-  const lines = records(), longest = name => Math.max(1, ...lines.map(record => [...String(record[HEADER.indexOf(name)])].length * 4));
-  const names = HEADER.map(name => TEXTS.includes(name) ? `str${Math.min(2045, longest(name))} ${name}` : `double ${name}`);
-  const field = value => value === null ? "." : typeof value === "number" ? String(value) : stataText(value);
+  const lines = records(),
+    longest = name => Math.max(1, ...lines.map(record => [...String(record[HEADER.indexOf(name)])].length * 4));
+  const names = HEADER.map(name => (TEXTS.includes(name) ? `str${Math.min(2045, longest(name))} ${name}` : `double ${name}`));
+  const field = value => (value === null ? "." : typeof value === "number" ? String(value) : stataText(value));
   return ["clear", `input ${names.join(" ")}`, ...lines.map(record => record.map(field).join(" ")), "end"].join("\n") + "\n";
 }
 
 /* In double quotes where these change nothing in a shell. */
-const shellText = text => /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`;
+const shellText = text => (/["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`);
 const COPIES = {
   csv: () => csv(inert),
   r: () => `d <- read.csv(text = ${JSON.stringify(csv())}, na.strings = "", encoding = "UTF-8")\n`,
-  python: () => `import io\nimport pandas as pd\n\nd = pd.read_csv(io.StringIO(${JSON.stringify(csv())}), keep_default_na=False, na_values=[""])\n`,
+  python: () =>
+    `import io\nimport pandas as pd\n\nd = pd.read_csv(io.StringIO(${JSON.stringify(csv())}), keep_default_na=False, na_values=[""])\n`,
   stata,
-  command: () => questions().map(question => answers.questionText(question)).map(text => text === null ? word("no_command") : `synthrelease estimate . ${shellText(text)}`).join("\n") + "\n",
+  command: () =>
+    questions()
+      .map(question => answers.questionText(question))
+      .map(text => (text === null ? word("no_command") : `synthrelease estimate . ${shellText(text)}`))
+      .join("\n") + "\n",
   link: () => link(),
 };
 
 async function copy(kind) {
-  const text = COPIES[kind](), box = id("copied");
+  const text = COPIES[kind](),
+    box = id("copied");
   box.value = text;
   box.hidden = false;
   try {
     await navigator.clipboard.writeText(text);
     id("copy-status").textContent = word("copied");
-  } catch {                                                              /* a page from a file may not be allowed to */
+  } catch {
+    /* a page from a file may not be allowed to */
     box.focus();
     box.select();
     id("copy-status").textContent = word("copy_by_hand");
@@ -448,7 +738,8 @@ function link() {
 
 /* Returns what the address names and this release does not have. */
 function follow() {
-  const parts = new URLSearchParams(location.hash.slice(1)), unknown = [];
+  const parts = new URLSearchParams(location.hash.slice(1)),
+    unknown = [];
   const columnOf = name => {
     if (!parts.get(name)) return null;
     const place = columns.findIndex(column => column.name === parts.get(name));
@@ -456,7 +747,8 @@ function follow() {
     return place < 0 ? null : place;
   };
   const binsOf = (name, column) => {
-    const texts = (parts.get(name) ?? "").split(".").filter(text => text !== ""), is = text => column !== null && /^\d{1,6}$/.test(text) && Number(text) < columns[column].labels.length;
+    const texts = (parts.get(name) ?? "").split(".").filter(text => text !== ""),
+      is = text => column !== null && /^\d{1,6}$/.test(text) && Number(text) < columns[column].labels.length;
     if (!texts.every(is)) unknown.push(word("unknown_part"));
     return new Set(texts.filter(is).map(Number));
   };
@@ -472,47 +764,78 @@ function follow() {
 /* What this page does not answer, each with a command that does. */
 
 function showOthers() {
-  const numeric = places(columns).filter(column => columns[column].numbers && together([column])), name = column => columns[column].name;
-  const pair = numeric.flatMap(one => numeric.filter(other => other !== one && together([one, other])).map(other => [one, other]))[0];
-  const measured = places(columns).filter(column => together([column]) && partners(column).length > 0), first = measured[0] ?? 0, second = partners(first)[0];
-  const inBin = (column, bin) => answers.conditionText({ column, bins: new Set([bin]) }), last = column => columns[column].present - 1;
-  const share = inBin(first, 0), member = columns.findIndex(column => column.name === `${data.members[0]}_1`), commands = [
-    pair ? [word("not_slope"), `slope ${name(pair[0])} on ${name(pair[1])}`] : null,
-    second === undefined ? null : [word("not_groups"), `share ${share}: ${inBin(second, 0)} against the rest`],
-    second === undefined ? null : [word("not_or"), `share ${share} or ${inBin(second, last(second))}`],
-    member < 0 ? null : [word("not_members"), `share ${inBin(member, 0).replaceAll(name(member), data.members[0])}`],
-    data.weight ? [word("not_weighted"), `share ${share} weighted`] : null,
-  ];
-  id("others").replaceChildren(...commands.filter(Boolean).map(([text, question]) =>
-    element("li", {}, `${text}: `, element("code", { dir: "ltr" }, `synthrelease estimate . ${shellText(question)}`))));
+  const numeric = places(columns).filter(column => columns[column].numbers && together([column])),
+    name = column => columns[column].name;
+  const pair = numeric.flatMap(one =>
+    numeric.filter(other => other !== one && together([one, other])).map(other => [one, other]),
+  )[0];
+  const measured = places(columns).filter(column => together([column]) && partners(column).length > 0),
+    first = measured[0] ?? 0,
+    second = partners(first)[0];
+  const inBin = (column, bin) => answers.conditionText({ column, bins: new Set([bin]) }),
+    last = column => columns[column].present - 1;
+  const share = inBin(first, 0),
+    member = columns.findIndex(column => column.name === `${data.members[0]}_1`),
+    commands = [
+      pair ? [word("not_slope"), `slope ${name(pair[0])} on ${name(pair[1])}`] : null,
+      second === undefined ? null : [word("not_groups"), `share ${share}: ${inBin(second, 0)} against the rest`],
+      second === undefined ? null : [word("not_or"), `share ${share} or ${inBin(second, last(second))}`],
+      member < 0 ? null : [word("not_members"), `share ${inBin(member, 0).replaceAll(name(member), data.members[0])}`],
+      data.weight ? [word("not_weighted"), `share ${share} weighted`] : null,
+    ];
+  id("others").replaceChildren(
+    ...commands
+      .filter(Boolean)
+      .map(([text, question]) =>
+        element("li", {}, `${text}: `, element("code", { dir: "ltr" }, `synthrelease estimate . ${shellText(question)}`)),
+      ),
+  );
 }
 
 /* The largest table of two columns that fits a screen, or else a single column. */
 function firstQuestion() {
-  const small = answers.tables.filter(table => table.columns.length === 2 && table.counts.length <= 40).sort((a, b) => b.counts.length - a.counts.length)[0];
+  const small = answers.tables
+    .filter(table => table.columns.length === 2 && table.counts.length <= 40)
+    .sort((a, b) => b.counts.length - a.counts.length)[0];
   if (small) [state.by, state.of] = small.columns;
   else state.of = places(columns).find(column => together([column])) ?? 0;
 }
 
 function refresh(unknown = []) {
   const { dropped, twice } = settle();
-  message = [unknown.length > 0 ? word("unknown_link", { names: unknown.join(word("or")) }) : "",
+  message = [
+    unknown.length > 0 ? word("unknown_link", { names: unknown.join(word("or")) }) : "",
     dropped.length > 0 ? word("dropped", { names: listOf(dropped), contact }) : "",
-    twice.length > 0 ? word("twice", { names: listOf(twice) }) : ""].filter(Boolean).join(" ");
+    twice.length > 0 ? word("twice", { names: listOf(twice) }) : "",
+  ]
+    .filter(Boolean)
+    .join(" ");
   showControls();
   update();
 }
 
-id("kind").addEventListener("change", event => { state.kind = event.target.value; refresh(); });
-for (const field of ["of", "by", "among"]) id(field).addEventListener("change", event => {
-  Object.assign(state, { [field]: event.target.value === "" ? null : Number(event.target.value), panel: null });
-  if (field === "of") state.pool = new Set();
-  if (field === "among") state.keep = new Set();
+id("kind").addEventListener("change", event => {
+  state.kind = event.target.value;
   refresh();
 });
-for (const name of SWITCHES) id(name).addEventListener("change", event => { state[name] = event.target.checked; update(); });
-id("panel").addEventListener("change", event => { state.panel = Number(event.target.value); showChart(); });
-for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copy(button.dataset.copy));
+for (const field of ["of", "by", "among"])
+  id(field).addEventListener("change", event => {
+    Object.assign(state, { [field]: event.target.value === "" ? null : Number(event.target.value), panel: null });
+    if (field === "of") state.pool = new Set();
+    if (field === "among") state.keep = new Set();
+    refresh();
+  });
+for (const name of SWITCHES)
+  id(name).addEventListener("change", event => {
+    state[name] = event.target.checked;
+    update();
+  });
+id("panel").addEventListener("change", event => {
+  state.panel = Number(event.target.value);
+  showChart();
+});
+for (const button of document.querySelectorAll("[data-copy]"))
+  button.addEventListener("click", () => copy(button.dataset.copy));
 id("question").addEventListener("submit", event => event.preventDefault());
 addEventListener("hashchange", () => refresh(follow()));
 id("rows").parentElement.hidden = !answers.tables.every(table => table.rows);
