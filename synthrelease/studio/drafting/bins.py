@@ -58,7 +58,7 @@ class NumberBins:
         """
         limits = {"coarse": self.coarse} | ({"fine": self.fine} if self.fine != self.coarse else {})
         ends = None if weight else self.low, self.high
-        return {name: bin_texts(each, whole=whole, ends=ends) for name, each in limits.items()}
+        return {name: bin_texts(limits_, whole=whole, ends=ends) for name, limits_ in limits.items()}
 
 
 def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> NumberBins:
@@ -70,9 +70,9 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> Numbe
     whole : True for whole numbers.
     """
     fixed = _zero(values, counts, whole)
-    wanted = _logarithmic(values, counts, whole) or _even(values, counts, whole, fixed)
-    coarse = _kept(values, counts, wanted[0], fixed)
-    fine = _kept(values, counts, wanted[1], coarse)
+    candidates = _logarithmic(values, counts, whole) or _even(values, counts, whole, fixed)
+    coarse = _kept(values, counts, candidates[0], fixed)
+    fine = _kept(values, counts, candidates[1], coarse)
     edge = round_step((values[-1] - values[0]) / 10, whole)
     low = _plain(math.floor(values[0] / edge) * edge)
     high = _plain(math.ceil((values[-1] + (1 if whole else 0)) / edge) * edge - (1 if whole else 0))
@@ -140,14 +140,14 @@ def _divisors(step: float, whole: bool) -> list[float]:
 
 def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed: Sequence[float]) -> tuple[float, ...]:
     """The fixed limits, and of the others those that leave no bin nearly empty."""
-    kept = list(fixed)
+    chosen = list(fixed)
     for limit in sorted({_plain(limit) for limit in limits if values[0] < limit <= values[-1]} - set(fixed)):
-        trial = sorted([*kept, limit])
+        trial = sorted([*chosen, limit])
         at = trial.index(limit)  # only the two bins beside the new limit get smaller
         beside = _shares(values, counts, trial)[at : at + 2]
         if min(beside) >= LEAST_SHARE:
-            kept = trial
-    return tuple(kept)
+            chosen = trial
+    return tuple(chosen)
 
 
 def _groups(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> tuple[float, ...]:
@@ -269,12 +269,12 @@ def number_facts(
     bins : of every alternative, the coarsest first.
     weight : whether the numbers must be above 0.
     """
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for intervals in bins:
-        found |= bin_numbers(values, counts, intervals, bounds, whole)
+        numbers |= bin_numbers(values, counts, intervals, bounds, whole)
     mean_range = _mean_range(values, counts, bounds)
     return NumberFacts(
-        numbers={label: number for label, number in found.items() if number > 0 or not weight},
+        numbers={label: value for label, value in numbers.items() if value > 0 or not weight},
         step=None if weight else _step(values, counts, bins[0], bounds, whole),
         mean_range=mean_range,
         line_range=_line_range(values, counts, bounds),
@@ -287,16 +287,16 @@ def far_value(values: np.ndarray, counts: np.ndarray) -> str:
 
     The mean of the last bin and the bounds are drafted from it, so that one wrong public row makes all means wrong.
     """
-    for place in (0, -1):
-        rest, rows = np.delete(values, place), np.delete(counts, place)
-        if not rest.size or counts[place] * _SELDOM > rows.sum():
+    for end in (0, -1):
+        rest, rows = np.delete(values, end), np.delete(counts, end)
+        if not rest.size or counts[end] * _SELDOM > rows.sum():
             continue
         without, spread = _moments(rest, rows)
         mean = _moments(values, counts)[0]
         if abs(mean - without) > _MOVED * spread > 0:
-            rows_there = so_many(int(counts[place]), "row")
+            rows_there = so_many(int(counts[end]), "row")
             return (
-                f"is {values[place]:.12g} an error ({rows_there} of the public file)? With it the mean is {mean:.4g}, without "
+                f"is {values[end]:.12g} an error ({rows_there} of the public file)? With it the mean is {mean:.4g}, without "
                 f"it {without:.4g}. If so, correct the public file and draft again"
             )
     return ""
@@ -308,19 +308,19 @@ def bin_numbers(
     """The mean of the rows of each bin, rounded; the middle, for an open bin that of its edge and the bound, where the mean is
     as near to it as rounding may leave it, or no row is in the bin.
     """
-    found = {}
-    for one in bins:
-        low, high = max(one.lower, bounds[0]), min(one.upper - (1 if whole else 0), bounds[1])
-        inside = (values >= one.lower) & (values < one.upper)
-        number = (low + high) / 2
+    numbers = {}
+    for interval in bins:
+        low, high = max(interval.lower, bounds[0]), min(interval.upper - (1 if whole else 0), bounds[1])
+        inside = (values >= interval.lower) & (values < interval.upper)
+        value = (low + high) / 2
         if inside.any():
             mean, spread = _moments(values[inside], counts[inside])
-            if abs(mean - number) > spread / (2 * _TENTH):
+            if abs(mean - value) > spread / (2 * _TENTH):
                 decimals = min(12, -math.floor(math.log10(spread / _TENTH))) if spread > 0 else 12
-                number = min(max(float(round(mean, decimals)), low), high)
-        if number != one.number:
-            found[one.label] = number
-    return found
+                value = min(max(float(round(mean, decimals)), low), high)
+        if value != interval.number:
+            numbers[interval.label] = value
+    return numbers
 
 
 def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
@@ -334,13 +334,13 @@ def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], b
     count upwards.
     """
     usual, spread = value_grid(bounds, whole=whole).step, _moments(values, counts)[1]
-    place = np.searchsorted([one.lower for one in bins][1:], values, side="right")
+    bins_ = np.searchsorted([interval.lower for interval in bins][1:], values, side="right")
     step = usual
     for part in _FINER:
         if (whole and usual % part) or (bounds[1] - bounds[0]) * part / usual > MAX_BINS:
             continue
         step = usual / part
-        moved = np.bincount(place, weights=counts * (np.floor(values / step + 0.5) * step - values))
+        moved = np.bincount(bins_, weights=counts * (np.floor(values / step + 0.5) * step - values))
         if np.abs(moved).sum() <= counts.sum() * spread / _NOTHING:
             break
     return None if step == usual else step

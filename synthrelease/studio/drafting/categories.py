@@ -161,7 +161,7 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
     return with_neighbours_joined(drafted, COMMON) if by_words and are_too_many(rows_of) else drafted
 
 
-def with_neighbours_joined(column: ColumnDraft, least: float) -> ColumnDraft:
+def with_neighbours_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
     """Return a column of ordered categories in groups of neighbours that have so large a share of its rows each.
 
     Neighbours are joined from the first category on; what is left of the last ones joins the last group. Categories that stay
@@ -172,7 +172,7 @@ def with_neighbours_joined(column: ColumnDraft, least: float) -> ColumnDraft:
     for text, code in column.codes.items():
         group.append(text)
         rows += code.rows
-        if rows >= least * total:
+        if rows >= least_share * total:
             groups.append(group)
             group, rows = [], 0
     if group and groups:
@@ -180,7 +180,7 @@ def with_neighbours_joined(column: ColumnDraft, least: float) -> ColumnDraft:
     return _in_groups(column, {_group_label([column.codes[text].label for text in group]): group for group in groups})
 
 
-def with_levels_joined(column: ColumnDraft, least: float) -> ColumnDraft:
+def with_levels_joined(column: ColumnDraft, least_share: float) -> ColumnDraft:
     """Return a column of categories within larger ones, with the rare ones of each larger category together.
 
     Where all of a larger category is rare, it stands for itself.
@@ -191,7 +191,13 @@ def with_levels_joined(column: ColumnDraft, least: float) -> ColumnDraft:
         rows_of[home] += column.codes[text].rows
     for text, code in column.codes.items():
         home = column.within[text]
-        label = code.label if code.rows >= least * total else home if rows_of[home] < least * total else f"other: {home}"
+        label = (
+            code.label
+            if code.rows >= least_share * total
+            else home
+            if rows_of[home] < least_share * total
+            else f"other: {home}"
+        )
         groups.setdefault(label, []).append(text)
     singles = {label: column.codes[texts[0]].label for label, texts in groups.items() if len(texts) == 1}
     return _in_groups(column, {singles.get(label, label): texts for label, texts in groups.items()})
@@ -251,9 +257,9 @@ def _capitals(text: str) -> str:
     return next((way for way in ("lower", "upper", "capitalize", "title") if getattr(text, way)() == text), "mixed")
 
 
-def _without_zeros(number: str) -> str:
+def _without_zeros(text: str) -> str:
     """Return a number without needless zeros at the end of its fraction."""
-    return number.rstrip("0").rstrip(".") if "." in number else number
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _code_width(texts: Collection[str]) -> int:
@@ -275,26 +281,28 @@ def _spelling_question(answers: Answers, spellings: Mapping[str, tuple[str, ...]
     merged = [group for group in groups if len({bare(text).casefold() for text in group}) > 1]
     if not merged or not (lost or {bare(text).casefold() for text in merged[0]} <= _YES | _NO):
         return ""
-    shown = "; ".join(" = ".join(map(repr, group)) for group in merged[:3])
+    examples = "; ".join(" = ".join(map(repr, group)) for group in merged[:3])
     change = f"Apart, the column would have {len(answers.texts)} categories and not {len(spellings)}"
-    return f"are these one answer each: {shown}? {change}. If they differ, list them apart under categories"
+    return f"are these one answer each: {examples}? {change}. If they differ, list them apart under categories"
 
 
 def _unlisted_in_words(texts: Collection[str]) -> str:
     """Say which texts no list can hold, and why."""
     unprintable = [ascii(text) for text in texts if len(text) <= _LONGEST]
-    shown = ", ".join(unprintable[:3]) + (f" and {len(unprintable) - 3} more" if len(unprintable) > 3 else "")
+    examples = ", ".join(unprintable[:3]) + (f" and {len(unprintable) - 3} more" if len(unprintable) > 3 else "")
     long = len(texts) - len(unprintable)
-    reasons = [f"{so_many(len(unprintable), 'text')} with characters that cannot be printed ({shown})"] if unprintable else []
+    reasons = (
+        [f"{so_many(len(unprintable), 'text')} with characters that cannot be printed ({examples})"] if unprintable else []
+    )
     return " and ".join([*reasons, *([f"{so_many(long, 'text')} of more than {_LONGEST} characters"] if long else [])])
 
 
 def _spellings_in_words(spellings: Mapping[str, tuple[str, ...]]) -> str:
     """Say which texts count as one category, for a remark; texts that look the same are shown with their codes."""
     groups = [(first, *rest) for first, rest in spellings.items() if rest]
-    shown = [" = ".join(map(ascii if alike(group) else repr, group)) for group in groups[:3]]
-    more = f", and {len(groups) - 3} more" if len(groups) > 3 else ""
-    return f"; counted as one category: {', '.join(shown)}{more}" if groups else ""
+    examples = [" = ".join(map(ascii if alike(group) else repr, group)) for group in groups[:3]]
+    further = f", and {len(groups) - 3} more" if len(groups) > 3 else ""
+    return f"; counted as one category: {', '.join(examples)}{further}" if groups else ""
 
 
 def _in_order(text: str) -> tuple[int, float, str]:
@@ -385,10 +393,10 @@ def _of_lists(words: Mapping[str, str], lists: Sequence[Mapping[str, int]]) -> R
 def _of_numbered(words: Mapping[str, str]) -> Ranks | None:
     """Return the number of each grade or stage."""
     parts = {text: word.rpartition(" ") for text, word in words.items()}
-    numbers = {text: _ROMAN.get(number, number) for text, (_, _, number) in parts.items()}
-    if not all(_NUMBERED.fullmatch(noun) and numbers[text].isdigit() for text, (noun, _, _) in parts.items()):
+    digits = {text: _ROMAN.get(digit, digit) for text, (_, _, digit) in parts.items()}
+    if not all(_NUMBERED.fullmatch(noun) and digits[text].isdigit() for text, (noun, _, _) in parts.items()):
         return None
-    return {text: float(number) for text, number in numbers.items()}
+    return {text: float(digit) for text, digit in digits.items()}
 
 
 def _of_poles(words: Mapping[str, str]) -> Ranks | None:

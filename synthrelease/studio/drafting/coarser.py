@@ -58,14 +58,14 @@ def coarser(columns: Sequence[ColumnDraft], table: Counts) -> tuple[ColumnDraft,
     ----------
     table : the rows of the public file in the drafted bins of these columns.
     """
-    told = f"in this smaller draft the {{}} with at least {FREQUENT:.0%} of the rows"
+    remark = f"in this smaller draft the {{}} with at least {FREQUENT:.0%} of the rows"
     coarse = []
     for i, column in enumerate(columns):
         rows = table.marginal((i,))
         if column.bins and not column.weight:
             coarse.append(_in_bins(column, rows, column.bins.groups))
         else:
-            coarse.append(column if column.n_bins <= FEW_CATEGORIES else _frequent(column, rows, FREQUENT, told))
+            coarse.append(column if column.n_bins <= FEW_CATEGORIES else _frequent(column, rows, FREQUENT, remark))
     return tuple(coarse)
 
 
@@ -88,7 +88,7 @@ def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> tupl
     return tuple(wider)
 
 
-def _joined(limits: Sequence[float], shares: np.ndarray, least: float) -> tuple[float, ...]:
+def _joined(limits: Sequence[float], shares: np.ndarray, least_share: float) -> tuple[float, ...]:
     """Return the limits between bins that have so large a share of the rows each; the one nearest to the middle where none are.
 
     Parameters
@@ -99,30 +99,32 @@ def _joined(limits: Sequence[float], shares: np.ndarray, least: float) -> tuple[
     below = np.cumsum(shares)
     for limit, share, reached in zip(limits, shares, below, strict=False):
         held += share
-        if held >= least and below[-1] - reached >= least:
+        if held >= least_share and below[-1] - reached >= least_share:
             chosen, held = [*chosen, limit], 0.0
     return tuple(chosen) or (limits[int(np.abs(below[:-1] - below[-1] / 2).argmin())],)
 
 
-def _frequent(column: ColumnDraft, rows: np.ndarray, least: float, told: str) -> ColumnDraft:
+def _frequent(column: ColumnDraft, rows: np.ndarray, least_share: float, remark_text: str) -> ColumnDraft:
     """Return the column in categories of so large a share of the rows: neighbours join where there is an order, else those of
     one larger category, else all rare ones; where none is so frequent, the most frequent stay."""
     if column.ordered:
-        return with_neighbours_joined(column, least)
+        return with_neighbours_joined(column, least_share)
     if column.within:
-        return with_levels_joined(column, least)
+        return with_levels_joined(column, least_share)
     codes, candidates = column.codes, column.common or tuple(column.codes)
-    frequent = tuple(text for text in candidates if codes[text].rows >= least * rows.sum())
+    frequent = tuple(text for text in candidates if codes[text].rows >= least_share * rows.sum())
     if not frequent:
-        most = sorted(candidates, key=lambda text: -codes[text].rows)[: FEW_CATEGORIES - 1]
-        frequent = tuple(text for text in candidates if text in most)
+        most_frequent = sorted(candidates, key=lambda text: -codes[text].rows)[: FEW_CATEGORIES - 1]
+        frequent = tuple(text for text in candidates if text in most_frequent)
     rare = [text for text in candidates if text not in frequent]
     if len(rare) < 2 or any(code.spellings for code in codes.values()):
         return column
-    named = [codes[text].label for text in rare if codes[text].label != text]
-    question = f"rare codes with a name stand under {OTHERS!r}: {listing(named, 5)}. To keep one, list it as a group of its own"
-    remark = f"{column.remark}; {told.format(len(frequent))}"
-    return replace(column, kind="code", common=frequent, remark=remark).asking(question if named else "")
+    with_label = [codes[text].label for text in rare if codes[text].label != text]
+    question = (
+        f"rare codes with a name stand under {OTHERS!r}: {listing(with_label, 5)}. To keep one, list it as a group of its own"
+    )
+    remark = f"{column.remark}; {remark_text.format(len(frequent))}"
+    return replace(column, kind="code", common=frequent, remark=remark).asking(question if with_label else "")
 
 
 def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -> ColumnDraft:
@@ -135,18 +137,18 @@ def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -
     old, new = (parse_bins(draft.texts_of_bins, whole_numbers=column.is_whole) for draft in (column, wider))
     means = np.array([facts.numbers.get(interval.label, interval.number) for interval in old])
     labels = {interval.label for interval in old}
-    numbers = {label: number for label, number in facts.numbers.items() if label in labels}
-    numbers |= {interval.label: _mean(interval, old, means, rows, facts.numbers) for interval in new}
-    return replace(wider, facts=replace(facts, numbers=numbers))
+    numbers_of = {label: value for label, value in facts.numbers.items() if label in labels}
+    numbers_of |= {interval.label: _mean(interval, old, means, rows, facts.numbers) for interval in new}
+    return replace(wider, facts=replace(facts, numbers=numbers_of))
 
 
 def _mean(
-    interval: IntervalBin, old: Sequence[IntervalBin], means: np.ndarray, rows: np.ndarray, numbers: Mapping[str, float]
+    interval: IntervalBin, old: Sequence[IntervalBin], means: np.ndarray, rows: np.ndarray, numbers_of: Mapping[str, float]
 ) -> float:
     """Return the mean of the rows of a bin that is made up of others, by the numbers that stand for these."""
     inside = np.array([interval.lower <= part.lower and part.upper <= interval.upper for part in old])
-    if interval.label in numbers or not rows[: len(old)][inside].sum():
-        return numbers.get(interval.label, interval.number)
+    if interval.label in numbers_of or not rows[: len(old)][inside].sum():
+        return numbers_of.get(interval.label, interval.number)
     return float(f"{np.average(means[inside], weights=rows[: len(old)][inside]):.4g}")
 
 

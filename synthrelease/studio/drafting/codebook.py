@@ -67,14 +67,14 @@ class CodebookEntry:
     number: bool = False
     code: bool = False
 
-    def or_else(self, other: CodebookEntry) -> CodebookEntry:
-        """This entry, and what `other` says where this one says nothing."""
+    def or_else(self, second: CodebookEntry) -> CodebookEntry:
+        """This entry, and what `second` says where this one says nothing."""
         return CodebookEntry(
-            description=self.description or other.description,
-            labels=self.labels or other.labels,
-            missing=self.missing | other.missing,
-            number=self.number or (other.number and not self.code),
-            code=self.code or (other.code and not self.number),
+            description=self.description or second.description,
+            labels=self.labels or second.labels,
+            missing=self.missing | second.missing,
+            number=self.number or (second.number and not self.code),
+            code=self.code or (second.code and not self.number),
         )
 
 
@@ -151,28 +151,28 @@ def _of_ddi(text: str) -> Codebook:
     }
     keys = [(group.get("keyvar") or "").split()[-1:] for group in groups.values()]
     key = keys[0][0] if keys and keys[0] else None
-    renamed = {own[0]: key for own in keys[1:] if own and key}
+    renamed = {names[0]: key for names in keys[1:] if names and key}
     entries = {name: _variable(variable) for variable in variables if (name := variable.get("name"))}
     entries |= {new: entries[old] for old, new in renamed.items() if old in entries and new not in entries}
-    places = {name: place for variable in variables if (name := variable.get("name")) and (place := _position(variable))}
-    if not places:
+    positions = {name: at for variable in variables if (name := variable.get("name")) and (at := _position(variable))}
+    if not positions:
         return Codebook(entries=entries)
     if not groups:
         if len({location.get("RecSegNo") for location in root.findall(".//dataDscr/var/location")}) > 1:
             raise _UnreadableCodebook("expected all columns of a row in one line, found a codebook of several (RecSegNo)")
-        return Codebook(entries=entries, positions=FixedWidthTable(columns=places))
+        return Codebook(entries=entries, positions=FixedWidthTable(columns=positions))
     identifier = next(iter(groups.values())).get("recidvar") or "RECTYPE"
-    if identifier not in places:
+    if identifier not in positions:
         raise _UnreadableCodebook(f"expected the place of the record type, a variable {identifier!r}, found none")
     records = {
         record: {
-            renamed.get(name, name): places[name]
+            renamed.get(name, name): positions[name]
             for variable in variables
-            if (name := variable.get("name", "")) in places and name != identifier and _is_in(variable, record, group)
+            if (name := variable.get("name", "")) in positions and name != identifier and _is_in(variable, record, group)
         }
         for record, group in groups.items()
     }
-    table = FixedWidthTable(record_type=places[identifier][:2], records=records)
+    table = FixedWidthTable(record_type=positions[identifier][:2], records=records)
     return Codebook(entries=entries, positions=table, key=key)
 
 
@@ -196,15 +196,15 @@ def _variable(variable: Element) -> CodebookEntry:
     labels = {code: _line(category.findtext("labl") or code) for code, category in codes if code}
     declared = {code for code, category in codes if code and (category.get("missing") or "").upper() in ("Y", "YES", "TRUE")}
     declared |= {item.get("VALUE", "") for item in variable.findall("invalrng/item")} - {""}
-    numeric = (shown := variable.find("varFormat")) is None or shown.get("type") == "numeric"
-    named = [code for code, label in labels.items() if label.lstrip("0") != code.lstrip("0") and code not in declared]
-    number = numeric and (2 * len(named) < len(labels) if labels else variable.get("intrvl") == "contin")
-    shown_labels = {code: labels[code] for code in named} if number else labels
+    numeric = (var_format := variable.find("varFormat")) is None or var_format.get("type") == "numeric"
+    with_label = [code for code, label in labels.items() if label.lstrip("0") != code.lstrip("0") and code not in declared]
+    is_number = numeric and (2 * len(with_label) < len(labels) if labels else variable.get("intrvl") == "contin")
+    shown_labels = {code: labels[code] for code in with_label} if is_number else labels
     return CodebookEntry(
         description=_line(variable.findtext("labl") or variable.findtext("txt") or ""),
         labels=shown_labels | {code: labels.get(code, "missing") for code in declared},
         missing=no_answers(labels) | declared,
-        number=number,
+        number=is_number,
     )
 
 
@@ -212,22 +212,22 @@ def written_as_in(columns: Mapping[str, Iterable[str | None]], book: Codebook) -
     """Return the entries with codes as a file of fixed width writes them: with leading zeros, or without."""
     entries = dict(book.entries)
     tables = [] if book.positions is None else [book.positions.columns, *book.positions.records.values()]
-    for name, (first, last, *decimals) in (place for table in tables for place in table.items() if place[0] in columns):
+    for name, (first, last, *decimals) in (item for table in tables for item in table.items() if item[0] in columns):
         texts, entry = {*columns[name]}, entries.get(name, CodebookEntry())
         codes = list(entry.labels)
         forms = [codes, [code.zfill(last - first + 1) for code in codes], [code.lstrip("0") or "0" for code in codes]]
         if decimals and decimals[0]:  # a code is read as a number is: 00009998 is 99.98
             forms = [[with_point(code, decimals[0], ".") for code in codes]]
-        written = dict(zip(codes, max(forms, key=lambda form: len(texts & {*form})), strict=True))
-        labels = {written[code]: label for code, label in entry.labels.items()}
-        entries[name] = replace(entry, labels=labels, missing=frozenset(written.get(code, code) for code in entry.missing))
+        as_in_file = dict(zip(codes, max(forms, key=lambda form: len(texts & {*form})), strict=True))
+        labels = {as_in_file[code]: label for code, label in entry.labels.items()}
+        entries[name] = replace(entry, labels=labels, missing=frozenset(as_in_file.get(code, code) for code in entry.missing))
     return entries
 
 
-def _of_json(found: Any) -> dict[str, CodebookEntry]:
-    if not isinstance(found, dict):
+def _of_json(parsed: Any) -> dict[str, CodebookEntry]:
+    if not isinstance(parsed, dict):
         raise _UnreadableCodebook("expected a JSON object with an entry for each column, found a list")
-    return {str(name): _entry(str(name), about) for name, about in found.items()}
+    return {str(name): _entry(str(name), about) for name, about in parsed.items()}
 
 
 def _entry(name: str, about: Any) -> CodebookEntry:
@@ -254,25 +254,25 @@ def _of_csv(text: str) -> dict[str, CodebookEntry]:
     delimiter = max(",;\t|", key=text.partition("\n")[0].count)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
     header = [name.strip().lower() for name in next(rows, [])]
-    places = {key: _place(header, names) for key, names in _HEADERS.items()}
-    if places["column"] is None or places["label"] is None:
+    indices = {key: _place(header, names) for key, names in _HEADERS.items()}
+    if indices["column"] is None or indices["label"] is None:
         raise _UnreadableCodebook(
             "expected a JSON object, or CSV with the columns 'column', 'code' and 'label', found a header with "
             f"{listing(header) if header else 'nothing'}"
         )
-    found: dict[str, CodebookEntry] = {}
+    entries: dict[str, CodebookEntry] = {}
     for row in rows:
-        cells = {key: row[place].strip() if place is not None and place < len(row) else "" for key, place in places.items()}
+        cells = {key: row[index].strip() if index is not None and index < len(row) else "" for key, index in indices.items()}
         if not cells["column"]:
             continue
-        entry = found.get(cells["column"], CodebookEntry())
+        entry = entries.get(cells["column"], CodebookEntry())
         if cells["code"]:
             labels = {**entry.labels, cells["code"]: _line(cells["label"])}
             entry = replace(entry, labels=labels, missing=no_answers(labels))
         else:
             entry = replace(entry, description=entry.description or _line(cells["label"]))
-        found[cells["column"]] = entry
-    return found
+        entries[cells["column"]] = entry
+    return entries
 
 
 def _place(header: list[str], names: Iterable[str]) -> int | None:
@@ -311,10 +311,10 @@ class ColumnNotes:
         if text in self.missing:
             return True
         try:
-            number = float(text)
+            value = float(text)
         except ValueError:
             return False
-        return any(low <= number <= high for low, high in self.missing_ranges)
+        return any(low <= value <= high for low, high in self.missing_ranges)
 
 
 def notes_of(package: Package, path: Path, encoding: str) -> dict[str, ColumnNotes]:
@@ -330,7 +330,7 @@ def _notes(package: Package, facts: Any, name: str) -> ColumnNotes:
         return [text for value in values if (text := object_text(value, write)) is not None]
 
     labels = facts.variable_value_labels.get(name, {})
-    ranges = [(each["lo"], each["hi"]) for each in facts.missing_ranges.get(name, [])]
+    ranges = [(interval["lo"], interval["hi"]) for interval in facts.missing_ranges.get(name, [])]
     single = [low for low, high in ranges if low == high]
     return ColumnNotes(
         label=facts.column_names_to_labels.get(name) or "",

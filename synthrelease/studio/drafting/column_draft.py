@@ -72,15 +72,15 @@ def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[st
         return ()
     values = {text: float(text) for text in texts if NUMBER.fullmatch(text)}
     rows = {values[text]: texts[text] for text in below}
-    others = {value: texts[text] for text, value in values.items() if value >= 0}
-    if not 1 <= len(rows) <= _FEW_WORDS or len(others) < _FEW_NUMBERS or not rows.keys() <= set(range(-9, 0)):
+    rows_of_others = {value: texts[text] for text, value in values.items() if value >= 0}
+    if not 1 <= len(rows) <= _FEW_WORDS or len(rows_of_others) < _FEW_NUMBERS or not rows.keys() <= set(range(-9, 0)):
         return ()
     if entry.number or sum(text in entry.labels for text in values) > len(values) / 2:
         return ()
     if -1.0 not in rows or all(text in entry.labels for text in below):
         return tuple(below)
-    frequent = max(others.get(0.0, 0), others.get(1.0, 0))
-    alone = len(rows) == 1 and len(others) >= _MANY_MISSING
+    frequent = max(rows_of_others.get(0.0, 0), rows_of_others.get(1.0, 0))
+    alone = len(rows) == 1 and len(rows_of_others) >= _MANY_MISSING
     return tuple(below) if alone or min(rows.values()) > frequent else ()
 
 
@@ -98,26 +98,26 @@ def _spikes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[
     Of ages or hours the last ones are the rarest; a code that stands for no answer is not.
     """
     last = frozenset(text for text, value in values.items() if value in (97, 98, 99))
-    most = max((texts[text] for text, value in values.items() if 80 <= value < 97), default=0)
-    many = len(values) >= _MANY_MISSING and max(values.values()) <= 99
-    return last if many and all(texts[text] > max(3 * most, _FEW_NUMBERS) for text in last) else frozenset()
+    rows_before = max((texts[text] for text, value in values.items() if 80 <= value < 97), default=0)
+    usual = len(values) >= _MANY_MISSING and max(values.values()) <= 99
+    return last if usual and all(texts[text] > max(3 * rows_before, _FEW_NUMBERS) for text in last) else frozenset()
 
 
 def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: Sequence[str]) -> frozenset[str]:
     """Return codes of nines with a wide gap to the other numbers of the column."""
     values = {text: float(text) for text in texts if NUMBER.fullmatch(text) and text not in entry.missing}
     suspects = {text for text in unnamed if text in values and _NINES.fullmatch(text) and texts[text] > 1}
-    others = [value for text, value in values.items() if text not in suspects]
-    if not others and len(texts) > len(suspects) + 1:
+    values_of_others = [value for text, value in values.items() if text not in suspects]
+    if not values_of_others and len(texts) > len(suspects) + 1:
         return frozenset(text for text in suspects if len(text) > 1)  # 99 among words
-    if not suspects or len(others) < 2:
+    if not suspects or len(values_of_others) < 2:
         return frozenset()
-    low, high = min(others), max(others)
-    few = len(others) <= 60 and high < 80
-    gap = _GAP * (high - low) if len(others) >= _MANY_MISSING else math.inf
+    low, high = min(values_of_others), max(values_of_others)
+    are_few = len(values_of_others) <= 60 and high < 80
+    gap = _GAP * (high - low) if len(values_of_others) >= _MANY_MISSING else math.inf
 
     def is_far(value: float) -> bool:
-        above_few = few and abs(value) >= 10 and value > max(high + 5, 1.5 * high)
+        above_few = are_few and abs(value) >= 10 and value > max(high + 5, 1.5 * high)
         return (
             (low >= 0 > value)
             or above_few
@@ -234,7 +234,7 @@ class ColumnDraft:
     def numbers_of_bins(self) -> dict[str, float]:
         """The numbers that stand for these bins, by their labels."""
         labels = {interval.label for interval in parse_bins(self.texts_of_bins, whole_numbers=self.is_whole)}
-        return {label: number for label, number in self.facts.numbers.items() if label in labels} if self.facts else {}
+        return {label: value for label, value in self.facts.numbers.items() if label in labels} if self.facts else {}
 
     @property
     def derived(self) -> bool:
@@ -351,10 +351,10 @@ class Answers:
 
 def plain_label(text: str) -> str:
     """Return one line of at most 200 characters that no spreadsheet would compute."""
-    shown = " ".join(text.split())[:190] or "empty"
-    if is_executable(shown):
-        shown = f"code {shown}"
-    return _AFTER_MARK.sub(r"\1 ", shown).strip() if is_executable(shown) else shown
+    label = " ".join(text.split())[:190] or "empty"
+    if is_executable(label):
+        label = f"code {label}"
+    return _AFTER_MARK.sub(r"\1 ", label).strip() if is_executable(label) else label
 
 
 def plain_name(source: str, taken: Collection[str]) -> str:
@@ -464,15 +464,15 @@ def _ties(
     return (strongest.mean(axis=1) * (groups >= 0).mean(axis=1)).tolist()
 
 
-def _grouped(texts: Sequence[str | None], missing: Collection[str], number: bool) -> np.ndarray:
+def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: bool) -> np.ndarray:
     """(n_rows,) the group of each row: eighths of numbers, the most frequent texts and the rest; -1 without a value."""
     plain = ["" if text is None or text.strip() in missing else text.strip() for text in texts]
-    if number:
+    if is_number:
         decimal = (text.replace(",", ".") for text in plain)
         values = np.array([float(text) if NUMBER.fullmatch(text) else math.nan for text in decimal])
-        known = ~np.isnan(values)
-        limits = np.unique(np.quantile(values[known], np.arange(1, _GROUPS) / _GROUPS)) if known.any() else np.empty(0)
-        return np.where(known, np.searchsorted(limits, values, side="right"), -1)
+        valid = ~np.isnan(values)
+        limits = np.unique(np.quantile(values[valid], np.arange(1, _GROUPS) / _GROUPS)) if valid.any() else np.empty(0)
+        return np.where(valid, np.searchsorted(limits, values, side="right"), -1)
     _different, of_row, times = np.unique(plain, return_inverse=True, return_counts=True)
     rank = np.minimum(np.argsort(np.argsort(-times, kind="stable"), kind="stable"), _GROUPS)
     return np.where([not text for text in plain], -1, rank[of_row])
@@ -502,9 +502,9 @@ def _cramers_v(tables: np.ndarray) -> np.ndarray:
     expected = rows[..., :, None] * columns[..., None, :] / np.maximum(n, 1)[..., None, None]
     apart = np.divide((tables - expected) ** 2, expected, out=np.zeros_like(tables), where=expected > 0)
     n_first, n_second = (rows > 0).sum(axis=-1), (columns > 0).sum(axis=-1)
-    usable, others = n > 1, np.maximum(n - 1, 1)
-    squared = np.maximum(0.0, apart.sum(axis=(-2, -1)) / np.maximum(n, 1) - (n_first - 1) * (n_second - 1) / others)
-    fewest = np.minimum(n_first - (n_first - 1) ** 2 / others, n_second - (n_second - 1) ** 2 / others)
+    usable, n_less_one = n > 1, np.maximum(n - 1, 1)
+    squared = np.maximum(0.0, apart.sum(axis=(-2, -1)) / np.maximum(n, 1) - (n_first - 1) * (n_second - 1) / n_less_one)
+    fewest = np.minimum(n_first - (n_first - 1) ** 2 / n_less_one, n_second - (n_second - 1) ** 2 / n_less_one)
     usable &= (np.minimum(n_first, n_second) > 1) & (fewest > 1)
     return np.sqrt(np.minimum(1.0, np.divide(squared, fewest - 1, out=np.zeros_like(squared), where=usable)))
 
@@ -578,17 +578,17 @@ def _are_words(texts: Collection[str]) -> bool:
 
 def _key(answers: Answers, why: str) -> LeftOut:
     """Leave a key out, with how many rows have a value of their own and how many share one."""
-    times, most = answers.texts.values(), max(answers.texts.values())
-    own = sum(often == 1 for often in times) / answers.rows
+    times, largest = answers.texts.values(), max(answers.texts.values())
+    own_share = sum(often == 1 for often in times) / answers.rows
     because = f"nearly every row has a value of its own: {why}"
-    if own < _OWN:
-        share = f"{own:.0%} of the rows have one of their own" if own else "no row has one of its own"
+    if own_share < _OWN:
+        share = f"{own_share:.0%} of the rows have one of their own" if own_share else "no row has one of its own"
         like = "" if _are_words(answers.texts) else ", as a key of persons, events or places has"
-        because = f"it has {len(times)} different values, up to {most} rows each{like} ({share}): {why}"
-    if most == 1 or 1 - own < _SHARED:
+        because = f"it has {len(times)} different values, up to {largest} rows each{like} ({share}): {why}"
+    if largest == 1 or 1 - own_share < _SHARED:
         return LeftOut(source=answers.source, because=because)
     mean, heavy = answers.rows / len(times), heavy_value(answers.texts)
-    return LeftOut(source=answers.source, because=because, rows_of_one=most, mean_rows=mean, heavy=heavy)
+    return LeftOut(source=answers.source, because=because, rows_of_one=largest, mean_rows=mean, heavy=heavy)
 
 
 def heavy_value(times: Mapping[str, int]) -> str:
@@ -598,10 +598,10 @@ def heavy_value(times: Mapping[str, int]) -> str:
     ----------
     times : how many rows of the public file have each value.
     """
-    (value, most), (_, next_most) = Counter(times).most_common(2)
-    if most < max(_FEWEST_ROWS, _HEAVY * next_most):
+    (value, largest), (_, next_most) = Counter(times).most_common(2)
+    if largest < max(_FEWEST_ROWS, _HEAVY * next_most):
         return ""
-    return f"{value!r} in {most} rows, and no other value in more than {next_most}"
+    return f"{value!r} in {largest} rows, and no other value in more than {next_most}"
 
 
 def _differ_by_design(answers: Answers) -> bool:

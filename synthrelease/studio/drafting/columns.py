@@ -237,8 +237,8 @@ def _of_others(order: Order) -> list[tuple[float, str]]:
 
 def _fall(rows: np.ndarray) -> bool:
     """Return whether numbers get rarer beyond a most frequent one near the start, as numbers of things do and codes do not."""
-    most = int(np.argmax(rows))
-    return most < len(rows) / 3 and all(b <= a + 3 * math.sqrt(a) for a, b in pairwise(rows[most:].tolist()))
+    mode = int(np.argmax(rows))
+    return mode < len(rows) / 3 and all(b <= a + 3 * math.sqrt(a) for a, b in pairwise(rows[mode:].tolist()))
 
 
 def _come_again(values: np.ndarray, rows: np.ndarray) -> bool:
@@ -335,9 +335,9 @@ def _design(answers: Answers) -> LeftOut | None:
     if answers.entry.number or answers.entry.code:
         return None
     name = f"{words_in(answers.source)} {words_in(answers.entry.description)}"
-    for what, (setting, too_few, use) in _DESIGN.items():
-        if NAMES[what].search(name) and len(answers.texts) > too_few:
-            because = f"it looks like the {what} of a sample: {use}. If users need it, {_draft_again(answers, 'code')}"
+    for part, (setting, too_few, use) in _DESIGN.items():
+        if NAMES[part].search(name) and len(answers.texts) > too_few:
+            because = f"it looks like the {part} of a sample: {use}. If users need it, {_draft_again(answers, 'code')}"
             return LeftOut(source=answers.source, because=because, design=setting)  # type: ignore[arg-type]
     return None
 
@@ -403,13 +403,13 @@ def _with_question(drafted: ColumnDraft | LeftOut, answers: Answers, kind: Kind)
         return drafted
     is_code, n = drafted.kind == "code", len(answers.texts)
     because, against = (kind.because, kind.doubt) if kind.codes == is_code else (kind.doubt, kind.because)
-    this, other, change = (
+    this, second, change = (
         ("codes", "number", "As numbers they have bins of neighbours and a mean")
         if is_code
         else ("numbers", "code", f"As codes they are {min(n, MAX_CATEGORIES)} categories without a mean")
     )
     question = f"codes or numbers? Taken for {this}, because {because}; against it, {against}. {change}: if so, "
-    return replace(drafted, kind_doubt=question + _draft_again(answers, other, "draft again with a codebook "))
+    return replace(drafted, kind_doubt=question + _draft_again(answers, second, "draft again with a codebook "))
 
 
 def with_kind_doubt(column: ColumnDraft) -> ColumnDraft:
@@ -430,8 +430,8 @@ def _with_fewer_doubts(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
     unasked = doubtful[max(1, len(columns) * _DOUBTS_OF_TEN // 10) :]
 
     def in_remark(column: ColumnDraft) -> ColumnDraft:
-        other = ("numbers" if column.kind == "code" else "codes") if column.kind_doubt else ""
-        notes = [column.remark, column.doubt, f"perhaps {other}" if other else ""]
+        kind = ("numbers" if column.kind == "code" else "codes") if column.kind_doubt else ""
+        notes = [column.remark, column.doubt, f"perhaps {kind}" if kind else ""]
         return replace(column, doubt="", kind_doubt="", remark="; ".join(filter(None, notes)))
 
     return [in_remark(column) if column.name in unasked else with_kind_doubt(column) for column in columns]
@@ -467,8 +467,8 @@ def _is_weight(answers: Answers) -> bool:
 
 def _said_to_be_weight(answers: Answers) -> bool:
     name, label = words_in(answers.source), words_in(answers.entry.description)
-    named = NAMES["weight"].search(name) or NAMES["design_weight"].search(name + label)
-    return bool(named and not PARTS["body"].search(name + label))
+    match = NAMES["weight"].search(name) or NAMES["design_weight"].search(name + label)
+    return bool(match and not PARTS["body"].search(name + label))
 
 
 _NEAR_1, _AT_1 = 0.02, 0.002
@@ -523,8 +523,8 @@ def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) 
 
 def _are_dotted_codes(texts: Collection[str]) -> bool:
     """Return whether they look like 01.11: as many digits before each point, also where a 0 is among them."""
-    before = {text.partition(".")[0] for text in texts}
-    return any(begin[:1] == "0" for begin in before) and {len(begin) for begin in before} == {2}
+    beginnings = {text.partition(".")[0] for text in texts}
+    return any(begin[:1] == "0" for begin in beginnings) and {len(begin) for begin in beginnings} == {2}
 
 
 def numbers(
@@ -654,14 +654,14 @@ def _without_fillers(answers: Answers) -> Answers:
         return answers
     days = {text: day for text in texts if (day := _FORMATS[form].read(text)) is not None}
     fillers = [text for text, day in days.items() if day.year not in _YEARS or day in _FILLERS]
-    others = {text: day.toordinal() for text, day in days.items() if text not in fillers}
-    if not fillers or not others:
+    ordinals = {text: day.toordinal() for text, day in days.items() if text not in fillers}
+    if not fillers or not ordinals:
         return answers
-    most, far = max(texts[text] for text in others), np.array([*others.values()])
+    most_rows, far = max(texts[text] for text in ordinals), np.array([*ordinals.values()])
 
     def is_filler(text: str) -> bool:
         alone = np.abs(far - days[text].toordinal()).min() > _APART
-        return days[text].year not in _YEARS or bool(alone) or texts[text] > _OFTEN * most
+        return days[text].year not in _YEARS or bool(alone) or texts[text] > _OFTEN * most_rows
 
     return answers.without([text for text in fillers if is_filler(text)])
 
@@ -717,9 +717,9 @@ def _time_of_record(dates: Sequence[DateColumn]) -> DateColumn:
 def _birth(dates: Sequence[DateColumn]) -> DateColumn | None:
     """Return the dates of birth: before another date in nearly all rows, and years before it or named so; None without any."""
     for column in sorted(dates, key=lambda column: column.median) if len(dates) > 1 else ():
-        other = _time_of_record([other for other in dates if other is not column])
-        apart = (other.days - column.days)[column.known & other.known]
-        complete = other.answers.missing_rows <= column.answers.missing_rows + len(column.days) / 20
+        later = _time_of_record([later for later in dates if later is not column])
+        apart = (later.days - column.days)[column.known & later.known]
+        complete = later.answers.missing_rows <= column.answers.missing_rows + len(column.days) / 20
         if not (len(apart) and complete and (apart >= 0).mean() >= 0.95):
             continue
         if np.median(apart) >= _GENERATION or (PARTS["birth"].search(column.name) and np.median(apart) >= _WHOLE_YEARS):
@@ -757,9 +757,9 @@ def _parts(column: DateColumn, taken: Collection[str]) -> list[ColumnDraft]:
     different, times = np.unique(column.days[column.known], return_counts=True)
     days = dict(zip([date.fromordinal(int(day)) for day in different], times.tolist(), strict=True))
     months, weeks = {(day.year, day.month) for day in days}, {day.isocalendar()[:2] for day in days}
-    few = len(months) <= 6 and len(weeks) > 6 and len({year for year, _ in weeks}) == 1
+    is_short = len(months) <= 6 and len(weeks) > 6 and len({year for year, _ in weeks}) == 1
     drafts: list[ColumnDraft] = []
-    for part in ("year", "week" if few and not _FORMATS[column.format].lacks("week") else "month"):
+    for part in ("year", "week" if is_short and not _FORMATS[column.format].lacks("week") else "month"):
         sums = Counter[str]()
         for day, rows in days.items():
             sums[str(day.isocalendar().week if part == "week" else getattr(day, part))] += rows
@@ -788,36 +788,36 @@ _NAMED = 3
 def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
     """Return the column with such texts as missing values, and what the steward is asked about them; empty without any."""
     texts, entry = answers.texts, answers.entry
-    most = answers.rows // _ONE_IN
-    if not most or len(texts) <= _MANY_TYPING_ERRORS or entry.labels or entry.code:
+    allowed = answers.rows // _ONE_IN
+    if not allowed or len(texts) <= _MANY_TYPING_ERRORS or entry.labels or entry.code:
         return answers, ""
     if answers.are_numbers or date_format(texts):
         return answers, ""
     listed = "The draft lists such texts as missing values"
-    strays = _strays(texts, NUMBER.fullmatch, most)
+    strays = _strays(texts, NUMBER.fullmatch, allowed)
     if strays and max(strays.values()) <= _TWICE:
         if_not = f"If it holds codes, {_draft_again(answers, 'code')}"
         return answers.without(strays), f"{_rows(strays)} without a number in it. {listed}. {if_not}"
     for form in FORMATS:
-        if strays := _strays(texts, partial(_parsed, form=form), most):
+        if strays := _strays(texts, partial(_parsed, form=form), allowed):
             return answers.without(strays), f"{_rows(strays)} without a date from 1850 to 2100. {listed}"
     return answers, ""
 
 
-def _strays(texts: Mapping[str, int], fits: Callable[[str], object], most: int) -> dict[str, int]:
-    """Return the texts that do not fit, where some do not and no more rows than `most` have one; else none."""
+def _strays(texts: Mapping[str, int], fits: Callable[[str], object], allowed: int) -> dict[str, int]:
+    """Return the texts that do not fit, where some do not and no more rows than `allowed` have one; else none."""
     strays, rows = dict[str, int](), 0
     for text, times in texts.items():
         if not fits(text):
             strays[text], rows = times, rows + times
-            if rows > most:
+            if rows > allowed:
                 return {}
     return strays
 
 
 def _rows(strays: Mapping[str, int]) -> str:
-    shown = ", ".join(map(repr, list(strays)[:_NAMED])) + (", ..." if len(strays) > _NAMED else "")
-    return f"the public file has {so_many(sum(strays.values()), 'row')} ({shown})"
+    examples = ", ".join(map(repr, list(strays)[:_NAMED])) + (", ..." if len(strays) > _NAMED else "")
+    return f"the public file has {so_many(sum(strays.values()), 'row')} ({examples})"
 
 
 # Every column of a public file as a draft has it, or the reason why it is left out.
@@ -914,8 +914,8 @@ def _with_codes_of_block(answers: Mapping[str, Answers]) -> dict[str, Answers]:
         for source in sources:
             column, entry = result[source], result[source].entry
             gone = [text for text in column.texts if text in codes and text not in entry.labels.keys() - entry.missing]
-            own = [text for text in column.texts if text not in codes]
-            if gone and own and len(shared.intersection(own)) >= 0.8 * len(own):
+            answered = [text for text in column.texts if text not in codes]
+            if gone and answered and len(shared.intersection(answered)) >= 0.8 * len(answered):
                 result[source] = column.without(gone)
     return result
 
@@ -999,8 +999,6 @@ def with_areas(
 ) -> tuple[AreasDraft, list[ColumnDraft], list[LeftOut]]:
     """Return the draft of the areas, and the other columns, which are drafted first."""
     *larger, smallest = areas_asked(request, file)
-    others = [
-        replace(column, doubt="") if column.source in larger else column for column in columns if column.source != smallest
-    ]
+    rest = [replace(column, doubt="") if column.source in larger else column for column in columns if column.source != smallest]
     texts = answers_of(file, smallest, file.columns[smallest], book.get(smallest, CodebookEntry()))
-    return AreasDraft.of(request, file, texts, others), others, [column for column in left_out if column.source != smallest]
+    return AreasDraft.of(request, file, texts, rest), rest, [column for column in left_out if column.source != smallest]

@@ -113,8 +113,8 @@ class DraftStanding:
             return math.inf
         if not self.tells or self.kept.share is None:
             return 0.0
-        least = LEAST_OF_STRONGEST if self.kept.strongest_alone else LEAST_KEPT
-        return (1 - self.kept.share) / (1 - (0.0 if self.kept.of_all_rows else least))
+        promised = LEAST_OF_STRONGEST if self.kept.strongest_alone else LEAST_KEPT
+        return (1 - self.kept.share) / (1 - (0.0 if self.kept.of_all_rows else promised))
 
     @property
     def good(self) -> bool:
@@ -160,13 +160,13 @@ def draft_acceptance(
     strongest = tuple(pair.columns for pair in tied_pairs(pairs)[: len(columns)])
     unique = once_only(table) if unique is None else unique
     file = FileFacts(columns=tuple(facts), n_rows=n_rows, cell=cell, unique=unique, strongest=strongest, members=tuple(members))
-    found = drafts_of(file)
-    drafted = tuple(each for each in found if isinstance(each, CriterionDraft))
+    outcomes = drafts_of(file)
+    drafted = tuple(outcome for outcome in outcomes if isinstance(outcome, CriterionDraft))
     grouped = {name for draft in drafted for name in grouped_by(draft)}
     return AcceptanceDraft(
         criteria=drafted,
         groups={column.name: column.bins.groups for column in columns if column.bins and column.name in grouped},
-        left_out=tuple(each for each in found if isinstance(each, str)),
+        left_out=tuple(outcome for outcome in outcomes if isinstance(outcome, str)),
     )
 
 
@@ -179,15 +179,17 @@ def grouped_by(draft: CriterionDraft) -> tuple[str, ...]:
 def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair]) -> dict[str, dict[str, Partner]]:
     """For every column the others, the strongest first."""
     drafted, marginals = {column.name: column for column in columns}, with_pairs(table)
-    numbers = {name: number for number, name in enumerate(table.layout.columns)}
+    index = {name: i for i, name in enumerate(table.layout.columns)}
     missing = {column.name for column in columns if column.keeps_missing}
-    found: dict[str, dict[str, Partner]] = {column.name: {} for column in columns}
+    partners: dict[str, dict[str, Partner]] = {column.name: {} for column in columns}
     for pair in pairs:
-        names = sorted(pair.columns, key=numbers.__getitem__)
-        together = valued(marginals.get(tuple(numbers[name] for name in names)), *(name in missing for name in names))
-        for one, other, counts in ((*names, together.sum(axis=0)), (*names[::-1], together.sum(axis=1))):
-            found[one][other] = Partner(distance=pair.distance, smallest_group=_smallest_group(drafted[other], counts))
-    return found
+        names = sorted(pair.columns, key=index.__getitem__)
+        together = valued(marginals.get(tuple(index[name] for name in names)), *(name in missing for name in names))
+        for column, partner, counts in ((*names, together.sum(axis=0)), (*names[::-1], together.sum(axis=1))):
+            partners[column][partner] = Partner(
+                distance=pair.distance, smallest_group=_smallest_group(drafted[partner], counts)
+            )
+    return partners
 
 
 def _smallest_group(column: ColumnDraft, counts: np.ndarray) -> int:
@@ -249,33 +251,33 @@ def settle(
     """
     attempts = _fits(spec, public, seed, progress)
     progress("comparing two halves of the public file by the criteria")
-    found = yardsticks(spec, public, spec.space[0], seed)
+    measures = yardsticks(spec, public, spec.space[0], seed)
     margin = spec.joint_test.margin if spec.joint_test else 0.0
     settled: list[CriterionDraft | str | None] = [
         with_threshold(
-            _measured_in(one, spec),
-            found[index],
+            _measured_in(criterion, spec),
+            measures[index],
             [_figure(attempt, index) for attempt in attempts],
             _sensitivity(attempts, index),
             margin,
         )
-        for index, one in enumerate(draft.criteria)
+        for index, criterion in enumerate(draft.criteria)
     ]
     settled = one_of_each(draft.criteria, settled)
-    of_bins = [each.asks for each in draft.criteria].index("shares of single columns")
+    of_bins = [draft_.asks for draft_ in draft.criteria].index("shares of single columns")
     settled[of_bins] = _beside_cells(settled[of_bins], settled[0])
     standing = DraftStanding(
         bins=_typical(attempts, of_bins),
-        judged=any(isinstance(each, CriterionDraft) and each.asks == "pairs" for each in settled),
+        judged=any(isinstance(draft_, CriterionDraft) and draft_.asks == "pairs" for draft_ in settled),
     )
     # Face privacy has no threshold: alone it compares no row with the original, and a release is refused.
-    if not any(isinstance(each, CriterionDraft) and "threshold" in each.settings for each in settled):
+    if not any(isinstance(draft_, CriterionDraft) and "threshold" in draft_.settings for draft_ in settled):
         fits = [_figure(attempt, 0) for attempt in attempts]
-        settled[0] = _kept_anyway(draft.criteria[0], found[0], fits, _sensitivity(attempts, 0) or 1 / public.total)
+        settled[0] = _kept_anyway(draft.criteria[0], measures[0], fits, _sensitivity(attempts, 0) or 1 / public.total)
     settled_draft = replace(
         draft,
-        criteria=tuple(each for each in settled if isinstance(each, CriterionDraft)),
-        left_out=(*draft.left_out, *(each for each in settled if isinstance(each, str))),
+        criteria=tuple(draft_ for draft_ in settled if isinstance(draft_, CriterionDraft)),
+        left_out=(*draft.left_out, *(draft_ for draft_ in settled if isinstance(draft_, str))),
     )
     return settled_draft, standing
 
@@ -292,31 +294,31 @@ def _fits(spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str]
 def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
     """With the unit of its figures in the remark, where they have one."""
     facts = spec.setting.facts(spec.space[0].transformation)
-    criterion = next(each for each in spec.criteria if each.name == draft.settings["name"])
+    criterion = next(drafted for drafted in spec.criteria if drafted.name == draft.settings["name"])
     unit = explain(criterion).figure_unit(facts)
     below = "; below 0 is room to spare" if criterion.best_figure < 0 else ""
-    said = unit.startswith("share") and "share" in draft.remark and not below
-    return replace(draft, remark=f"{draft.remark} (in: {unit}{below})") if unit and not said else draft
+    in_remark = unit.startswith("share") and "share" in draft.remark and not below
+    return replace(draft, remark=f"{draft.remark} (in: {unit}{below})") if unit and not in_remark else draft
 
 
 def one_of_each(
     drafts: Sequence[CriterionDraft], settled: Sequence[CriterionDraft | str | None]
 ) -> list[CriterionDraft | str | None]:
     """None in place of a criterion, or of the one that would stand for it: of the two the limit of one says more."""
-    found, names = list(settled), [draft.settings["name"] for draft in drafts]
+    outcomes, names = list(settled), [draft.settings["name"] for draft in drafts]
     for index, draft in enumerate(drafts):
         if draft.in_place_of:
-            place = names.index(draft.in_place_of)
-            first, second = found[place], found[index]
+            replaced = names.index(draft.in_place_of)
+            first, second = outcomes[replaced], outcomes[index]
             taken = isinstance(second, CriterionDraft) and (
                 not isinstance(first, CriterionDraft) or _threshold(first) > _MUCH_WIDER * _threshold(second)
             )
             if taken and isinstance(second, CriterionDraft):
                 instead = f"a limit of {_shown(_threshold(first))}" if isinstance(first, CriterionDraft) else "none"
                 why = f"Features count by the numbers of their bins: by their own values {instead} could be met"
-                found[index] = replace(second, remark=f"{second.remark}. {why}")
-            found[place if taken else index] = None
-    return found
+                outcomes[index] = replace(second, remark=f"{second.remark}. {why}")
+            outcomes[replaced if taken else index] = None
+    return outcomes
 
 
 def _beside_cells(bins: CriterionDraft | str | None, cells: CriterionDraft | str | None) -> CriterionDraft | str | None:
@@ -350,8 +352,8 @@ def _figure(attempt: AttemptResult, index: int) -> float:
 
 
 def _sensitivity(attempts: Sequence[AttemptResult], index: int) -> float | None:
-    found = [attempt.sensitivities[index] for attempt in attempts]
-    return max((each for each in found if each is not None), default=None)
+    sensitivities = [attempt.sensitivities[index] for attempt in attempts]
+    return max((sensitivity for sensitivity in sensitivities if sensitivity is not None), default=None)
 
 
 def with_threshold(
@@ -375,8 +377,8 @@ def with_threshold(
         f"{_shown(yardstick.perfect)} between halves, up to {_shown(max(fits))} in {len(fits)} fits, "
         f"{_shown(yardstick.independent)} if independent"
     )
-    most = MOST_OF_INDEPENDENT if {"column", "target"} & draft.settings.keys() else 1
-    if yardstick.independent * most <= threshold and "single columns" not in draft.asks:
+    share = MOST_OF_INDEPENDENT if {"column", "target"} & draft.settings.keys() else 1
+    if yardstick.independent * share <= threshold and "single columns" not in draft.asks:
         passed = "pass" if yardstick.independent <= threshold else "nearly pass"
         return f"{name}: independent columns would {passed} each threshold that can be met"
     if draft.about is not None and threshold > MOST_OF_FIGURE * draft.about:
@@ -462,7 +464,7 @@ def suggested_rules(
     binnings: Sequence[Binning],
     table: Counts,
     without: Collection[str] = (),
-    numbers: Numbers | None = None,
+    own_numbers: Numbers | None = None,
     steps: Mapping[str, float | None] | None = None,
 ) -> list[Suggestion]:
     """Rules for pairs of columns, the best founded first; those are active that are sure, and that a model can keep together.
@@ -471,30 +473,30 @@ def suggested_rules(
     ----------
     binnings : the drafted bins of every column, which `table` has.
     without : columns of which no rule speaks.
-    numbers : without it no rule compares two columns.
+    own_numbers : without it no rule compares two columns.
     steps : of the grids on which criteria may count the own values of columns.
     """
-    comparing = [] if numbers is None else _comparing(schema, binnings, table, without, numbers)
+    comparing = [] if own_numbers is None else _comparing(schema, binnings, table, without, own_numbers)
     pairs = {frozenset(columns) for _, columns, _ in comparing}  # of which a comparison says more than some of its cells
-    others = [*_about_gaps(schema, binnings, table, without), *_found(schema, binnings, table, without)]
-    return _best([*comparing, *(rule for rule in others if frozenset(rule[1]) not in pairs)], schema, table, steps or {})
+    about_cells = [*_about_gaps(schema, binnings, table, without), *_found(schema, binnings, table, without)]
+    return _best([*comparing, *(rule for rule in about_cells if frozenset(rule[1]) not in pairs)], schema, table, steps or {})
 
 
 def _comparing(
-    schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str], numbers: Numbers
+    schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str], own_numbers: Numbers
 ) -> list[tuple[str, tuple[str, str], float]]:
     """Rules that compare two columns of numbers, such as `wage > total`, those that would be broken most often first.
 
     Pairs are looked for in bins: cells in which every number of one column is above every number of the other. Where none of
     them has a row, though many would by chance, the own numbers of all rows decide.
     """
-    places = [
-        place
-        for place, column in enumerate(schema.columns)
-        if binnings[place].lower and column.name not in without and not (column.part or column.minus or column.counts)
+    columns_ = [
+        i
+        for i, column in enumerate(schema.columns)
+        if binnings[i].lower and column.name not in without and not (column.part or column.minus or column.counts)
     ]
     marginals, candidates = with_pairs(table), list[tuple[float, int, int]]()
-    for pair in combinations(places, 2):
+    for pair in combinations(columns_, 2):
         counts = marginals.get(pair)[: binnings[pair[0]].present, : binnings[pair[1]].present]
         expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(1, counts.sum())
         for first, second, cells, rows in ((*pair, counts, expected), (*pair[::-1], counts.T, expected.T)):
@@ -502,11 +504,11 @@ def _comparing(
             broken = float(rows[above].sum())
             if broken >= max(LEAST_EXPECTED, SURE * table.total) and not cells[above].any():
                 candidates.append((broken, first, second))
-    own = numbers([schema.columns[place] for place in sorted({place for _, *both in candidates for place in both})])
+    values_of = own_numbers([schema.columns[i] for i in sorted({i for _, *pair_ in candidates for i in pair_})])
     return [
         (" > ".join([schema.names[first], schema.names[second]]), (schema.names[first], schema.names[second]), broken)
         for broken, first, second in sorted(candidates, reverse=True)
-        if not (own[schema.names[first]] > own[schema.names[second]]).any()
+        if not (values_of[schema.names[first]] > values_of[schema.names[second]]).any()
     ][:MOST_COMPARING]
 
 
@@ -517,18 +519,18 @@ def _best(
     steps: Mapping[str, float | None] = MappingProxyType({}),
 ) -> list[Suggestion]:
     of_pair = Counter[tuple[str, str]]()
-    found: list[tuple[str, tuple[str, str], float]] = []
+    chosen: list[tuple[str, tuple[str, str], float]] = []
     domains = {column.name: _domain(column) for column in schema.columns}
     for rule in sorted(rules, key=lambda rule: -rule[2]):
         if not _can_be_read(rule[0], domains):
             continue
         of_pair[rule[1]] += 1
-        if of_pair[rule[1]] <= MOST_OF_A_PAIR and len(found) < MOST_SUGGESTED:
-            found.append(rule)
+        if of_pair[rule[1]] <= MOST_OF_A_PAIR and len(chosen) < MOST_SUGGESTED:
+            chosen.append(rule)
     names, sizes = table.layout.columns, table.layout.sizes
     tied: list[tuple[int, ...]] = []
     suggestions = []
-    for never, columns, expected in found:
+    for never, columns, expected in chosen:
         pair = tuple(sorted(map(names.index, columns)))
         # a rule about bins needs a mask over all values of both columns, one that compares the two does not
         cells = math.prod(_own_values(schema[name], steps.get(name)) for name in columns)
@@ -566,7 +568,7 @@ def _found(
     schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]
 ) -> Iterable[tuple[str, tuple[str, str], float]]:
     marginals = with_pairs(table)
-    for a, b in combinations([place for place, name in enumerate(schema.names) if name not in without], 2):
+    for a, b in combinations([i for i, name in enumerate(schema.names) if name not in without], 2):
         counts = marginals.get((a, b))[: binnings[a].present, : binnings[b].present]
         if not counts.sum():
             continue
@@ -582,8 +584,8 @@ def _found(
                 if (rows := float(expected[row, cells].sum())) >= LEAST_EXPECTED:
                     never_met[never][row] = rows
         for never, rows_of in never_met.items():
-            for here, places in _any_of(first, binnings[a], sorted(rows_of)):
-                yield f"{here} and {never}", names, sum(rows_of[place] for place in places)
+            for condition, bins in _any_of(first, binnings[a], sorted(rows_of)):
+                yield f"{condition} and {never}", names, sum(rows_of[i] for i in bins)
 
 
 def _about_gaps(
@@ -593,27 +595,28 @@ def _about_gaps(
 
     A column that has a value in every row goes before one that has gaps itself.
     """
-    marginals, places = lattice(table), [place for place, name in enumerate(schema.names) if name not in without]
-    for answered in (place for place in places if binnings[place].missing is not None):
-        told = []
-        for asked in (place for place in places if place != answered):
-            counts = marginals.get((min(asked, answered), max(asked, answered)))
-            counts = counts if asked < answered else counts.T
-            rules = [*_of_gaps(schema.columns[asked], schema.columns[answered], binnings[asked], binnings[answered], counts)]
-            told.append((binnings[asked].missing is None, sum(rows for _, _, rows in rules), rules))
-        certain = [each for each in told if each[2]]
+    marginals, columns = lattice(table), [i for i, name in enumerate(schema.names) if name not in without]
+    for answered in (i for i in columns if binnings[i].missing is not None):
+        rules_of = []
+        for first in (i for i in columns if i != answered):
+            counts = marginals.get((min(first, answered), max(first, answered)))
+            counts = counts if first < answered else counts.T
+            pair = (schema.columns[first], schema.columns[answered], binnings[first], binnings[answered])
+            rules = [*_of_gaps(*pair, counts)]
+            rules_of.append((binnings[first].missing is None, sum(rows for _, _, rows in rules), rules))
+        certain = [item for item in rules_of if item[2]]
         if certain:
-            yield from max(certain, key=lambda each: each[:2])[2]
+            yield from max(certain, key=lambda item: item[:2])[2]
 
 
 def _of_gaps(
-    asked: Column, answered: Column, of_asked: Binning, of_answered: Binning, counts: np.ndarray
+    cause: Column, answered: Column, of_asked: Binning, of_answered: Binning, counts: np.ndarray
 ) -> Iterable[tuple[str, tuple[str, str], float]]:
     """Bins of one column in which another one never has a value, or always.
 
     Parameters
     ----------
-    counts : (n_bins of `asked`, n_bins of `answered`) rows.
+    counts : (n_bins of `cause`, n_bins of `answered`) rows.
     """
     rows, gaps = counts.sum(axis=1), counts[:, of_answered.missing]
     share = float(gaps.sum() / max(1, rows.sum()))
@@ -622,10 +625,10 @@ def _of_gaps(
         (gaps == 0, share, "is missing"),
     ):
         bins = np.flatnonzero(certain & (rows * rate >= LEAST_EXPECTED)).tolist()
-        found = list(_any_of(asked, of_asked, [place for place in bins if place != of_asked.missing]))
-        found += [(f"{asked.name} is missing", [place]) for place in bins if place == of_asked.missing]
-        for here, places in found:
-            yield f"{here} and {answered.name} {state}", (asked.name, answered.name), float(rows[places].sum() * rate)
+        conditions = list(_any_of(cause, of_asked, [bin_ for bin_ in bins if bin_ != of_asked.missing]))
+        conditions += [(f"{cause.name} is missing", [bin_]) for bin_ in bins if bin_ == of_asked.missing]
+        for condition, bins_ in conditions:
+            yield f"{condition} and {answered.name} {state}", (cause.name, answered.name), float(rows[bins_].sum() * rate)
 
 
 def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:
@@ -633,46 +636,46 @@ def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable
     met = np.flatnonzero(~empty)
     if not len(met):
         return
-    places = np.arange(len(empty))
+    indices = np.arange(len(empty))
     if binning.lower:
         if met[0] > 0:
-            yield f"{column.name} < {_number(binning.lower[met[0]])}", places < met[0]
+            yield f"{column.name} < {_number(binning.lower[met[0]])}", indices < met[0]
         if met[-1] < len(empty) - 1:
-            yield f"{column.name} >= {_number(binning.upper[met[-1]])}", places > met[-1]
+            yield f"{column.name} >= {_number(binning.upper[met[-1]])}", indices > met[-1]
         return
     for condition, listed in _any_of(column, binning, np.flatnonzero(empty).tolist()):
-        yield condition, np.isin(places, listed)
+        yield condition, np.isin(indices, listed)
 
 
-def _any_of(column: Column, binning: Binning, places: Sequence[int]) -> Iterable[tuple[str, list[int]]]:
+def _any_of(column: Column, binning: Binning, wanted_bins: Sequence[int]) -> Iterable[tuple[str, list[int]]]:
     """Yield conditions for these bins, with the bins of each: of numbers one for each run of neighbours; none where no text can
     be quoted, or the bins are groups of categories, of which rules do not speak."""
     if binning.lower:
-        for _, run in groupby(places, key=lambda place: place - places.index(place)):
+        for _, run in groupby(wanted_bins, key=lambda i: i - wanted_bins.index(i)):
             bins = list(run)
             parts = [f"{column.name} >= {_number(binning.lower[bins[0]])}"] if bins[0] > 0 else []
             parts += [f"{column.name} < {_number(binning.upper[bins[-1]])}"] if bins[-1] < binning.present - 1 else []
             if parts:
                 yield " and ".join(parts), bins
         return
-    texts = {place: _quoted(binning.labels[place]) for place in places}
-    known = {place: text for place, text in texts.items() if text is not None}
-    if len(known) == len(texts) and binning.labels == column.atoms.labels:
-        for listed in _short_lists(known):
-            shown = f"== {known[listed[0]]}" if len(listed) == 1 else f"in [{', '.join(known[place] for place in listed)}]"
-            yield f"{column.name} {shown}", listed
+    texts = {i: _quoted(binning.labels[i]) for i in wanted_bins}
+    quoted = {i: text for i, text in texts.items() if text is not None}
+    if len(quoted) == len(texts) and binning.labels == column.atoms.labels:
+        for listed in _short_lists(quoted):
+            comparison = f"== {quoted[listed[0]]}" if len(listed) == 1 else f"in [{', '.join(quoted[i] for i in listed)}]"
+            yield f"{column.name} {comparison}", listed
 
 
 def _short_lists(texts: Mapping[int, str]) -> list[list[int]]:
     """The places of texts, in lists of at most `MOST_LISTED` characters, or of one text."""
     lists: list[list[int]] = []
     characters = 0
-    for place, text in texts.items():
+    for i, text in texts.items():
         characters += len(text) + len(", ")
         if not lists or characters > MOST_LISTED:
             lists.append([])
             characters = len(text) + len(", ")
-        lists[-1].append(place)
+        lists[-1].append(i)
     return lists
 
 

@@ -219,9 +219,9 @@ def tried_in_steps(subject: Subject) -> Tried:
     stands = best.standing.good or (weak and best.standing.bins <= MOST_OFF and best.standing.errors <= 1)
 
     # a larger epsilon, fewer columns
-    for most in larger:
+    for total in larger:
         if not (stands or weak or best.standing.good):
-            best = in_fitting_bins(ground, most, above=best.choices.limit)
+            best = in_fitting_bins(ground, total, above=best.choices.limit)
             best = replace(best, at_aimed=at_aimed.share if at_aimed else None)
     if not (stands or best.standing.good) and subject.members is None:
         best = smaller_draft(subject, best)
@@ -237,16 +237,16 @@ def tried_in_steps(subject: Subject) -> Tried:
 
 def written(best: Tried) -> Draft:
     """Write the two files of a draft, with what the plan costs and keeps; in the acceptance file the pairs that it loses."""
-    ground, kept, acceptance = best.ground, best.standing.kept, best.acceptance
-    if kept is None:
+    ground, preserved, acceptance = best.ground, best.standing.kept, best.acceptance
+    if preserved is None:
         return files_of(best.subject, best.choices, acceptance)
     acceptance = replace(
         acceptance,
-        lost=tuple(pair.columns for pair in kept.strong_lost),
-        faint=tuple(pair for pair in kept.lost if not pair.strong),
-        kept=" ".join(filter(None, [kept.words, ground.lean])),
+        lost=tuple(pair.columns for pair in preserved.strong_lost),
+        faint=tuple(pair for pair in preserved.lost if not pair.strong),
+        kept=" ".join(filter(None, [preserved.words, ground.lean])),
     )
-    advice = plan_advice(ground.race, best.raced, kept, best.at_aimed)
+    advice = plan_advice(ground.race, best.raced, preserved, best.at_aimed)
     drafted = files_of(best.subject, replace(best.choices, advice=advice), acceptance)
     missing = {column.name for column in ground.subject.wide if column.keeps_missing}
     return replace(drafted, strengths=strengths_of(ground.table, ground.pairs, missing))
@@ -313,7 +313,7 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
         device = ", which Windows takes for a device" if name.lower() in _WINDOWS_DEVICES else ""
         expected = "a name of letters, digits, - and _ that starts with a letter (two files get it)"
         raise InputError(f"expected {expected}, found {name!r}{device}.")
-    wanted = AskedFor(only=request.only, leave_out=request.leave_out)
+    selection = AskedFor(only=request.only, leave_out=request.leave_out)
     promise = Promise.of(request.epsilon, pure=request.pure, important=request.important)
     codebook = read_codebook(request.codebook) if request.codebook else Codebook()
     positions = codebook.positions
@@ -332,11 +332,11 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
             raise InputError(
                 f"--unit: expected `row` with --key (a record is a root with all its members), found {request.unit!r}."
             )
-        file, members = read_members(public, request.members, key, codebook, table, wanted)
+        file, members = read_members(public, request.members, key, codebook, table, selection)
     elif request.members is not None:
         raise InputError("--members: expected --key with it, the column of both files that says whose member a row is.")
     else:
-        file = read_public_file(public, table, wanted, positions)
+        file = read_public_file(public, table, selection, positions)
     voice.say(f"drafting {so_many(len(file.columns), 'column')}")
     book = written_as_in(file.columns, codebook)
     own_key, as_key = (key, AS_KEY_OF_ROOTS) if unit is None or unit.key is None else (unit.key, AS_KEY)
@@ -351,8 +351,8 @@ def read_subject(request: DraftRequest, voice: Voice) -> Subject:
         raise _too_few(f"{public}", file, members, columns, left_out)
     if len(columns) > MOST_COLUMNS:
         voice.say("choosing among the columns")
-        columns, others = chosen_columns(columns, file.batches(), file.n_rows)
-        left_out = [*left_out, *others]
+        columns, dropped = chosen_columns(columns, file.batches(), file.n_rows)
+        left_out = [*left_out, *dropped]
     if gone := [column for column in left_out if column.source in promise.important]:
         raise InputError(f"--important: expected columns that can be released, found {gone[0].source!r}: {gone[0].because}.")
     important = tuple(column.name for column in columns if column.source in promise.important)
@@ -453,11 +453,11 @@ def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
 
     # rules that no row breaks
     members = subject.members
-    numbers = None if members else partial(row_numbers, file, policy=spec.input)
+    own_numbers = None if members else partial(row_numbers, file, policy=spec.input)
     steps = {column.name: column.facts.step for column in subject.columns if column.facts}
     unruled = [column.name for column in subject.columns if column.weight]
     unruled += [column.name for column in members.wide()[1:]] if members else []
-    rules = suggested_rules(spec.schema, transformation.binnings, table, unruled, numbers, steps)
+    rules = suggested_rules(spec.schema, transformation.binnings, table, unruled, own_numbers, steps)
     if members is not None:
         of_members = tuple(suggested_of_members(spec.schema, transformation, table))
         subject = replace(subject, members=replace(members, rules=of_members))
@@ -670,8 +670,8 @@ def rows_budget(n_rows: int) -> Fraction:
 
     The margin of the count is about ln(1 / (2 SHORTFALL)) / epsilon.
     """
-    wanted = math.log(float(1 / (2 * SHORTFALL))) / (n_rows / 50)
-    return max(Fraction(1, 20), Fraction(math.ceil(wanted * 100), 100))
+    epsilon = math.log(float(1 / (2 * SHORTFALL))) / (n_rows / 50)
+    return max(Fraction(1, 20), Fraction(math.ceil(epsilon * 100), 100))
 
 
 _LEAVES = 3
@@ -767,11 +767,11 @@ def tried(ground: Ground, raced: Raced) -> Tried:
         if acceptance.epsilon <= figures or raced.total <= choices.rows + choices.models + TEST + figures:
             break
         figures = acceptance.epsilon + FIGURES / 4
-        left = max(raced.total - choices.rows - choices.models - TEST - figures, raced.total / 4)
-        raced = replace(raced, purse=subject.promise.purse(left))
-    others = choices.rows + choices.models + TEST + acceptance.epsilon
-    if raced.total > others:
-        raced = replace(raced, purse=subject.promise.purse(raced.total - others))
+        rest = max(raced.total - choices.rows - choices.models - TEST - figures, raced.total / 4)
+        raced = replace(raced, purse=subject.promise.purse(rest))
+    other_epsilon = choices.rows + choices.models + TEST + acceptance.epsilon
+    if raced.total > other_epsilon:
+        raced = replace(raced, purse=subject.promise.purse(raced.total - other_epsilon))
         standing = replace(standing, kept=race.kept(raced, final=True))
     return Tried(
         subject=subject,
@@ -780,7 +780,7 @@ def tried(ground: Ground, raced: Raced) -> Tried:
         acceptance=acceptance,
         standing=standing,
         raced=raced,
-        others=others,
+        others=other_epsilon,
     )
 
 
@@ -809,12 +809,12 @@ def with_more(
     voice = subject.voice
     spec = loaded(subject, choices, first)
     acceptance, standing = settle(first, spec, rows_of(subject, spec), SEED, voice.patiently)
-    others = choices.rows + choices.models + TEST + acceptance.epsilon
-    if choices.limit > others:
-        choices = replace(choices, generation=subject.promise.purse(choices.limit - others).cost)
+    other_epsilon = choices.rows + choices.models + TEST + acceptance.epsilon
+    if choices.limit > other_epsilon:
+        choices = replace(choices, generation=subject.promise.purse(choices.limit - other_epsilon).cost)
         spec = spec.with_budget(generation=choices.generation)
     standing = replace(standing, kept=held_out(spec).kept_by_draft(spec, voice.patiently))
-    changed = {"subject": subject, "choices": choices, "acceptance": acceptance, "standing": standing, "others": others}
+    changed = {"subject": subject, "choices": choices, "acceptance": acceptance, "standing": standing, "others": other_epsilon}
     return replace(whole, **changed)  # type: ignore[arg-type]
 
 
@@ -910,10 +910,10 @@ def in_fitting_bins(ground: Ground, most: Fraction, above: Fraction = Fraction(0
         return best
     n_bins = {column.name: column.n_bins for column in ground.subject.columns}
     names = listing(column.name for column in best.subject.columns if column.n_bins < n_bins[column.name])
-    others = "; ".join(candidate.words for candidate in candidates if candidate is not chosen)
+    alternatives = "; ".join(candidate.words for candidate in candidates if candidate is not chosen)
     smaller = (
         f"In this draft the bins of {names} are wider than at first and have {chosen.least} each. Fits of other drafts that "
-        f"were tried keep, measured in the same bins: {others}."
+        f"were tried keep, measured in the same bins: {alternatives}."
     )
     return replace(best, choices=replace(best.choices, smaller=smaller))
 
@@ -931,7 +931,7 @@ def smaller_draft(subject: Subject, whole: Tried) -> Tried:
     ------
     InputError : when no two columns do.
     """
-    ground, columns, most = whole.ground, whole.subject.columns, whole.choices.limit
+    ground, columns, total = whole.ground, whole.subject.columns, whole.choices.limit
     order = in_order(columns, ground.pairs, subject.promise.important)
     in_coarse_bins, why = coarser(columns, ground.table), _too_many(len(columns), subject.file.n_rows, whole)
 
@@ -940,9 +940,9 @@ def smaller_draft(subject: Subject, whole: Tried) -> Tried:
         stay, gone = fewer(drafted, order, size)
         left_out = (*whole.subject.left_out, *gone)
         smaller = ground_of(replace(whole.subject, columns=stay, left_out=left_out, areas=None), ground)
-        draft = tried(smaller, smaller.race.at(most))
-        kept, stays = draft.standing.kept, what_stays(len(draft.subject.columns), len(columns), how)
-        reached = f" In fits to it {_off(kept)}." if kept and draft.standing.tells else ""
+        draft = tried(smaller, smaller.race.at(total))
+        preserved, stays = draft.standing.kept, what_stays(len(draft.subject.columns), len(columns), how)
+        reached = f" In fits to it {_off(preserved)}." if preserved and draft.standing.tells else ""
         return replace(draft, choices=replace(draft.choices, smaller=f"{why} So this draft has {stays}.{reached}"))
 
     if whole.standing.near and (draft := with_fewer(in_coarse_bins, len(columns), "")).standing.good:
@@ -996,13 +996,13 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
     ------
     InputError : when a level is left out for too few rows.
     """
-    ground, before = whole.ground, whole.subject
-    before.voice.say(f"trying it with {areas.chain[-1]} on the public file")
-    drafted = {column.name for column in before.columns}
+    ground, larger = whole.ground, whole.subject
+    larger.voice.say(f"trying it with {areas.chain[-1]} on the public file")
+    drafted = {column.name for column in larger.columns}
     if gone := [level.name for level in areas.levels if level.name not in drafted]:
         raise InputError(f"--areas: expected {gone[0]!r} among the drafted columns; there are too few rows for it.")
     n_bins = dict(zip(ground.table.layout.columns, ground.table.layout.sizes, strict=True))
-    noise, n_rows = before.promise.purse(whole.choices.limit).kind, round(ground.table.total)
+    noise, n_rows = larger.promise.purse(whole.choices.limit).kind, round(ground.table.total)
     measured = areas.measured(whole.choices.tables, n_bins, n_rows, whole.choices.generation, noise)
     choices = replace(
         whole.choices,
@@ -1012,19 +1012,19 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
         wanted=measured.wanted,
         rules=areas.rules(whole.choices.rules),
     )
-    subject = replace(before, columns=tuple(areas.placed(before.columns)), areas=None)
+    subject = replace(larger, columns=tuple(areas.placed(larger.columns)), areas=None)
     spec = loaded(subject, choices, FIRST)
     unique = once_only(in_first_bins(rows_of(subject, spec), spec))
     choices = replace(choices, unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
-    first = draft_acceptance(before.wide, ground.table, ground.pairs, before.of_members, unique=unique)
+    first = draft_acceptance(larger.wide, ground.table, ground.pairs, larger.of_members, unique=unique)
     first = replace(first, criteria=areas.criteria(first.criteria))
     beside = ground.race.held_out
 
     def held_out(spec: ReleaseSpec) -> HeldOut:
         """Return the rows in halves with the smallest areas, compared without these."""
         if beside.of_all_rows:
-            return replace(beside, fitted=HeldOut.of_persons(before.file.source, spec, (), SEED).fitted)
-        rows = in_first_bins(rows_of(before, spec), spec)
+            return replace(beside, fitted=HeldOut.of_persons(larger.file.source, spec, (), SEED).fitted)
+        rows = in_first_bins(rows_of(larger, spec), spec)
         return HeldOut.of_rows(rows, ground.pairs, beside.comparison.missing, SEED, beside.comparison.columns)
 
     return with_more(whole, subject, choices, first, held_out)
@@ -1032,9 +1032,9 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
 
 def counting_marks(whole: Tried) -> Tried:
     """Return the draft with the number of marks of each group of rare ones, where it loses fewer pairs by that."""
-    subject, ground, choices, kept = whole.subject, whole.ground, whole.choices, whole.standing.kept
-    marks = None if kept is None else draft_marks(subject.columns, ground.table, [pair.columns for pair in kept.lost])
-    if kept is None or marks is None:
+    subject, ground, choices, preserved = whole.subject, whole.ground, whole.choices, whole.standing.kept
+    marks = None if preserved is None else draft_marks(subject.columns, ground.table, [pair.columns for pair in preserved.lost])
+    if preserved is None or marks is None:
         return whole
     subject.voice.say(f"trying it with the numbers of marks in {listing(marks.groups)} on the public file")
     choices = replace(choices, tables=marks.tables(choices.tables), marks=tuple(marks.lines(0, 0)))
@@ -1047,9 +1047,9 @@ def counting_marks(whole: Tried) -> Tried:
 
     spec = loaded(subject, choices, FIRST)
     with_numbers = counted(spec).kept_by_draft(spec, subject.voice.patiently)
-    if with_numbers is None or not with_numbers.better(kept):
+    if with_numbers is None or not with_numbers.better(preserved):
         return whole
-    choices = replace(choices, marks=tuple(marks.lines(len(kept.lost), len(with_numbers.lost))))
+    choices = replace(choices, marks=tuple(marks.lines(len(preserved.lost), len(with_numbers.lost))))
     first = draft_acceptance(subject.wide, ground.table, ground.pairs)
     first = replace(first, criteria=tuple(ignoring(list(marks.groups), criterion) for criterion in first.criteria))
     counting = with_more(whole, subject, choices, first, counted)

@@ -634,7 +634,7 @@ def with_limits(
 def with_bounds(
     column: Column,
     bounds: tuple[float, float],
-    numbers: Mapping[str, float],
+    numbers_of: Mapping[str, float],
     public: PublicFile | None,
     policy: InputTable,
 ) -> MovedLimits:
@@ -656,7 +656,7 @@ def with_bounds(
             parsed = parse_bins(alternatives[name], whole_numbers=whole)
             labels |= dict(zip(binning.labels, (interval.label for interval in parsed), strict=False))
             fresh |= {interval.label: interval for interval in parsed if interval.label not in binning.labels}
-    moved = {labels.get(label, label): min(max(value, bounds[0]), bounds[1]) for label, value in numbers.items()}
+    moved = {labels.get(label, label): min(max(value, bounds[0]), bounds[1]) for label, value in numbers_of.items()}
     means = _numbers(replace(column, bounds=bounds), list(fresh.values()), public, policy)
     counted = public is not None and column.source in public.columns and column.dates is None
     stay = {label: value for label, value in moved.items() if not (counted and label in fresh)}
@@ -670,7 +670,7 @@ def _ends(binning: Binning, whole: bool) -> Ends:
     return low, high
 
 
-def filled_numbers(column: Column, numbers: Mapping[str, float], public: PublicFile, policy: InputTable) -> dict[str, float]:
+def filled_numbers(column: Column, numbers_of: Mapping[str, float], public: PublicFile, policy: InputTable) -> dict[str, float]:
     """Return the numbers of all bins of a column: those that stand, and the mean of the public rows in each other bin.
 
     A number of a bin that the column has no longer goes. No bin gets a number that is as good as its middle.
@@ -679,8 +679,8 @@ def filled_numbers(column: Column, numbers: Mapping[str, float], public: PublicF
     bins = {
         interval.label: interval for texts in labels for interval in parse_bins(texts, whole_numbers=column.kind == "integer")
     }
-    means = _numbers(column, [interval for label, interval in bins.items() if label not in numbers], public, policy)
-    return {label: value for label, value in (dict(numbers) | means).items() if label in bins}
+    means = _numbers(column, [interval for label, interval in bins.items() if label not in numbers_of], public, policy)
+    return {label: value for label, value in (dict(numbers_of) | means).items() if label in bins}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -728,9 +728,9 @@ def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | N
         table = _at(tables, above).get(name)  # none of the number of members
         if column.bounds is None or name in added or column.source not in source.columns or table is None:
             continue
-        numbers = table.get("numbers", {})
-        filled = filled_numbers(column, numbers, source, spec.input)
-        if new := {label: value for label, value in filled.items() if label not in numbers}:
+        numbers_of = table.get("numbers", {})
+        filled = filled_numbers(column, numbers_of, source, spec.input)
+        if new := {label: value for label, value in filled.items() if label not in numbers_of}:
             added[str(name)] = new
             edits.append(Edit(path=(*above, name, "numbers"), toml=toml(filled)))
     content = changed(path, current, edits)

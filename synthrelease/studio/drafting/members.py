@@ -65,7 +65,7 @@ class MembersDraft:
 
     def wide(self) -> list[ColumnDraft]:
         """Return the columns that the record of a root has beside its own: the number of members, and those of each."""
-        limits = tuple(float(number) for number in range(self.least + 1, self.most + 1))
+        limits = tuple(float(n) for n in range(self.least + 1, self.most + 1))
         bins = NumberBins(low=self.least, high=float(self.most), coarse=limits, fine=limits, groups=limits[:1])
         size = ColumnDraft(name=self.size, source=self.key, kind="integer", remark="the number of members", bins=bins)
         return [size, *(_of_slot(column, slot) for slot in range(1, self.most + 1) for column in self.columns)]
@@ -115,10 +115,10 @@ def read_members(
 
     # how many members there are, and in which order
     times = np.bincount(codes, minlength=len(keys))
-    numbers = times[(times > 0) & np.array([bool(text) for text in keys])]
+    sizes = times[(times > 0) & np.array([bool(text) for text in keys])]
     n_roots = len(set(every_row(roots, (key,), key)[key][0]) - {""})
-    covering = int(np.searchsorted(np.cumsum(np.bincount(numbers)) / len(numbers), COVERED))
-    most = max(1, min(covering, MOST_DRAFTED))
+    covering = int(np.searchsorted(np.cumsum(np.bincount(sizes)) / len(sizes), COVERED))
+    largest = max(1, min(covering, MOST_DRAFTED))
     order = _order(file, codes, times, [name for name in of_members if name != key])
 
     # their columns
@@ -131,13 +131,13 @@ def read_members(
     draft = MembersDraft(
         source=replace(roots.source, members=None if own_file is None else own_file.source),
         key=key,
-        most=most,
-        least=0 if own_file and n_roots > len(numbers) else 1,
+        most=largest,
+        least=0 if own_file and n_roots > len(sizes) else 1,
         order=order or tuple(name for name in dated if name in released)[:1],
         size=SIZE if SIZE not in roots.columns else f"{SIZE}_of_root",
         n_roots=n_roots,
-        n_members=int(numbers.sum()),
-        covered=float((numbers <= most).mean()),
+        n_members=int(sizes.sum()),
+        covered=float((sizes <= largest).mean()),
         columns=tuple(_plain(column) for column in columns if not column.weight),
         left_out=(*(column for column in left_out if column.source not in replaced), *gone),
     )
@@ -189,8 +189,8 @@ def _order(file: PublicFile, codes: np.ndarray, times: np.ndarray, names: Sequen
         texts, of_rows = every_row(file, (name,))[name]
         if not all(text.isdecimal() and len(text) < 5 for text in texts):
             continue
-        number = np.array([int(text) for text in texts])[of_rows]
-        pairs = codes.astype(np.int64) * 10_000 + number
-        if len(np.unique(pairs)) == len(pairs) and number.min() in (0, 1) and (number <= times[codes] + 1).mean() > COVERED:
+        rank = np.array([int(text) for text in texts])[of_rows]
+        pairs = codes.astype(np.int64) * 10_000 + rank
+        if len(np.unique(pairs)) == len(pairs) and rank.min() in (0, 1) and (rank <= times[codes] + 1).mean() > COVERED:
             return (name,)
     return ()

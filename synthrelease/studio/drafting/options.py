@@ -52,7 +52,7 @@ def nested_columns(
 ) -> dict[str, str]:
     """The question whether two columns are areas within areas, by the source of the larger ones: of codes or words, of which
     there are too many to be drafted each by itself, and each of which has one value in the other column."""
-    found: dict[str, str] = {}
+    questions: dict[str, str] = {}
     groups = [source for source, column in drafted.items() if isinstance(column, ColumnDraft) and _may_be_level(column)]
     for source, column in drafted.items():
         n = len(answers[source].texts) if source in answers else 0
@@ -66,18 +66,18 @@ def nested_columns(
         if answers[source].rows < _ROWS * n:
             continue
         chain = [source]
-        for other in sorted(groups, key=lambda each: -len(answers[each].texts)):
+        for group in sorted(groups, key=lambda source_: -len(answers[source_].texts)):
             smaller = chain[0]
-            larger = other != source and _TIMES * len(answers[other].texts) <= len(answers[smaller].texts)
-            if larger and _tells(rows.codes[smaller], rows.codes[other]):
-                chain.insert(0, other)
+            larger = group != source and _TIMES * len(answers[group].texts) <= len(answers[smaller].texts)
+            if larger and _tells(rows.codes[smaller], rows.codes[group]):
+                chain.insert(0, group)
         if len(chain) > 1:
-            found.setdefault(
+            questions.setdefault(
                 chain[-2],
                 f"each of the {n} values of {source!r} lies in one value of {chain[-2]!r}, and the draft groups most of them. "
                 f"If these are areas within areas, draft again with --areas {f' {WITHIN} '.join(chain)!r}",
             )
-    return found
+    return questions
 
 
 def _may_be_level(column: ColumnDraft) -> bool:
@@ -90,15 +90,15 @@ def _texts(column: ColumnDraft) -> dict[str, str]:
     return {text: code.label for first, code in column.codes.items() for text in (first, *code.spellings)}
 
 
-def _known(found: tuple[list[str], np.ndarray], texts: Container[str]) -> np.ndarray:
+def _known(rows_: tuple[list[str], np.ndarray], texts: Container[str]) -> np.ndarray:
     """(n_rows,) which text each row has, -1 for one that is no area."""
-    return np.array([place if text in texts else -1 for place, text in enumerate(found[0])])[found[1]]
+    return np.array([code if text in texts else -1 for code, text in enumerate(rows_[0])])[rows_[1]]
 
 
-def _tells(one: np.ndarray, other: np.ndarray) -> bool:
+def _tells(lower: np.ndarray, upper: np.ndarray) -> bool:
     """Whether rows that are alike in one column are so in the other one."""
-    known = (one >= 0) & (other >= 0)
-    pairs = np.unique(np.stack([one[known], other[known]]), axis=1)
+    valid = (lower >= 0) & (upper >= 0)
+    pairs = np.unique(np.stack([lower[valid], upper[valid]]), axis=1)
     return len(np.unique(pairs[0])) == pairs.shape[1]
 
 
@@ -121,7 +121,7 @@ class AreasDraft:
         return (*(level.name for level in self.levels), self.column.name)
 
     @classmethod
-    def of(cls, asked: str, file: PublicFile, answers: Answers, columns: Sequence[ColumnDraft]) -> AreasDraft:
+    def of(cls, request: str, file: PublicFile, answers: Answers, columns: Sequence[ColumnDraft]) -> AreasDraft:
         """From the words "region > municipality".
 
         Parameters
@@ -133,13 +133,13 @@ class AreasDraft:
         ------
         InputError : when a column is none that can be a level, or is told by no other one.
         """
-        sources = areas_asked(asked, file)
-        known = {column.source: column for column in columns}
+        sources = areas_asked(request, file)
+        drafted = {column.source: column for column in columns}
         for source in sources[:-1]:
-            if source not in known or not _may_be_level(known[source]):
-                usable = listing(each for each, column in known.items() if _may_be_level(column))
+            if source not in drafted or not _may_be_level(drafted[source]):
+                usable = listing(name for name, column in drafted.items() if _may_be_level(column))
                 raise InputError(f"--areas: expected columns of at most {_MOST_GROUPS} areas ({usable}), found {source!r}.")
-        rows, texts = every_row(file, sources), {source: _texts(known[source]) for source in sources[:-1]}
+        rows, texts = every_row(file, sources), {source: _texts(drafted[source]) for source in sources[:-1]}
         areas = {source: _known(rows[source], texts.get(source, answers.texts)) for source in sources}
         for upper, lower in pairwise(sources):
             if not _tells(areas[lower], areas[upper]):
@@ -147,22 +147,21 @@ class AreasDraft:
                     f"--areas: expected each {lower!r} of the public file in one {upper!r}, found one in several. The largest "
                     "areas come first."
                 )
-        column = draft_codes(answers, [one.name for one in columns], "", apart=True)
-        own, levels = areas[sources[-1]], {}
+        column = draft_codes(answers, [draft.name for draft in columns], "", apart=True)
+        smallest, levels = areas[sources[-1]], {}
         for source in sources[:-1]:
-            both = np.unique(np.stack([own, areas[source]])[:, (own >= 0) & (areas[source] >= 0)], axis=1).T.tolist()
-            home = {rows[sources[-1]][0][at]: texts[source][rows[source][0][of]] for at, of in both}
+            pairs = np.unique(np.stack([smallest, areas[source]])[:, (smallest >= 0) & (areas[source] >= 0)], axis=1).T.tolist()
+            home = {rows[sources[-1]][0][at]: texts[source][rows[source][0][upper_code]] for at, upper_code in pairs}
             if lost := [code for code in column.codes if code not in home]:
                 raise InputError(f"--areas: expected an area of {source!r} for every code, found none for {lost[0]!r}.")
-            levels[known[source].name] = {code: home[code] for code in column.codes}
-        remark = f"{len(answers.texts)} areas in the public file"
-        drafted = replace(column, kind="code", levels=levels, remark=remark)
-        return cls(levels=tuple(known[source] for source in sources[:-1]), column=drafted)
+            levels[drafted[source].name] = {code: home[code] for code in column.codes}
+        column = replace(column, kind="code", levels=levels, remark=f"{len(answers.texts)} areas in the public file")
+        return cls(levels=tuple(drafted[source] for source in sources[:-1]), column=column)
 
     def placed(self, columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
         """The columns with the smallest areas in the place of the level above, and without the levels, which come with them."""
-        found = [self.column if column.name == self.chain[-2] else column for column in columns]
-        return [column for column in found if column.name not in self.chain[:-1]]
+        columns_ = [self.column if column.name == self.chain[-2] else column for column in columns]
+        return [column for column in columns_ if column.name not in self.chain[:-1]]
 
     def measured(
         self, raced: Sequence[str], sizes: Mapping[str, int], n_rows: int, cost: Fraction, noise: type[CountNoise]
@@ -178,30 +177,30 @@ class AreasDraft:
         """
         whole = [tuple(term.split(":")) for term in raced]
         whole = [columns for columns in whole if not set(columns) & {*self.chain}]
-        others = sorted((name for name in sizes if name not in self.chain), key=lambda each: sizes[each])
-        whole += [(name,) for name in sizes if name in others and not any(name in columns for columns in whole)]
+        names = sorted((name for name in sizes if name not in self.chain), key=lambda name_: sizes[name_])
+        whole += [(name,) for name in sizes if name in names and not any(name in columns for columns in whole)]
         areas = {**{level.name: len(level.codes) for level in self.levels}, self.column.name: len(self.column.codes)}
-        own = {level: others[: self._most(others, sizes, count, n_rows)] for level, count in areas.items()}
+        tables_of = {level: names[: self._most(names, sizes, count, n_rows)] for level, count in areas.items()}
         bins = {**sizes, **areas}
         for level in reversed(self.chain):
-            while own[level]:
-                found = AreaTables.of(whole, own, bins, noise)
-                largest = (level, own[level][-1])
-                deviation = math.sqrt(noise.of_table(cost * found.shares[largest]).variance_above)
+            while tables_of[level]:
+                divided_ = AreaTables.of(whole, tables_of, bins, noise)
+                largest = (level, tables_of[level][-1])
+                deviation = math.sqrt(noise.of_table(cost * divided_.shares[largest]).variance_above)
                 if deviation * math.prod(bins[name] for name in largest) <= _BEARABLE * n_rows:
                     break
-                own[level] = own[level][:-1]
-        return AreaTables.of(whole, own, bins, noise)
+                tables_of[level] = tables_of[level][:-1]
+        return AreaTables.of(whole, tables_of, bins, noise)
 
-    def _most(self, others: Sequence[str], sizes: Mapping[str, int], areas: int, n_rows: int) -> int:
+    def _most(self, names: Sequence[str], sizes: Mapping[str, int], areas: int, n_rows: int) -> int:
         """How many of these columns, the smallest first, have tables of a level that are not too large for the model."""
-        cells, found = 1, 0
-        for name in others:
+        cells, n = 1, 0
+        for name in names:
             cells *= sizes[name]
             if sizes[name] * areas * _ROWS > n_rows or cells > _MOST_CELLS // len(self.column.codes):
                 break
-            found += 1
-        return found
+            n += 1
+        return n
 
     def rules(self, suggested: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
         """Those about areas stay as comments: they would tie columns to every area."""
@@ -211,12 +210,12 @@ class AreasDraft:
         """Those of the other columns, and how many rows the smallest areas have, as that of single columns. Where rows are
         compared, smallest areas are not."""
         name = self.column.name
-        single = next(each for each in drafted if each.asks == "shares of single columns")
+        single = next(criterion for criterion in drafted if criterion.asks == "shares of single columns")
         settings = {key: value for key, value in single.settings.items() if key != "largest"}
         settings |= {"name": f"rows of each {name}", "tables": [name]}
         remark = "The share of the rows in each of the smallest areas"
-        own = CriterionDraft(settings=settings, remark=remark, asks="single columns")
-        return (*(ignoring([name], each) for each in drafted), own)
+        of_areas = CriterionDraft(settings=settings, remark=remark, asks="single columns")
+        return (*(ignoring([name], criterion) for criterion in drafted), of_areas)
 
 
 class AreaTables(NamedTuple):
@@ -239,17 +238,17 @@ class AreaTables(NamedTuple):
     def of(
         cls,
         whole: Sequence[tuple[str, ...]],
-        own: Mapping[str, Sequence[str]],
+        names_of: Mapping[str, Sequence[str]],
         bins: Mapping[str, int],
         noise: type[CountNoise],
     ) -> AreaTables:
         """A level that would get less than its least part of the budget gets that much."""
         levels: list[list[tuple[str, ...]]] = [[*whole]]
-        levels += [[(level, name) for name in names] or [(level,)] for level, names in own.items()]
+        levels += [[(level, name) for name in names] or [(level,)] for level, names in names_of.items()]
         power = power_of(noise)
         cells = [{columns: math.prod(bins[name] for name in columns) for columns in tables} for tables in levels]
-        wanted = [_WHOLE * _NEXT**level for level in range(len(levels))]
-        parts = [sum((n / off) ** power for n in tables.values()) for tables, off in zip(cells, wanted, strict=True)]
+        limits = [_WHOLE * _NEXT**level for level in range(len(levels))]
+        parts = [sum((n / off) ** power for n in tables.values()) for tables, off in zip(cells, limits, strict=True)]
         raised = set[int]()
         while True:
             enough = _LEAST * sum(part for at, part in enumerate(parts) if at not in raised) / (1 - _LEAST * len(raised))
@@ -258,10 +257,10 @@ class AreaTables(NamedTuple):
                 break
             raised |= low
         for at in raised:
-            wanted[at] = float(f"{wanted[at] * (parts[at] / enough) ** (1 / power):.2g}")
+            limits[at] = float(f"{limits[at] * (parts[at] / enough) ** (1 / power):.2g}")
         together = {columns: n for tables in cells for columns, n in tables.items()}
-        shares = divided(together, {columns: wanted[at] for at, tables in enumerate(cells) for columns in tables}, noise)
-        return cls(wanted=f" {WITHIN} ".join(f"{off:g}" for off in wanted), shares=shares)
+        shares = divided(together, {columns: limits[at] for at, tables in enumerate(cells) for columns in tables}, noise)
+        return cls(wanted=f" {WITHIN} ".join(f"{off:g}" for off in limits), shares=shares)
 
 
 def ignoring(names: Sequence[str], drafted: CriterionDraft) -> CriterionDraft:
@@ -272,19 +271,19 @@ def ignoring(names: Sequence[str], drafted: CriterionDraft) -> CriterionDraft:
     return replace(drafted, settings={**drafted.settings, "ignored": [*(ignored if isinstance(ignored, list) else ()), *names]})
 
 
-def areas_asked(asked: str, file: PublicFile) -> list[str]:
+def areas_asked(request: str, file: PublicFile) -> list[str]:
     """The columns of the file that --areas names, the largest areas first.
 
     Raises
     ------
     InputError : for fewer than two different columns of the file.
     """
-    sources = [each.strip() for each in asked.split(WITHIN)]
-    if unknown := [each for each in sources if each not in file.columns]:
+    sources = [source.strip() for source in request.split(WITHIN)]
+    if unknown := [source for source in sources if source not in file.columns]:
         raise InputError(f"--areas: expected columns of the file ({listing(file.columns)}), found {unknown[0]!r}.")
     if not 2 <= len(set(sources)) == len(sources):
         raise InputError(
-            f"--areas: expected different columns, the largest areas first, as 'region > municipality'; found {asked!r}."
+            f"--areas: expected different columns, the largest areas first, as 'region > municipality'; found {request!r}."
         )
     return sources
 
@@ -328,33 +327,33 @@ class MarksDraft:
         ----------
         raced : tables, as `PlanRace.terms` has them, with weights by their cells.
         """
-        named = [tuple(term.split(":")) for term in raced]
+        tables = [tuple(term.split(":")) for term in raced]
         inside = [set(marks) for marks in self.groups.values()]
-        kept = [columns for columns in named if len(columns) == 1 or not any(set(columns) <= group for group in inside)]
-        if any(len(columns) == 1 for columns in named):
-            kept += [(number,) for number in self.groups]
-        kept += [(number, mark) for number, marks in self.groups.items() for mark in marks]
+        chosen = [columns for columns in tables if len(columns) == 1 or not any(set(columns) <= group for group in inside)]
+        if any(len(columns) == 1 for columns in tables):
+            chosen += [(count_column,) for count_column in self.groups]
+        chosen += [(count_column, mark) for count_column, marks in self.groups.items() for mark in marks]
 
         def weight(columns: tuple[str, ...]) -> str:
             if len(columns) == 1:
                 return "0.5 " if {*columns} & {*self.yes, *self.groups} else ""
             return "2 " if {*columns} & {*self.groups} else ""
 
-        return tuple(f"{weight(columns)}{':'.join(columns)}" for columns in kept)
+        return tuple(f"{weight(columns)}{':'.join(columns)}" for columns in chosen)
 
-    def lines(self, before: int, lost: int) -> list[str]:
+    def lines(self, n_before: int, n_lost: int) -> list[str]:
         """The table [marks], and what is said above it.
 
         Parameters
         ----------
-        before, lost : pairs that fits of the draft lose without and with it.
+        n_before, n_lost : pairs that fits of the draft lose without and with it.
         """
         yes = {name: [label] for name, label in self.yes.items() if label != "1"}
         return [
             comment(
                 "Rare marks that come together in the public file. How many of a group a row has gets a column of its own, "
-                f"which follows from the row exactly: with it most fits to the public file lose {lost} pairs of columns that "
-                f"are associated, without it {before}, at the same epsilon."
+                f"which follows from the row exactly: with it most fits to the public file lose {n_lost} pairs of columns that "
+                f"are associated, without it {n_before}, at the same epsilon."
             ),
             "[marks]",
             f"most = {MOST}".ljust(31) + " # stands for itself and all above",
@@ -384,8 +383,8 @@ def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[
         if len(group) > 2 and ties and any(pair <= set(group) for pair in of_pairs):
             name = plain_name(f"marks_{len(groups) + 1}", taken | set(groups))
             groups[name] = tuple(group)
-    found = {mark: yes[mark][1] for group in groups.values() for mark in group}
-    return MarksDraft(groups=groups, yes=found) if groups else None
+    labels = {mark: yes[mark][1] for group in groups.values() for mark in group}
+    return MarksDraft(groups=groups, yes=labels) if groups else None
 
 
 def _marks(columns: Sequence[ColumnDraft], table: Counts) -> Iterator[tuple[str, tuple[int, str]]]:
@@ -401,20 +400,20 @@ def _marks(columns: Sequence[ColumnDraft], table: Counts) -> Iterator[tuple[str,
 
 def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[str, str], tuple[float, float]]:
     """Of every two marks Cramer's V, 0 where they avoid each other, and the rows that have both beyond chance."""
-    names, tables, found = table.layout.columns, lattice(table), dict[tuple[str, str], tuple[float, float]]()
-    for one, other in combinations(sorted(yes, key=names.index), 2):
-        counts = tables.get((names.index(one), names.index(other)))[:2, :2]
-        odd = float(from_independence(counts)[yes[one][0], yes[other][0]])
-        found[one, other] = (cramers_v(counts) if odd > 0 else 0.0, odd)
-    return found
+    names, tables, pairs = table.layout.columns, lattice(table), dict[tuple[str, str], tuple[float, float]]()
+    for first, second in combinations(sorted(yes, key=names.index), 2):
+        counts = tables.get((names.index(first), names.index(second)))[:2, :2]
+        odd = float(from_independence(counts)[yes[first][0], yes[second][0]])
+        pairs[first, second] = (cramers_v(counts) if odd > 0 else 0.0, odd)
+    return pairs
 
 
 def _joined(marks: Sequence[str], together: Mapping[tuple[str, str], tuple[float, float]]) -> list[list[str]]:
     """Groups: again and again the two that come together most are joined, by the mean over their marks."""
     strength = np.zeros((len(marks), len(marks)))
-    for (one, other), (v, _) in together.items():
-        strength[marks.index(one), marks.index(other)] = strength[marks.index(other), marks.index(one)] = v
-    groups = [[place] for place in range(len(marks))]
+    for (mark, partner), (v, _) in together.items():
+        strength[marks.index(mark), marks.index(partner)] = strength[marks.index(partner), marks.index(mark)] = v
+    groups = [[i] for i in range(len(marks))]
     while len(groups) > 1:
         mean, first, second = max(
             (float(strength[np.ix_(groups[a], groups[b])].mean()), a, b) for a, b in combinations(range(len(groups)), 2)
@@ -422,7 +421,7 @@ def _joined(marks: Sequence[str], together: Mapping[tuple[str, str], tuple[float
         if mean < _TOGETHER:
             break
         groups[first] += groups.pop(second)
-    return [[marks[place] for place in sorted(group)] for group in groups]
+    return [[marks[i] for i in sorted(group)] for group in groups]
 
 
 # How rows belong to persons: what `init --unit` answers, and the table [unit] of a draft, which asks where nobody has.
@@ -464,35 +463,35 @@ class UnitAnswer:
     @property
     def doubt(self) -> str:
         """What the steward is asked about the key and the order of rows, in sentences; empty where nothing is doubtful."""
-        said = [f"In the public file the key {self.key!r} has {self.heavy}. {_IF_NONE}"] if self.heavy else []
-        named = [f"{name!r} ({share:.0%})" for name, share in self.varying.items() if name not in self.first_by]
-        more = f" and {len(named) - _MENTIONED} more" if len(named) > _MENTIONED else ""
+        sentences = [f"In the public file the key {self.key!r} has {self.heavy}. {_IF_NONE}"] if self.heavy else []
+        columns = [f"{name!r} ({share:.0%})" for name, share in self.varying.items() if name not in self.first_by]
+        rest = f" and {len(columns) - _MENTIONED} more" if len(columns) > _MENTIONED else ""
         if self.first_by:
-            said.append(
+            sentences.append(
                 f"Is {self.first_by[0]!r} the order of events? Every row has its own number there, so the first event of each "
                 'person is released. first_by = "random" draws one.'
             )
-        elif named:
-            said.append(
+        elif columns:
+            sentences.append(
                 "Which row of a person is released? One is drawn at random. Columns in which later rows of a person differ: "
-                f"{', '.join(named[:_MENTIONED])}{more}. To release first events alone, name the "
+                f"{', '.join(columns[:_MENTIONED])}{rest}. To release first events alone, name the "
                 'column that tells their order: first_by = ["COLUMN"].'
             )
-        return " ".join(said)
+        return " ".join(sentences)
 
     @classmethod
-    def of(cls, asked: str, names: Collection[str]) -> UnitAnswer:
+    def of(cls, request: str, names: Collection[str]) -> UnitAnswer:
         """From the words `row`, `KEY` or `KEY:3`.
 
         Raises
         ------
         InputError : when there is no such column, or the number is none from 1 to 1000.
         """
-        if asked == ROW:
+        if request == ROW:
             return cls()
-        key, mark, number = asked.rpartition(":")
-        if asked in names or not mark:
-            key, number = asked, "1"
+        key, mark, n_rows = request.rpartition(":")
+        if request in names or not mark:
+            key, n_rows = request, "1"
         if key not in names:
             guess = closest(key, names)
             meant = f" Did you mean {guess!r}?" if guess else ""
@@ -500,12 +499,12 @@ class UnitAnswer:
                 f"--unit: expected `row`, or a column of the file ({listing(names)}), perhaps with how many rows of each "
                 f"person are released behind a colon; found {without_secrets(repr(key), [key])}.{meant}"
             )
-        if not (number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= MOST_ROWS):
+        if not (n_rows.isascii() and n_rows.isdigit() and 1 <= int(n_rows[:9]) <= MOST_ROWS):
             raise InputError(
                 f"--unit: expected a number of rows of each person from 1 to {MOST_ROWS} behind {key + ':'!r}, "
-                f"found {number!r}."
+                f"found {n_rows!r}."
             )
-        return cls(key=key, records=int(number))
+        return cls(key=key, records=int(n_rows))
 
     def ordered(self, file: PublicFile, unreleased: Collection[str]) -> UnitAnswer:
         """Add the columns in which rows of a person differ, and the number of the record, where an unreleased column is one.
@@ -533,7 +532,7 @@ class UnitAnswer:
             pairs = np.unique(persons * len(texts) + codes[with_key])
             if len(pairs) > len(of_each):
                 differ[name] = (len(pairs) - len(of_each)) / behind
-        varying = dict(sorted(differ.items(), key=lambda each: -each[1]))
+        varying = dict(sorted(differ.items(), key=lambda item: -item[1]))
         records = (name for name in varying if name in unreleased and len(rows[name][0]) == len(every))
         return replace(
             self,
@@ -553,22 +552,23 @@ def most_leaning(table: Counts, whole: Counts, binnings: Sequence[Binning]) -> t
     ----------
     table, whole : the rows of persons that are released, and all rows of the public file, in the same bins.
     """
-    shares = [[rows.marginal([place]) / rows.total for rows in (table, whole)] for place in range(len(binnings))]
-    column, (of_persons, of_all) = max(enumerate(shares), key=lambda each: float(np.abs(each[1][0] - each[1][1]).max()))
-    most, name = int(np.abs(of_persons - of_all).argmax()), table.layout.columns[column]
+    shares = [[rows.marginal([i]) / rows.total for rows in (table, whole)] for i in range(len(binnings))]
+    column, (of_persons, of_all) = max(enumerate(shares), key=lambda item: float(np.abs(item[1][0] - item[1][1]).max()))
+    bin_, name = int(np.abs(of_persons - of_all).argmax()), table.layout.columns[column]
     return name, (
-        f"Of all bins {binnings[column].labels[most]!r} of {name} leans most: {of_persons[most]:.0%} "
-        f"of the rows that stand for persons, {of_all[most]:.0%} of all rows of the public file."
+        f"Of all bins {binnings[column].labels[bin_]!r} of {name} leans most: {of_persons[bin_]:.0%} "
+        f"of the rows that stand for persons, {of_all[bin_]:.0%} of all rows of the public file."
     )
 
 
 def shared_keys(left_out: Sequence[LeftOut]) -> str:
     """Say which columns look like keys that several rows share, as a question about persons."""
-    keys = sorted((each for each in left_out if each.rows_of_one > 1), key=lambda each: (-each.mean_rows, each.source))
+    keys = [column for column in left_out if column.rows_of_one > 1]
+    keys.sort(key=lambda column: (-column.mean_rows, column.source))
     if not keys:
         return ""
-    named = [f"{each.source!r} up to {each.rows_of_one} rows, {each.mean_rows:.3g} in the mean" for each in keys]
-    more = f"; and {len(keys) - _MENTIONED} more" if len(keys) > _MENTIONED else ""
-    heavy = "; ".join(f"{each.source!r} has {each.heavy}" for each in keys[:_MENTIONED] if each.heavy)
-    said = f" {heavy}. {_IF_NONE}" if heavy else ""
-    return f"In the public file rows share the values of {'; '.join(named[:_MENTIONED])}{more}.{said}"
+    rows_of = [f"{column.source!r} up to {column.rows_of_one} rows, {column.mean_rows:.3g} in the mean" for column in keys]
+    rest = f"; and {len(keys) - _MENTIONED} more" if len(keys) > _MENTIONED else ""
+    heavy = "; ".join(f"{column.source!r} has {column.heavy}" for column in keys[:_MENTIONED] if column.heavy)
+    question = f" {heavy}. {_IF_NONE}" if heavy else ""
+    return f"In the public file rows share the values of {'; '.join(rows_of[:_MENTIONED])}{rest}.{question}"

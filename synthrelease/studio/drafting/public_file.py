@@ -87,15 +87,15 @@ class PublicFile:
     def encoding(self) -> str:
         return self.input.encoding
 
-    def read_with(self, other: InputTable) -> PublicFile | None:
+    def read_with(self, policy: InputTable) -> PublicFile | None:
         """Return this file as the settings of another read it, which is the same where its letters are plain and its numbers
         whole; None where it is not."""
-        own, texts = self.input, [text.strip() for column in self.columns.values() for text in column if text]
-        wide = "utf-16" in (own.encoding, other.encoding) or not all(text.isascii() for text in (*self.columns, *texts))
-        differs = own.delimiter != other.delimiter or (own.encoding != other.encoding and wide)
-        if differs or (own.decimal != other.decimal and any(_POINT.fullmatch(text) for text in texts)):
+        own_policy, texts = self.input, [text.strip() for column in self.columns.values() for text in column if text]
+        wide = "utf-16" in (own_policy.encoding, policy.encoding) or not all(text.isascii() for text in (*self.columns, *texts))
+        differs = own_policy.delimiter != policy.delimiter or (own_policy.encoding != policy.encoding and wide)
+        if differs or (own_policy.decimal != policy.decimal and any(_POINT.fullmatch(text) for text in texts)):
             return None
-        return replace(self, input=own.model_copy(update={"encoding": other.encoding, "decimal": other.decimal}))
+        return replace(self, input=own_policy.model_copy(update={"encoding": policy.encoding, "decimal": policy.decimal}))
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Mapping[str, Texts]]:
         """Return the rows once more, in batches: for each column its texts, and which of them each row holds; of these columns
@@ -219,9 +219,9 @@ def _alike_names(names: Iterable[str]) -> dict[str, str]:
     """Return, for columns whose names differ from that of an earlier one in blanks, marks or capitals alone, what to ask."""
     first, doubts = dict[str, str](), dict[str, str]()
     for name in names:
-        before = first.setdefault(re.sub(r"[\W_]", "", name).casefold(), name)
-        if before != name:
-            doubts[name] = f"its name is nearly {before!r}: is it another column? If it is the same, leave one out"
+        earlier = first.setdefault(re.sub(r"[\W_]", "", name).casefold(), name)
+        if earlier != name:
+            doubts[name] = f"its name is nearly {earlier!r}: is it another column? If it is the same, leave one out"
     return doubts
 
 
@@ -229,8 +229,8 @@ def _perhaps_codes(file: PublicFile, names: Iterable[str]) -> dict[str, str]:
     """Return, for columns of codes of two letters of which one is NA, as of countries and continents, what to ask."""
     doubts = {}
     for name in names:
-        others = {text.strip() for text in file.columns[name] if text and text.strip()} - {"NA"}
-        if "NA" in file.columns[name] and len(others) > 2 and all(re.fullmatch("[A-Z]{2}", text) for text in others):
+        texts = {text.strip() for text in file.columns[name] if text and text.strip()} - {"NA"}
+        if "NA" in file.columns[name] and len(texts) > 2 and all(re.fullmatch("[A-Z]{2}", text) for text in texts):
             doubts[name] = "NA counts as missing; does it stand for Namibia, or North America? If so, list it as a category"
     return doubts
 
@@ -260,9 +260,9 @@ def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
         with_mark = [text for text in values if "," in text or "." in text]
         if any(_POINT.fullmatch(text) for text in with_mark):
             return []
-        numbers = sum(bool(_COMMA.fullmatch(text)) for text in with_mark)
+        n_numbers = sum(bool(_COMMA.fullmatch(text)) for text in with_mark)
         words = sum(not text.lstrip("+-").isdigit() for text in values if not {",", "."} & set(text))
-        if numbers > 10 * (len(with_mark) - numbers + words) and not all(_THOUSANDS.fullmatch(text) for text in with_mark):
+        if n_numbers > 10 * (len(with_mark) - n_numbers + words) and not all(_THOUSANDS.fullmatch(text) for text in with_mark):
             names.append(name)
     return names
 
@@ -336,9 +336,9 @@ def _encoding(path: Path, compressed: bool) -> Encoding:
         with open_text(path, "utf-8", compressed) as text:
             text.reconfigure(errors="surrogateescape")
             while block := text.read(_BLOCK):
-                other = "" if block.isascii() else _ASCII.sub("", block)
-                bytes_alone = _BYTES.findall(other)
-                stray, letters = stray + len(bytes_alone), letters + len(other) - len(bytes_alone)
+                unusual = "" if block.isascii() else _ASCII.sub("", block)
+                bytes_alone = _BYTES.findall(unusual)
+                stray, letters = stray + len(bytes_alone), letters + len(unusual) - len(bytes_alone)
                 windows = windows and _NO_WINDOWS.isdisjoint(bytes_alone)
                 if bytes_alone:
                     words.update(_kind(word) for word in _WORDS.findall(block))
@@ -414,9 +414,9 @@ class PublicBins:
     def total(self) -> int:
         return sum(self.rows)
 
-    def smaller_than(self, least: float) -> int:
+    def smaller_than(self, limit: float) -> int:
         """Return how many bins hold fewer rows."""
-        return sum(rows < least for rows in self.rows)
+        return sum(rows < limit for rows in self.rows)
 
 
 def public_bins(file: PublicFile, column: Column, policy: InputTable) -> PublicBins | None:
@@ -465,8 +465,8 @@ def _read(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndar
     occurs; and whether it means a missing value.
     """
     texts = list(file.columns[column.source])
-    given = Texts(texts=texts, codes=np.arange(len(texts)), typed=True)  # a public file's numbers have decimal points
-    (digits,) = BinRule(Schema(columns=(column,)), policy).bins({column.source: given})
+    distinct = Texts(texts=texts, codes=np.arange(len(texts)), typed=True)  # a public file's numbers have decimal points
+    (digits,) = BinRule(Schema(columns=(column,)), policy).bins({column.source: distinct})
     times = np.array(list(file.columns[column.source].values()), dtype=np.int64)
     return digits.of_text, times, digits.of_text == (MISSING if column.atoms.missing is None else column.atoms.missing)
 
@@ -500,13 +500,17 @@ def _places(values: np.ndarray, times: np.ndarray, column: Column) -> list[float
         step = step if (high - low) / step <= MOST_PLACES else 2 * step
         first = math.floor(low / step) + 1
         round_numbers = [float(f"{n * step:.12g}") for n in range(first, math.floor(high / step) + 1)]
-    return sorted({low, *limits, *(number for number in round_numbers if low < number <= high)})
+    return sorted({low, *limits, *(candidate for candidate in round_numbers if low < candidate <= high)})
 
 
 def _factors(low: float, high: float, whole: bool) -> list[float]:
     """Return round numbers that grow by about a fifth, below and above 0."""
-    most = math.floor(math.log10(max(abs(low), abs(high), 1e-12)))
-    sizes = {float(f"{factor * 10.0**power:.12g}") for power in range(0 if whole else most - 4, most + 1) for factor in FACTORS}
+    power_of_ten = math.floor(math.log10(max(abs(low), abs(high), 1e-12)))
+    sizes = {
+        float(f"{factor * 10.0**power:.12g}")
+        for power in range(0 if whole else power_of_ten - 4, power_of_ten + 1)
+        for factor in FACTORS
+    }
     sizes = {size for size in sizes if not whole or size == int(size)}
     return sorted({0.0, *sizes, *(-size for size in sizes)})
 
@@ -574,15 +578,15 @@ def every_row(
 
 def row_numbers(file: PublicFile, columns: Sequence[Column], policy: InputTable) -> dict[str, np.ndarray]:
     """Return for each column (n_rows,) the own number of every row, also beyond the bounds; NaN where it has none."""
-    rows, numbers = every_row(file, [column.source for column in columns]), {}
+    rows, values = every_row(file, [column.source for column in columns]), {}
     for column in columns:
         atoms, _, missing = _read(file, column, policy)
         held = zip(file.columns[column.source], (atoms >= 0) & ~missing, strict=True)
         numeric = {(text or "").strip() for text, is_number in held if is_number}
         texts, codes = rows[column.source]
         plain = [text.replace(",", ".") if policy.decimal == "," else text for text in texts]
-        numbers[column.name] = np.array([float(text) if text in numeric else math.nan for text in plain])[codes]
-    return numbers
+        values[column.name] = np.array([float(text) if text in numeric else math.nan for text in plain])[codes]
+    return values
 
 
 # Columns of a public file that go together one to one, found on raw values: a code and its text, or one thing said twice.
@@ -675,8 +679,8 @@ def _agreement(first: np.ndarray, second: np.ndarray) -> float:
         return float(((firsts == 0) == (seconds == 0)).all())
     agree = rows[(rows == most_of_first[firsts]) & (rows == most_of_second[seconds])].sum()
     beside = (agree - rows.max()) / max(len(first) - rows.max(), 1)
-    few = min(n_firsts, n_seconds) < _FEWEST
-    return 0.0 if few or beside < _ALMOST_BESIDE else min(float(agree / len(first)), 1 - 1e-9)
+    is_small = min(n_firsts, n_seconds) < _FEWEST
+    return 0.0 if is_small or beside < _ALMOST_BESIDE else min(float(agree / len(first)), 1 - 1e-9)
 
 
 def _codelists(
@@ -725,9 +729,9 @@ MOST_LEFT_OUT = 0.01
 
 def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
     """Return the columns, of which those with the most gaps get a bin of missing values until few enough rows are left out."""
-    few = [column for column in columns if column.missing_rows and not (column.keeps_missing or column.weight)]
+    with_few = [column for column in columns if column.missing_rows and not (column.keeps_missing or column.weight)]
     left_out, with_bin = np.zeros(rows.n_rows, dtype=bool), set[str]()
-    for column in sorted(few, key=lambda column: column.missing_rows):
+    for column in sorted(with_few, key=lambda column: column.missing_rows):
         together = left_out | rows.without([column.source, *([column.minus] if column.minus else [])])
         if together.mean() > MOST_LEFT_OUT:
             with_bin.add(column.name)
@@ -783,19 +787,19 @@ class Order:
 def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]:
     """Return what the other columns say of every column of whole numbers, or of few with fractions, by its name in the file."""
     taken = slice(None, None, -(-rows.n_rows // _ROWS))
-    numbers = {
+    values_of = {
         source: np.array([*map(float, rows.texts[source]), np.nan])[rows.codes[source][taken]]
         for source, column in answers.items()
         if column.are_numbers
     }
-    names, others = _witnesses(answers, numbers, rows, taken)
-    whole = {source: values for source, values in numbers.items() if np.array_equal(values, np.rint(values), equal_nan=True)}
+    names, figures = _witnesses(answers, values_of, rows, taken)
+    whole = {source: values for source, values in values_of.items() if np.array_equal(values, np.rint(values), equal_nan=True)}
     beginnings, result = _beginnings(whole), dict[str, Order]()
-    for source, values in numbers.items():
+    for source, values in values_of.items():
         n_values = len(answers[source].texts)
         if n_values < 3 or (source not in whole and n_values > _FEW_FRACTIONS):
             continue
-        unlike, tells = _compared(source, values, names, others)
+        unlike, tells = _compared(source, values, names, figures)
         median = float(np.median(unlike)) if unlike else None
         part_of = beginnings.get(source, "")
         result[source] = Order(unlike=median, witnesses=len(unlike), tells=tells, part_of=part_of)
@@ -803,7 +807,7 @@ def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]
 
 
 def _witnesses(
-    answers: Mapping[str, Answers], numbers: Mapping[str, np.ndarray], rows: PublicRows, taken: slice
+    answers: Mapping[str, Answers], values_of: Mapping[str, np.ndarray], rows: PublicRows, taken: slice
 ) -> tuple[list[str], np.ndarray]:
     """Return the columns that are compared with, and (n_rows, n_columns) what they say: ranks of numbers, and 0 or 1 for
     frequent categories, with mean 0 and standard deviation 1; not a number where there is no answer. Row numbers and keys are
@@ -812,40 +816,40 @@ def _witnesses(
     names, columns = [], []
     for source, answer in answers.items():
         figures = []
-        if source in numbers:
+        if source in values_of:
             if len(answer.texts) < 0.95 * answer.rows or any("." in text for text in answer.texts):
-                figures = [_ranks(numbers[source])]
+                figures = [_ranks(values_of[source])]
         elif len(answer.texts) <= _TEXTS:
             codes, texts = rows.codes[source][taken], rows.texts[source]
             frequent = sorted(range(len(texts)), key=lambda code: -answer.texts[texts[code]])
             figures = [np.where(codes < 0, np.nan, codes == code) for code in frequent[: 1 if len(texts) <= 2 else _FREQUENT]]
         for figure in figures:
-            known = ~np.isnan(figure)
-            spread = figure[known].std() if known.any() else 0
+            valid = ~np.isnan(figure)
+            spread = figure[valid].std() if valid.any() else 0
             if spread > 0:
                 names.append(source)
-                columns.append((figure - figure[known].mean()) / spread)
+                columns.append((figure - figure[valid].mean()) / spread)
     every = -(-len(names) // _OTHERS) or 1
     return names[::every], np.array(columns[::every]).T
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    known = ~np.isnan(values)
-    _, inverse, times = np.unique(values[known], return_inverse=True, return_counts=True)
+    valid = ~np.isnan(values)
+    _, inverse, times = np.unique(values[valid], return_inverse=True, return_counts=True)
     ranks = np.full(len(values), np.nan)
-    ranks[known] = (np.cumsum(times) - times / 2)[inverse]
+    ranks[valid] = (np.cumsum(times) - times / 2)[inverse]
     return ranks
 
 
-def _compared(source: str, values: np.ndarray, names: list[str], others: np.ndarray) -> tuple[list[float], str]:
+def _compared(source: str, values: np.ndarray, names: list[str], witnesses: np.ndarray) -> tuple[list[float], str]:
     """Return how unlike neighbours are in each other column that has a say, and one that the values tell, but not by ranges."""
     is_other = np.array([name != source for name in names], dtype=bool)
-    known = ~np.isnan(values)
-    order = np.argsort(values[known], kind="stable")
-    _, starts = np.unique(values[known][order], return_index=True)
+    valid = ~np.isnan(values)
+    order = np.argsort(values[valid], kind="stable")
+    _, starts = np.unique(values[valid][order], return_index=True)
     if not is_other.any() or len(starts) < 3:
         return [], ""
-    figures = others[known][order][:, is_other]
+    figures = witnesses[valid][order][:, is_other]
     is_answer = ~np.isnan(figures)
     figures = np.where(is_answer, figures, 0.0)
     rows = np.add.reduceat(is_answer.astype(float), starts)
@@ -897,7 +901,7 @@ def _beginnings(whole: Mapping[str, np.ndarray]) -> dict[str, str]:
     part_of: dict[str, str] = {}
     distinct = {source: np.unique(values[~np.isnan(values)]) for source, values in whole.items()}
     for source, values in whole.items():
-        different, known = distinct[source], ~np.isnan(values)
+        different, valid = distinct[source], ~np.isnan(values)
         if len(different) < 10 or different[0] < 10 or len(different) > 0.5 * (different[-1] - different[0] + 1):
             continue
         for power in (10**digits for digits in range(1, len(str(int(different[-1]))))):
@@ -905,12 +909,12 @@ def _beginnings(whole: Mapping[str, np.ndarray]) -> dict[str, str]:
             if len(groups) < 3:
                 break
             beginning, ending = np.floor(values / power), values % power
-            for other in (other for other in whole if other != source and np.array_equal(distinct[other], groups)):
-                both = known & ~np.isnan(whole[other])
-                if both.sum() > 0.9 * known.sum() and np.array_equal(beginning[both], whole[other][both]):
-                    part_of[source] = other
-                    part_of.setdefault(other, source)
+            for parent in (parent for parent in whole if parent != source and np.array_equal(distinct[parent], groups)):
+                together = valid & ~np.isnan(whole[parent])
+                if together.sum() > 0.9 * valid.sum() and np.array_equal(beginning[together], whole[parent][together]):
+                    part_of[source] = parent
+                    part_of.setdefault(parent, source)
                     for last in whole:
-                        if last not in (source, other) and np.array_equal(ending[both], whole[last][both]):
+                        if last not in (source, parent) and np.array_equal(ending[together], whole[last][together]):
                             part_of.setdefault(last, source)
     return part_of

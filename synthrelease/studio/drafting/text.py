@@ -60,7 +60,7 @@ def column_settings(release: str, column: ColumnDraft, *, of_member: bool = Fals
     ----------
     of_member : whether it is a column of members, whose codelist has no file of its own.
     """
-    found: dict[str, object] = {
+    settings: dict[str, object] = {
         "kind": column.kind,
         "description": column.description or _nameless(column.source),
         "source": "" if column.source == column.name else column.source,
@@ -76,18 +76,18 @@ def column_settings(release: str, column: ColumnDraft, *, of_member: bool = Fals
     if column.bins:
         whole = column.kind == "integer"
         texts = column.bins.texts(whole=whole, weight=column.weight)["coarse"]
-        found |= {"bounds": [column.bins.low, column.bins.high], "alternatives.coarse": texts}
+        settings |= {"bounds": [column.bins.low, column.bins.high], "alternatives.coarse": texts}
         if column.facts:
             labels = {one.label for one in parse_bins(texts, whole_numbers=whole)}
-            found["numbers"] = {label: number for label, number in column.facts.numbers.items() if label in labels}
-            found["step"] = column.facts.step
+            settings["numbers"] = {label: number for label, number in column.facts.numbers.items() if label in labels}
+            settings["step"] = column.facts.step
     else:
-        found |= {"characters": column.characters}
-        found |= {"outside_label": OTHERS} if column.common else {}
-        found["codes" if column.kind == "code" else "categories"] = _codes(release, column, of_member)
-        found |= {"ordered": True} if column.ordered and column.kind == "category" else {}
-        found |= _grouped(column) if column.groups else {}
-    return {key: value for key, value in found.items() if value}
+        settings |= {"characters": column.characters}
+        settings |= {"outside_label": OTHERS} if column.common else {}
+        settings["codes" if column.kind == "code" else "categories"] = _codes(release, column, of_member)
+        settings |= {"ordered": True} if column.ordered and column.kind == "category" else {}
+        settings |= _grouped(column) if column.groups else {}
+    return {key: value for key, value in settings.items() if value}
 
 
 def _codes(release: str, column: ColumnDraft, of_member: bool) -> object:
@@ -125,10 +125,10 @@ def settings_text(settings: Mapping[str, object], remarks: Mapping[str, str] | N
 
 @cache
 def _templates() -> Environment:
-    found = templates(Path(__file__).parent / "templates", __file__)
-    found.filters |= {"comment": comment, "toml": toml, "settings": settings_text, "one_line": _one_line, "formula": formula}
-    found.filters["listing"] = lambda names: listing(names, 5)
-    return found
+    environment = templates(Path(__file__).parent / "templates", __file__)
+    environment.filters |= {"comment": comment, "toml": toml, "settings": settings_text, "formula": formula}
+    environment.filters |= {"one_line": _one_line, "listing": lambda names: listing(names, 5)}
+    return environment
 
 
 def _rendered(template: str, name: str, file: PublicFile, **values: object) -> str:
@@ -197,10 +197,10 @@ def _one_line(text: str) -> str:
 
 def _with_folded_tables(settings: Mapping[str, object]) -> dict[str, object]:
     """The settings of a criterion, whose tables by name are written as short as a formula."""
-    found, tables = dict(settings), settings.get("tables")
+    folded_settings, tables = dict(settings), settings.get("tables")
     if isinstance(tables, list) and all(":" in text for text in tables):
-        found["tables"] = folded(read_terms(" + ".join(tables)))
-    return found
+        folded_settings["tables"] = folded(read_terms(" + ".join(tables)))
+    return folded_settings
 
 
 # A draft: its two files and its codelists, as texts and on disk.
@@ -246,11 +246,11 @@ def paths_of(into: Path, name: str) -> tuple[Path, Path]:
     return into / "configs" / f"{name}.toml", into / "acceptance" / f"{name}.toml"
 
 
-def write_files(into: Path, name: str, found: Draft) -> tuple[Path, Path]:
+def write_files(into: Path, name: str, draft: Draft) -> tuple[Path, Path]:
     """The files of a draft under a folder; what is there already raises FileExistsError."""
     configuration, acceptance = paths_of(into, name)
-    codelists = {configuration.parent / path: text for path, text in found.codelists.items()}
-    for path, text in {configuration: found.configuration, acceptance: found.acceptance, **codelists}.items():
+    codelists = {configuration.parent / path: text for path, text in draft.codelists.items()}
+    for path, text in {configuration: draft.configuration, acceptance: draft.acceptance, **codelists}.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(text)
@@ -362,15 +362,15 @@ def with_means(columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
 
 def design_settings(columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]) -> dict[str, object]:
     """Return [design], with the columns that look like the weight, the strata and the clusters of a sample."""
-    named = {"weight": [column.name for column in columns if column.weight][:1]}
+    settings = {"weight": [column.name for column in columns if column.weight][:1]}
     for part in ("strata", "clusters"):
-        named[part] = [column.source for column in left_out if column.design == part]
-    return {name: columns_ if name == "strata" else columns_[0] for name, columns_ in named.items() if columns_}
+        settings[part] = [column.source for column in left_out if column.design == part]
+    return {name: columns_ if name == "strata" else columns_[0] for name, columns_ in settings.items() if columns_}
 
 
 def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut]) -> str:
     """Return the table [unit], and what is said above it."""
-    keys = [each.source for each in left_out if each.rows_of_one > 1]
+    keys = [column.source for column in left_out if column.rows_of_one > 1]
     values = {
         "unit": unit,
         "keys": shared_keys(left_out),
@@ -386,10 +386,10 @@ def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut]) -> str:
 
 def _input(file: PublicFile, *, weighted: bool) -> dict[str, object]:
     """[input], without defaults."""
-    written = file.input.model_dump(include={"delimiter", "encoding", "decimal", "table", "fixed_width"}, exclude_defaults=True)
+    stated = file.input.model_dump(include={"delimiter", "encoding", "decimal", "table", "fixed_width"}, exclude_defaults=True)
     settings: dict[str, object] = {
-        **{key: value for key, value in written.items() if key != "fixed_width"},
-        **{f"fixed_width.{key}": value for key, value in written.get("fixed_width", {}).items()},
+        **{key: value for key, value in stated.items() if key != "fixed_width"},
+        **{f"fixed_width.{key}": value for key, value in stated.get("fixed_width", {}).items()},
     }
     return settings | ({"one_row_per": "respondent"} if weighted else {})
 
@@ -398,12 +398,12 @@ def _left_out(left_out: Sequence[LeftOut]) -> list[str]:
     return _together("Left out", ((repr(column.source), f"because {column.because}") for column in left_out))
 
 
-def _together(what: str, named: Iterable[tuple[str, str]]) -> list[str]:
+def _together(word: str, reasons_of: Iterable[tuple[str, str]]) -> list[str]:
     """One sentence for each reason, with all that it is a reason for."""
     reasons = dict[str, list[str]]()
-    for name, why in named:
+    for name, why in reasons_of:
         reasons.setdefault(why.partition(". On the public file")[0], []).append(name)
-    return [f"{what}: {', '.join(names)}{', each' if len(names) > 1 else ','} {why}." for why, names in reasons.items()]
+    return [f"{word}: {', '.join(names)}{', each' if len(names) > 1 else ','} {why}." for why, names in reasons.items()]
 
 
 def _example_rule(columns: Sequence[ColumnDraft]) -> str:

@@ -63,26 +63,26 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
     ------
     ValueError : when the file is written in a way in which they cannot be made.
     """
-    before, blocks, document = _tables(text), headed_tables(text), tomlkit.parse(text)
-    wanted, later = copy.deepcopy(before), list[Edit]()
+    old, blocks, document = _tables(text), headed_tables(text), tomlkit.parse(text)
+    expected, later = copy.deepcopy(old), list[Edit]()
     for edit in _from_behind(edits):
-        _change(wanted, edit)
+        _change(expected, edit)
         under_header = edit.toml is None and any(block.path[: len(edit.path)] == edit.path for block in blocks)
-        if isinstance(edit.path[-1], int) and edit.toml is not None and not _is_there(before, edit.path):
-            later += _new_table(edit, before, blocks)
+        if isinstance(edit.path[-1], int) and edit.toml is not None and not _is_there(old, edit.path):
+            later += _new_table(edit, old, blocks)
             continue
-        if under_header or not _is_there(before, edit.path):
+        if under_header or not _is_there(old, edit.path):
             later.append(edit)
         else:
             _change(document, edit)
-    found = tomlkit.dumps(document)
+    result = tomlkit.dumps(document)
     for edit in later:
-        if isinstance(edit.path[-1], int) and _value(wanted, edit.path[:-2]).get(edit.path[-2]) == []:
-            del _value(wanted, edit.path[:-2])[edit.path[-2]]  # headers of a list without a table are none
-        found = _without_table(found, edit.path) if edit.toml is None else _with_key(found, edit)
-    if _tables(found) != wanted:
+        if isinstance(edit.path[-1], int) and _value(expected, edit.path[:-2]).get(edit.path[-2]) == []:
+            del _value(expected, edit.path[:-2])[edit.path[-2]]  # headers of a list without a table are none
+        result = _without_table(result, edit.path) if edit.toml is None else _with_key(result, edit)
+    if _tables(result) != expected:
         raise ValueError("a layout that cannot be changed line by line")
-    return found
+    return result
 
 
 def _tables(text: str) -> dict[str, Any]:
@@ -118,8 +118,8 @@ def _change(tables: Any, edit: Edit) -> None:
     key = edit.path[-1]
     if edit.toml is None and isinstance(tables, tomlkit.items.InlineTable):  # written anew: blanks would be left in it
         parts = [(name, item) for name, item in tables.value.body if name is not None and name.key != key]
-        written = ", ".join(f"{name.as_string().strip()} = {item.as_string()}" for name, item in parts)
-        above[edit.path[-2]] = tomlkit.value(f"{{ {written} }}" if parts else "{}")
+        inline = ", ".join(f"{name.as_string().strip()} = {item.as_string()}" for name, item in parts)
+        above[edit.path[-2]] = tomlkit.value(f"{{ {inline} }}" if parts else "{}")
     elif edit.toml is None:
         del tables[key]
     elif isinstance(tables, tomlkit.container.Container | tomlkit.items.Item):
@@ -132,14 +132,14 @@ def _change(tables: Any, edit: Edit) -> None:
             tables[key] = value
 
 
-def _new_table(edit: Edit, before: Mapping[str, Any], blocks: Sequence[HeadedTable]) -> list[Edit]:
+def _new_table(edit: Edit, old: Mapping[str, Any], blocks: Sequence[HeadedTable]) -> list[Edit]:
     """A table more in a list of tables with headers, key by key, for `_with_key` to write.
 
     Raises
     ------
     ValueError : where the list stands between brackets.
     """
-    if _is_there(before, edit.path[:-1]) and not any(block.path[:-1] == edit.path[:-1] for block in blocks):
+    if _is_there(old, edit.path[:-1]) and not any(block.path[:-1] == edit.path[:-1] for block in blocks):
         raise ValueError("a list of tables between brackets")
     value = tomllib.loads(f"value = {edit.toml}", parse_float=Decimal)["value"]
     parts = tomlkit.parse(f"value = {edit.toml}")["value"]
@@ -167,23 +167,23 @@ def headed_tables(text: str) -> list[HeadedTable]:
     lines = text.split("\n")
     bare = _TEXT_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " " if match[0][0] == "#" else "x", match[0]), text).split("\n")
     headers, depth = [], 0
-    for number, line in enumerate(bare):
+    for line_number, line in enumerate(bare):
         if depth == 0 and line.lstrip().startswith("["):
-            headers.append(number)
+            headers.append(line_number)
         else:
             depth += sum(line.count(mark) for mark in "[{") - sum(line.count(mark) for mark in "]}")
     blocks, times = list[HeadedTable](), dict[Path_, int]()
-    for number, following in zip(headers, [*headers, len(lines)][1:], strict=True):
-        first, last = number, following - 1
+    for line_number, following in zip(headers, [*headers, len(lines)][1:], strict=True):
+        first, last = line_number, following - 1
         while first > 0 and lines[first - 1].lstrip().startswith("#") and not bare[first - 1].strip():
             first -= 1
-        while last > number and not bare[last].strip():
+        while last > line_number and not bare[last].strip():
             last -= 1
-        names = _names(lines[number])
-        if bare[number].lstrip().startswith("[["):
+        names = _names(lines[line_number])
+        if bare[line_number].lstrip().startswith("[["):
             times[names] = times.get(names, -1) + 1
         path = _numbered(names, times)
-        blocks.append(HeadedTable(path=path, first=first, header=number, last=last))
+        blocks.append(HeadedTable(path=path, first=first, header=line_number, last=last))
     return blocks
 
 
@@ -200,12 +200,12 @@ def _names(header: str) -> Path_:
 
 def _numbered(names: Path_, times: Mapping[Path_, int]) -> Path_:
     """With the number behind the name of each list of tables on the way."""
-    found: list[str | int] = []
+    path: list[str | int] = []
     for length, name in enumerate(names, 1):
-        found.append(name)
+        path.append(name)
         if names[:length] in times:
-            found.append(times[names[:length]])
-    return tuple(found)
+            path.append(times[names[:length]])
+    return tuple(path)
 
 
 def _without_table(text: str, path: Path_) -> str:
@@ -246,21 +246,21 @@ def _plain(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
-def changed(path: Path, before: bytes, edits: Sequence[Edit]) -> bytes:
+def changed(path: Path, content: bytes, edits: Sequence[Edit]) -> bytes:
     """The content of a file with these changes; a byte order mark and the kind of its line ends stay.
 
     Raises
     ------
     OutputError : when it is written in a way in which they cannot be made.
     """
-    text, problem = text_of(before), ""
+    text, problem = text_of(content), ""
     try:
         text = edited(text, edits)
     except ValueError as error:
         problem = f"{path}: could not be changed ({error}). Nothing was written: make the change by hand."
     if problem:
         raise OutputError(problem)
-    return written_as(before, text)
+    return written_as(content, text)
 
 
 def text_of(content: bytes) -> str:
@@ -268,24 +268,24 @@ def text_of(content: bytes) -> str:
     return content.decode("utf-8-sig").replace("\r\n", "\n")
 
 
-def written_as(before: bytes, text: str) -> bytes:
+def written_as(old: bytes, text: str) -> bytes:
     """A text with the byte order mark and the line ends of what was there before."""
-    mark = codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b""
-    return mark + (text.replace("\n", "\r\n") if b"\r\n" in before else text).encode()
+    mark = codecs.BOM_UTF8 if old.startswith(codecs.BOM_UTF8) else b""
+    return mark + (text.replace("\n", "\r\n") if b"\r\n" in old else text).encode()
 
 
 NOT_WRITTEN = "the following mistakes, and nothing was written"
 """What is found where changed files cannot be loaded, ahead of the mistakes themselves."""
 
 
-def loaded_changed(before: ReleaseSpec, path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
+def loaded_changed(old_spec: ReleaseSpec, path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
     """Load the changed specification.
 
     Files that accept every table as they stand can be changed: `plan` and `release` refuse them, and a change may be the mend.
 
     Parameters
     ----------
-    before : the specification without the change.
+    old_spec : the specification without the change.
 
     Raises
     ------
@@ -294,7 +294,7 @@ def loaded_changed(before: ReleaseSpec, path: Path, configuration: bytes, accept
     problems = tuple[Problem, ...]()
     try:
         spec = load_changed(path, configuration, acceptance)
-        if not none_can_fail(before.criteria):
+        if not none_can_fail(old_spec.criteria):
             spec.check_can_fail()
         return spec
     except SpecError as error:
@@ -316,24 +316,24 @@ def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:
     """
     real = {Path(os.path.realpath(path)): contents for path, contents in texts.items()}
     ready: dict[Path, Path] = {}
-    written: list[Path] = []
+    replaced: list[Path] = []
     problem = ""
     try:
-        for path, (before, after) in real.items():
-            if path.read_bytes() != before:
+        for path, (old, new_content) in real.items():
+            if path.read_bytes() != old:
                 raise OutputError(f"{path}: was changed while this command ran. Nothing was written: start it again.")
             ready[path] = path.with_name(f".{path.name}.new")
             with ready[path].open("wb") as file:
-                file.write(after)
+                file.write(new_content)
                 file.flush()
                 os.fsync(file.fileno())
             shutil.copymode(path, ready[path])
         for path, new in ready.items():
             os.replace(new, path)
-            written.append(path)
+            replaced.append(path)
     except OSError as error:
         problem = f"{error.filename}: could not be written ({error.strerror}). Nothing was changed."
-        for path in written:
+        for path in replaced:
             path.write_bytes(real[path][0])
     finally:
         for new in ready.values():
@@ -406,8 +406,8 @@ def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) 
     """
     if file.base is None:
         return content
-    theirs = text_of(file.base.read_bytes())
-    lines, blocks = theirs.split("\n"), headed_tables(theirs)
+    base_text = text_of(file.base.read_bytes())
+    lines, blocks = base_text.split("\n"), headed_tables(base_text)
     copied = ["\n".join(lines[block.first : block.last + 1]) for name in names for block in blocks if block.path[0] == name]
     lacking = [name for name in names if not any(block.path[0] == name for block in blocks)]
     if lacking:
@@ -415,13 +415,13 @@ def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) 
             f"{file.base}: expected [{lacking[0]}] under a header, so that its lines can be copied to {file.path.name}; found "
             "another layout. Nothing was written: copy it by hand."
         )
-    own = toml_tables(content, file.path).get("override", {})
-    overridden = {name: own[name] for name in names if name in own}
-    gone = [Edit(path=("override",))] if overridden.keys() == own.keys() and own else []
+    override = toml_tables(content, file.path).get("override", {})
+    overridden = {name: override[name] for name in names if name in override}
+    gone = [Edit(path=("override",))] if overridden.keys() == override.keys() and override else []
     gone = gone or [Edit(path=("override", name)) for name in overridden]
     text = text_of(changed(file.path, content, gone))
-    told = f"# As in {file.base.name}, which this file extends; changes of that file do not reach these tables any more."
-    whole = "\n".join([text.rstrip("\n"), "", told, "\n\n".join(copied), ""])
+    remark = f"# As in {file.base.name}, which this file extends; changes of that file do not reach these tables any more."
+    whole = "\n".join([text.rstrip("\n"), "", remark, "\n\n".join(copied), ""])
     settings = [Edit(path=steps, toml=toml(value)) for steps, value in _settings(overridden, ())]
     return changed(file.path, written_as(content, whole), settings)
 
@@ -446,5 +446,5 @@ def own_acceptance(file: ConfigurationFile, acceptance: Path) -> tuple[Path, Edi
     path = next((path for path in map(acceptance.with_name, names) if not path.exists()), None)
     if path is None:
         raise OutputError(f"{acceptance.parent}: expected room for a copy of {acceptance.name}, found {' and '.join(names)}.")
-    named = Path(os.path.relpath(path, file.path.parent)).as_posix()
-    return path, Edit(path=("acceptance",), toml=toml(named))
+    relative = Path(os.path.relpath(path, file.path.parent)).as_posix()
+    return path, Edit(path=("acceptance",), toml=toml(relative))
