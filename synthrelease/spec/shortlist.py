@@ -343,7 +343,10 @@ def shortlist_text(
     if data is not None:
         lines.append(f"data = {_toml(data.model_dump())}  # the public file; releases of this very file are refused")
     if verdict is not None:
-        lines += ["# On the associations of columns; `release` refuses what is lost and not known to the acceptance file"]
+        lines += [
+            "# On the associations of columns. `lost`: pairs that no criterion judges and no table measures; others that",
+            "# fits lose stand in the acceptance file alone. `release` refuses a lost pair that the acceptance file does not name.",
+        ]
         lines.append(f"verdict = {_toml(verdict.model_dump(mode='json', exclude_none=True))}")
     if attacks is not None:
         lines += ["# What attacks got on public rows: the card and SIGN.md of the release say it"]

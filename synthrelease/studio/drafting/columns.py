@@ -23,6 +23,7 @@ from synthrelease.studio.drafting.categories import (
     MAX_CATEGORIES,
     MAX_WELL_FILLED,
     are_too_many,
+    beginning,
     draft_by_beginning,
     draft_codes,
     share_of_frequent,
@@ -941,7 +942,10 @@ _ROWS_OF_EACH = 5
 
 
 def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
-    """Return the columns, those of many categories with the larger ones they lie in, as an industry lies in a sector."""
+    """Return the columns, those of many categories with the larger ones they lie in, as an industry lies in a sector.
+
+    The larger one is another column that tells it, or else what the first characters of a classification say (2310: 23).
+    """
     plain = [
         column
         for column in columns
@@ -954,8 +958,15 @@ def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[Colum
         larger = [other for other in plain if 2 <= len(other.codes) <= n / 2]
         if n > _FEW_CATEGORIES and rows.n_rows >= _ROWS_OF_EACH * n:
             homes = (_homes(column, other, rows) for other in sorted(larger, key=lambda other: -len(other.codes)))
-            within[column.name] = next((home for home in homes if home.keys() == column.codes.keys()), {})
+            within[column.name] = next((home for home in homes if home.keys() == column.codes.keys()), _by_beginning(column))
     return [replace(column, within=within.get(column.name, {})) for column in columns]
+
+
+def _by_beginning(column: ColumnDraft) -> dict[str, str]:
+    """Return the group of each code by its first characters; nothing where these do not tell, or make more than half as many."""
+    characters = beginning(column.codes)
+    groups = {text[:characters] for text in column.codes}
+    return {text: f"{text[:characters]}..." for text in column.codes} if 2 <= len(groups) <= len(column.codes) / 2 else {}
 
 
 def _homes(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows) -> dict[str, str]:
