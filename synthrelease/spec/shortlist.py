@@ -344,8 +344,8 @@ def shortlist_text(
         lines.append(f"data = {_toml(data.model_dump())}  # the public file; releases of this very file are refused")
     if verdict is not None:
         lines += [
-            "# On the associations of columns. `lost`: pairs that no criterion judges and no table measures. Others that fits lose",
-            "# stand in the acceptance file alone. `release` refuses a lost pair that is not named there.",
+            "# On the associations of columns. `lost`: pairs that no criterion judges and no table measures. Others that fits",
+            "# lose stand in the acceptance file alone. `release` refuses a lost pair that is not named there.",
         ]
         lines.append(f"verdict = {_toml(verdict.model_dump(mode='json', exclude_none=True))}")
     if attacks is not None:

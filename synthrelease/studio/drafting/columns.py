@@ -963,7 +963,7 @@ def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[Colum
 
 
 def _by_beginning(column: ColumnDraft) -> dict[str, str]:
-    """Return the group of each code by its first characters; nothing where these do not tell, or make more than half as many."""
+    """Return the group of each code by its first characters; nothing where these do not tell, or make too many groups."""
     characters = beginning(column.codes)
     groups = {text[:characters] for text in column.codes}
     return {text: f"{text[:characters]}..." for text in column.codes} if 2 <= len(groups) <= len(column.codes) / 2 else {}
