@@ -82,7 +82,7 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> Numbe
 
 
 def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, ...]:
-    """Limits that leave a frequent 0 alone: of whole numbers 0 and 1, of others 0 and a number below all positive ones."""
+    """Return limits that leave a frequent 0 alone: of whole numbers 0 and 1, else 0 and a number below all positive ones."""
     at = int(np.searchsorted(values, 0))
     if at + 1 >= len(values) or values[at] != 0 or counts[at] < OWN_ZERO * counts.sum():
         return ()
@@ -91,7 +91,7 @@ def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, .
 
 
 def _even(values: np.ndarray, counts: np.ndarray, whole: bool, fixed: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Multiples of a step, for coarse and for fine bins; a frequent 0 has no say in the step."""
+    """Return multiples of a step, for coarse and for fine bins; a frequent 0 has no say in the step."""
     inside = values > 0 if fixed else np.ones(len(values), dtype=bool)
     cumulated = np.cumsum(counts[inside]) / counts[inside].sum()
     first, last = (float(values[inside][np.searchsorted(cumulated, share)]) for share in (0.03, 0.97))
@@ -101,7 +101,7 @@ def _even(values: np.ndarray, counts: np.ndarray, whole: bool, fixed: Sequence[f
 
 
 def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[list[float], list[float]] | None:
-    """1, 10, 100, ... or 1, 2, 5, 10, ... over the positive values, where these are skewed; None where they are not."""
+    """Return 1, 10, 100, ... or 1, 2, 5, 10, ... over the positive values, where these are skewed; None where they are not."""
     if (ends := skewed(values, counts)) is None:
         return None
     low, high = ends
@@ -114,7 +114,7 @@ def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[l
 
 
 def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None:
-    """The 3rd and the 97th percentile of the positive values, where most of these stand in a small part; None elsewhere."""
+    """Return the 3rd and the 97th percentile of the positive values, where most stand in a small part; None elsewhere."""
     positive = values > 0
     if counts[positive].sum() < counts.sum() / 20 or positive.sum() <= 20:
         return None
@@ -124,8 +124,9 @@ def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None
 
 
 def _multiples(values: np.ndarray, counts: np.ndarray, step: float) -> list[float]:
-    """Multiples of a step up to the largest value, at most a thousand, above the first below which a bin would be too empty: a
-    single value far below all others would have the thousand for itself."""
+    """Return multiples of a step up to the largest value, at most a thousand, above the first below which a bin would be too
+    empty: a single value far below all others would have the thousand for itself.
+    """
     lowest = values[np.searchsorted(np.cumsum(counts) / counts.sum(), LEAST_SHARE / 2)]
     first = math.floor(lowest / step) + 1
     last = min(math.floor(values[-1] / step), first + 1000)
@@ -133,13 +134,13 @@ def _multiples(values: np.ndarray, counts: np.ndarray, step: float) -> list[floa
 
 
 def _divisors(step: float, whole: bool) -> list[float]:
-    """Round steps that a step is a multiple of."""
+    """Return round steps that a step is a multiple of."""
     parts = [step / part for part in (1, 2, 5, 10) if not whole or step % part == 0]
     return [part for part in parts if round_step(part, whole) == part] or [step]
 
 
 def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed: Sequence[float]) -> tuple[float, ...]:
-    """The fixed limits, and of the others those that leave no bin nearly empty."""
+    """Return the fixed limits, and of the others those that leave no bin nearly empty."""
     chosen = list(fixed)
     for limit in sorted({_plain(limit) for limit in limits if values[0] < limit <= values[-1]} - set(fixed)):
         trial = sorted([*chosen, limit])
@@ -151,19 +152,19 @@ def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed
 
 
 def _groups(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> tuple[float, ...]:
-    """The two limits whose smallest group is largest; the only limit where there is one."""
+    """Return the two limits whose smallest group is largest; the only limit where there is one."""
     pairs: list[tuple[float, ...]] = [*combinations(limits, 2)] or [tuple(limits)]
     return max(pairs, key=lambda pair: min(_shares(values, counts, pair)))
 
 
 def _shares(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> list[float]:
-    """Share of the rows in each bin between the limits."""
+    """Return the share of the rows in each bin between the limits."""
     rows = np.bincount(np.searchsorted(limits, values, side="right"), weights=counts, minlength=len(limits) + 1)
     return (rows / counts.sum()).tolist()
 
 
 def round_step(width: float, whole: bool) -> float:
-    """1, 2, 5 or 10 times a power of ten, near a width; at least 1 for whole numbers."""
+    """Return 1, 2, 5 or 10 times a power of ten, near a width; at least 1 for whole numbers."""
     if not width > 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(width))
@@ -172,7 +173,7 @@ def round_step(width: float, whole: bool) -> float:
 
 
 def _plain(value: float) -> float:
-    """A limit without the rounding errors of its multiplication."""
+    """Return a limit without the rounding errors of its multiplication."""
     return float(f"{value:.12g}")
 
 
@@ -215,7 +216,7 @@ def _run_text(run: Sequence[int]) -> list[str]:
 
 
 def _shown(value: float) -> str:
-    """A number without an exponent."""
+    """Return a number without an exponent."""
     text = f"{value:.12f}".rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text
 
@@ -261,7 +262,7 @@ class NumberFacts:
 def number_facts(
     values: np.ndarray, counts: np.ndarray, bins: Sequence[Sequence[IntervalBin]], bounds: Range, *, whole: bool, weight: bool
 ) -> NumberFacts:
-    """From the public rows.
+    """Compute the facts from the public rows.
 
     Parameters
     ----------
@@ -283,7 +284,8 @@ def number_facts(
 
 
 def far_value(values: np.ndarray, counts: np.ndarray) -> str:
-    """What is asked of a value that at most one row in 1,000 has and that moves the mean by much; empty where there is none.
+    """Return what is asked of a value that at most one row in 1,000 has and that moves the mean by much; empty where there is
+    none.
 
     The mean of the last bin and the bounds are drafted from it, so that one wrong public row makes all means wrong.
     """
@@ -305,8 +307,8 @@ def far_value(values: np.ndarray, counts: np.ndarray) -> str:
 def bin_numbers(
     values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool
 ) -> dict[str, float]:
-    """The mean of the rows of each bin, rounded; the middle, for an open bin that of its edge and the bound, where the mean is
-    as near to it as rounding may leave it, or no row is in the bin.
+    """Return the mean of the rows of each bin, rounded; the middle, for an open bin that of its edge and the bound, where the
+    mean is as near to it as rounding may leave it, or no row is in the bin.
     """
     numbers = {}
     for interval in bins:
@@ -324,14 +326,14 @@ def bin_numbers(
 
 
 def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
-    """Mean and standard deviation."""
+    """Return mean and standard deviation."""
     mean = float(np.average(values, weights=counts))
     return mean, math.sqrt(float(np.average((values - mean) ** 2, weights=counts)))
 
 
 def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool) -> float | None:
-    """A finer grid where the one of the bounds would move the means in the bins: of money most is near 0, and halves of a step
-    count upwards.
+    """Return a finer grid where the one of the bounds would move the means in the bins: of money most is near 0, and halves of
+    a step count upwards.
     """
     usual, spread = value_grid(bounds, whole=whole).step, _moments(values, counts)[1]
     bins_ = np.searchsorted([interval.lower for interval in bins][1:], values, side="right")
@@ -347,7 +349,7 @@ def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], b
 
 
 def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
-    """The bounds, or a narrower range where clipping to it moves next to nothing: noise goes with the width."""
+    """Return the bounds, or a narrower range where clipping to it moves next to nothing: noise goes with the width."""
     spread = _moments(values, counts)[1]
     for share in _TAILS:
         low, high = _quantiles(values, counts, bounds, share)
@@ -357,13 +359,15 @@ def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
 
 
 def _line_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
-    """All but the extremes, whose leverage the noise has to hide; of money and the like, where few rows lie far out, more."""
+    """Return the range of all but the extremes, whose leverage the noise has to hide; of money and the like, where few rows lie
+    far out, more.
+    """
     wide, narrow = (_quantiles(values, counts, bounds, share) for share in (_EXTREME, _FAR_NUMBERS))
     return narrow if wide[1] - wide[0] > 2 * (narrow[1] - narrow[0]) else wide
 
 
 def _quantiles(values: np.ndarray, counts: np.ndarray, bounds: Range, share: float) -> Range:
-    """What all but a share of the rows on either side have, rounded outward to a twentieth of the width or less."""
+    """Return what all but a share of the rows on either side have, rounded outward to a twentieth of the width or less."""
     cumulated = np.cumsum(counts)
     rows = int(cumulated[-1])
     first, last = (int(np.searchsorted(cumulated, at, side="right")) for at in (share * rows, (1 - share) * rows))

@@ -68,7 +68,7 @@ class CodebookEntry:
     code: bool = False
 
     def or_else(self, second: CodebookEntry) -> CodebookEntry:
-        """This entry, and what `second` says where this one says nothing."""
+        """Return this entry, and what `second` says where this one says nothing."""
         return CodebookEntry(
             description=self.description or second.description,
             labels=self.labels or second.labels,
@@ -135,7 +135,7 @@ class _UnreadableCodebook(Exception):
 
 
 def _of_ddi(text: str) -> Codebook:
-    """A DDI-Codebook. One with entities of its own is refused: these may name a file, or grow without end."""
+    """Read a DDI-Codebook. One with entities of its own is refused: these may name a file, or grow without end."""
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise _UnreadableCodebook("expected a DDI codebook without a document type of its own, found one")
     root = ElementTree.fromstring(text)
@@ -177,7 +177,7 @@ def _of_ddi(text: str) -> Codebook:
 
 
 def _is_in(variable: Element, record: str, group: Element) -> bool:
-    """Whether a record type has a variable: by the list of the variable, as IPUMS writes, or by that of the group."""
+    """Return whether a record type has a variable: by the list of the variable, as IPUMS writes, or by that of the group."""
     return record in (variable.get("rectype") or "").split() or variable.get("ID") in (group.get("var") or "").split()
 
 
@@ -191,7 +191,9 @@ def _position(variable: Element) -> Position | None:
 
 
 def _variable(variable: Element) -> CodebookEntry:
-    """An entry: of numbers where the variable is numeric and continuous, or most of its codes have their number as label."""
+    """Return an entry: of numbers where the variable is numeric and continuous, or most of its codes have their number as
+    label.
+    """
     codes = [(category.findtext("catValu", "").strip(), category) for category in variable.findall("catgry")]
     labels = {code: _line(category.findtext("labl") or code) for code, category in codes if code}
     declared = {code for code, category in codes if code and (category.get("missing") or "").upper() in ("Y", "YES", "TRUE")}
@@ -280,12 +282,12 @@ def _place(header: list[str], names: Iterable[str]) -> int | None:
 
 
 def no_answers(labels: Mapping[str, str]) -> frozenset[str]:
-    """The codes whose labels say that there is no answer, such as "Refused" and "Not applicable"."""
+    """Return the codes whose labels say that there is no answer, such as "Refused" and "Not applicable"."""
     return frozenset(code for code, label in labels.items() if MISSING_WORDS.match(label.lstrip("(")))
 
 
 def _line(text: str) -> str:
-    """One line of at most 200 characters."""
+    """Return one line of at most 200 characters."""
     return " ".join(text.split())[:200]
 
 
@@ -307,7 +309,7 @@ class ColumnNotes:
     missing_ranges: tuple[tuple[float, float], ...] = ()
 
     def means_missing(self, text: str) -> bool:
-        """Whether the file declares that a text of the column means missing."""
+        """Return whether the file declares that a text of the column means missing."""
         if text in self.missing:
             return True
         try:
@@ -318,7 +320,7 @@ class ColumnNotes:
 
 
 def notes_of(package: Package, path: Path, encoding: str) -> dict[str, ColumnNotes]:
-    """The notes on every column of a **public** file. Raises InputError as `package_batches`."""
+    """Return the notes on every column of a **public** file. Raises InputError as `package_batches`."""
     facts = read_package(package, path, encoding, metadataonly=True)[1]
     return {name: _notes(package, facts, name) for name in facts.column_names}
 

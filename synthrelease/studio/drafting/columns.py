@@ -274,7 +274,7 @@ def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
 
 
 def labelled_scale(labels: Mapping[str, str], values: np.ndarray) -> bool:
-    """Whether numbers without gaps are a scale of which only the ends, or some, have names."""
+    """Return whether numbers without gaps are a scale of which only the ends, or some, have names."""
     return len(values) >= 7 and len(values) == values[-1] - values[0] + 1 and 0 < len(labels) < len(values) / 2
 
 

@@ -128,7 +128,7 @@ class DraftStanding:
 
 
 def ties(columns: Sequence[ColumnDraft], table: Counts) -> list[Pair]:
-    """All pairs of columns, the most dependent first.
+    """Return all pairs of columns, the most dependent first.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def draft_acceptance(
     members: Sequence[str] = (),
     unique: float | None = None,
 ) -> AcceptanceDraft:
-    """Criteria for these columns, with first guesses of their thresholds.
+    """Draft criteria for these columns, with first guesses of their thresholds.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def grouped_by(draft: CriterionDraft) -> tuple[str, ...]:
 
 
 def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair]) -> dict[str, dict[str, Partner]]:
-    """For every column the others, the strongest first."""
+    """Return for every column the others, the strongest first."""
     drafted, marginals = {column.name: column for column in columns}, with_pairs(table)
     index = {name: i for i, name in enumerate(table.layout.columns)}
     missing = {column.name for column in columns if column.keeps_missing}
@@ -193,7 +193,7 @@ def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pai
 
 
 def _smallest_group(column: ColumnDraft, counts: np.ndarray) -> int:
-    """Rows in the smallest of its few groups; 0 where it has too many.
+    """Return the rows in the smallest of its few groups; 0 where it has too many.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def _facts(column: ColumnDraft, partners: Mapping[str, Partner]) -> FileColumn:
 
 
 def _categories(column: ColumnDraft) -> dict[str, int]:
-    """How often each released category occurs."""
+    """Return how often each released category occurs."""
     if not column.common:
         return {draft.label: draft.rows for draft in column.codes.values()}
     rows = {column.codes[text].label: column.codes[text].rows for text in column.common}
@@ -237,8 +237,8 @@ OTHERS = "all others"
 def settle(
     draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str], None]
 ) -> tuple[AcceptanceDraft, DraftStanding]:
-    """The criteria with thresholds and budgets that the public file shows to be possible, without those that say nothing; and
-    how the draft stands.
+    """Return the criteria with thresholds and budgets that the public file shows to be possible, without those that say
+    nothing; and how the draft stands.
 
     A threshold is a round number above what the halves of the file have between them, and above what `ATTEMPTS` noisy fits of
     the draft reach, with room for the noise of the test.
@@ -283,7 +283,7 @@ def settle(
 
 
 def _fits(spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str], None]) -> list[AttemptResult]:
-    """One by one, so that nobody waits minutes for a word."""
+    """Fit one by one, so that nobody waits minutes for a word."""
     fits: list[AttemptResult] = []
     while len(fits) < ATTEMPTS:
         progress(f"fit {len(fits) + 1} of {ATTEMPTS}")
@@ -292,7 +292,7 @@ def _fits(spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str]
 
 
 def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
-    """With the unit of its figures in the remark, where they have one."""
+    """Return a criterion with the unit of its figures in the remark, where they have one."""
     facts = spec.setting.facts(spec.space[0].transformation)
     criterion = next(drafted for drafted in spec.criteria if drafted.name == draft.settings["name"])
     unit = explain(criterion).figure_unit(facts)
@@ -304,7 +304,7 @@ def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
 def one_of_each(
     drafts: Sequence[CriterionDraft], settled: Sequence[CriterionDraft | str | None]
 ) -> list[CriterionDraft | str | None]:
-    """None in place of a criterion, or of the one that would stand for it: of the two the limit of one says more."""
+    """Put None in place of a criterion, or of the one that would stand for it: of the two the limit of one says more."""
     outcomes, names = list(settled), [draft.settings["name"] for draft in drafts]
     for index, draft in enumerate(drafts):
         if draft.in_place_of:
@@ -335,7 +335,7 @@ def _threshold(draft: CriterionDraft) -> float:
 
 
 def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float) -> CriterionDraft:
-    """The first criterion, where no columns are associated and none says more than single columns."""
+    """Return the first criterion with a threshold, where no columns are associated and none says more than single columns."""
     reached = max(yardstick.perfect, *fits)
     threshold = min(1.0, rounded_up(_ROOM * reached)) if math.isfinite(reached) else 1.0
     epsilon = min(MOST_EPSILON, budget(NOISE_SHARE * sensitivity / threshold))
@@ -400,7 +400,7 @@ def _shown(value: float) -> str:
 
 
 def rounded_up(value: float) -> float:
-    """The next number with one or two digits that a steward would write; above 0."""
+    """Return the next number with one or two digits that a steward would write; above 0."""
     if value <= 0:
         return _ROUND[0] / 1000
     power = 10.0 ** math.floor(math.log10(value))
@@ -436,7 +436,7 @@ class Suggestion:
     never: str
     columns: tuple[str, str]
     expected: float
-    active: bool
+    active: bool = False
 
     @property
     def compares(self) -> bool:
@@ -445,14 +445,14 @@ class Suggestion:
 
 
 def suggested_of_members(schema: Schema, transformation: Transformation, table: Counts) -> list[Suggestion]:
-    """Rules for pairs of columns of a member; the table has the wide records of their roots, in bins."""
+    """Suggest rules for pairs of columns of a member; the table has the wide records of their roots, in bins."""
     linked = schema.linked
     if linked is None:
         return []
     of_each = MemberRows(linked=linked, of="members", wide=schema.names, names=linked.names)
     rows = RowsOnBins(rows=of_each, wide=transformation)
     counts, (members, binnings) = rows.on_bins(table), (rows.transformation.schema, rows.transformation.binnings)
-    return _best(_found(members, binnings, counts, ()), members, counts)
+    return _best(_about_cells(members, binnings, counts, ()), members, counts)
 
 
 Numbers = Callable[[Sequence[Column]], Mapping[str, np.ndarray]]
@@ -467,7 +467,8 @@ def suggested_rules(
     own_numbers: Numbers | None = None,
     steps: Mapping[str, float | None] | None = None,
 ) -> list[Suggestion]:
-    """Rules for pairs of columns, the best founded first; those are active that are sure, and that a model can keep together.
+    """Suggest rules for pairs of columns, the best founded first; those are active that are sure, and that a model can keep
+    together.
 
     Parameters
     ----------
@@ -477,15 +478,17 @@ def suggested_rules(
     steps : of the grids on which criteria may count the own values of columns.
     """
     comparing = [] if own_numbers is None else _comparing(schema, binnings, table, without, own_numbers)
-    pairs = {frozenset(columns) for _, columns, _ in comparing}  # of which a comparison says more than some of its cells
-    about_cells = [*_about_gaps(schema, binnings, table, without), *_found(schema, binnings, table, without)]
-    return _best([*comparing, *(rule for rule in about_cells if frozenset(rule[1]) not in pairs)], schema, table, steps or {})
+    pairs = {frozenset(rule.columns) for rule in comparing}  # of which a comparison says more than some of its cells
+    about_cells = [*_about_gaps(schema, binnings, table, without), *_about_cells(schema, binnings, table, without)]
+    return _best(
+        [*comparing, *(rule for rule in about_cells if frozenset(rule.columns) not in pairs)], schema, table, steps or {}
+    )
 
 
 def _comparing(
     schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str], own_numbers: Numbers
-) -> list[tuple[str, tuple[str, str], float]]:
-    """Rules that compare two columns of numbers, such as `wage > total`, those that would be broken most often first.
+) -> list[Suggestion]:
+    """Return rules that compare two columns of numbers, such as `wage > total`, those that would be broken most often first.
 
     Pairs are looked for in bins: cells in which every number of one column is above every number of the other. Where none of
     them has a row, though many would by chance, the own numbers of all rows decide.
@@ -505,41 +508,38 @@ def _comparing(
             if broken >= max(LEAST_EXPECTED, SURE * table.total) and not cells[above].any():
                 candidates.append((broken, first, second))
     values_of = own_numbers([schema.columns[i] for i in sorted({i for _, *pair_ in candidates for i in pair_})])
+    named = [(schema.names[first], schema.names[second], broken) for broken, first, second in sorted(candidates, reverse=True)]
     return [
-        (" > ".join([schema.names[first], schema.names[second]]), (schema.names[first], schema.names[second]), broken)
-        for broken, first, second in sorted(candidates, reverse=True)
-        if not (values_of[schema.names[first]] > values_of[schema.names[second]]).any()
+        Suggestion(never=f"{first} > {second}", columns=(first, second), expected=broken)
+        for first, second, broken in named
+        if not (values_of[first] > values_of[second]).any()
     ][:MOST_COMPARING]
 
 
 def _best(
-    rules: Iterable[tuple[str, tuple[str, str], float]],
+    rules: Iterable[Suggestion],
     schema: Schema,
     table: Counts,
     steps: Mapping[str, float | None] = MappingProxyType({}),
 ) -> list[Suggestion]:
-    of_pair = Counter[tuple[str, str]]()
-    chosen: list[tuple[str, tuple[str, str], float]] = []
+    of_pair, chosen = Counter[tuple[str, str]](), list[Suggestion]()
     domains = {column.name: _domain(column) for column in schema.columns}
-    for rule in sorted(rules, key=lambda rule: -rule[2]):
-        if not _can_be_read(rule[0], domains):
-            continue
-        of_pair[rule[1]] += 1
-        if of_pair[rule[1]] <= MOST_OF_A_PAIR and len(chosen) < MOST_SUGGESTED:
-            chosen.append(rule)
+    for rule in sorted(rules, key=lambda rule: -rule.expected):
+        if _can_be_read(rule.never, domains):
+            of_pair[rule.columns] += 1
+            if of_pair[rule.columns] <= MOST_OF_A_PAIR and len(chosen) < MOST_SUGGESTED:
+                chosen.append(rule)
     names, sizes = table.layout.columns, table.layout.sizes
-    tied: list[tuple[int, ...]] = []
-    suggestions = []
-    for never, columns, expected in chosen:
-        pair = tuple(sorted(map(names.index, columns)))
+    tied, suggestions = list[tuple[int, ...]](), list[Suggestion]()
+    for rule in chosen:
+        pair = tuple(sorted(map(names.index, rule.columns)))
         # a rule about bins needs a mask over all values of both columns, one that compares the two does not
-        cells = math.prod(_own_values(schema[name], steps.get(name)) for name in columns)
-        small = " and " not in never or cells <= MAX_MASK_CELLS
+        cells = math.prod(_own_values(schema[name], steps.get(name)) for name in rule.columns)
+        small = " and " not in rule.never or cells <= MAX_MASK_CELLS
         small = small and JunctionTree.of(sizes, [*tied, pair]).largest <= MOST_CELLS
-        active = small and expected >= SURE * table.total
-        if active:
-            tied.append(pair)
-        suggestions.append(Suggestion(never=never, columns=columns, expected=expected, active=active))
+        active = small and rule.expected >= SURE * table.total
+        tied += [pair] if active else []
+        suggestions.append(replace(rule, active=active))
     return suggestions
 
 
@@ -556,7 +556,7 @@ def _domain(column: Column) -> Domain:
 
 
 def _can_be_read(never: str, domains: Mapping[str, Domain]) -> bool:
-    """Whether a configuration with this rule can be loaded: one that it refuses would cost the whole draft."""
+    """Return whether a configuration with this rule can be loaded: one that it refuses would cost the whole draft."""
     try:
         parse_rule(never, domains, of_records=True)
     except RuleError:
@@ -564,9 +564,7 @@ def _can_be_read(never: str, domains: Mapping[str, Domain]) -> bool:
     return len(never) <= MOST_OF_RULE
 
 
-def _found(
-    schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]
-) -> Iterable[tuple[str, tuple[str, str], float]]:
+def _about_cells(schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]) -> Iterable[Suggestion]:
     marginals = with_pairs(table)
     for a, b in combinations([i for i, name in enumerate(schema.names) if name not in without], 2):
         counts = marginals.get((a, b))[: binnings[a].present, : binnings[b].present]
@@ -585,13 +583,12 @@ def _found(
                     never_met[never][row] = rows
         for never, rows_of in never_met.items():
             for condition, bins in _any_of(first, binnings[a], sorted(rows_of)):
-                yield f"{condition} and {never}", names, sum(rows_of[i] for i in bins)
+                yield Suggestion(never=f"{condition} and {never}", columns=names, expected=sum(rows_of[i] for i in bins))
 
 
-def _about_gaps(
-    schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]
-) -> Iterable[tuple[str, tuple[str, str], float]]:
-    """Who is asked a question, and who is not: for every column with gaps, by the one column that tells most of them.
+def _about_gaps(schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]) -> Iterable[Suggestion]:
+    """Yield rules on who is asked a question, and who is not: for every column with gaps, by the one column that tells most of
+    them.
 
     A column that has a value in every row goes before one that has gaps itself.
     """
@@ -603,7 +600,7 @@ def _about_gaps(
             counts = counts if first < answered else counts.T
             pair = (schema.columns[first], schema.columns[answered], binnings[first], binnings[answered])
             rules = [*_of_gaps(*pair, counts)]
-            rules_of.append((binnings[first].missing is None, sum(rows for _, _, rows in rules), rules))
+            rules_of.append((binnings[first].missing is None, sum(rule.expected for rule in rules), rules))
         certain = [item for item in rules_of if item[2]]
         if certain:
             yield from max(certain, key=lambda item: item[:2])[2]
@@ -611,8 +608,8 @@ def _about_gaps(
 
 def _of_gaps(
     cause: Column, answered: Column, of_asked: Binning, of_answered: Binning, counts: np.ndarray
-) -> Iterable[tuple[str, tuple[str, str], float]]:
-    """Bins of one column in which another one never has a value, or always.
+) -> Iterable[Suggestion]:
+    """Yield bins of one column in which another one never has a value, or always.
 
     Parameters
     ----------
@@ -628,11 +625,12 @@ def _of_gaps(
         conditions = list(_any_of(cause, of_asked, [bin_ for bin_ in bins if bin_ != of_asked.missing]))
         conditions += [(f"{cause.name} is missing", [bin_]) for bin_ in bins if bin_ == of_asked.missing]
         for condition, bins_ in conditions:
-            yield f"{condition} and {answered.name} {state}", (cause.name, answered.name), float(rows[bins_].sum() * rate)
+            never, expected = f"{condition} and {answered.name} {state}", float(rows[bins_].sum() * rate)
+            yield Suggestion(never=never, columns=(cause.name, answered.name), expected=expected)
 
 
 def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:
-    """The bins that are never met as conditions: of ordered columns what lies below or above all that are met."""
+    """Yield the bins that are never met as conditions: of ordered columns what lies below or above all that are met."""
     met = np.flatnonzero(~empty)
     if not len(met):
         return
@@ -667,7 +665,7 @@ def _any_of(column: Column, binning: Binning, wanted_bins: Sequence[int]) -> Ite
 
 
 def _short_lists(texts: Mapping[int, str]) -> list[list[int]]:
-    """The places of texts, in lists of at most `MOST_LISTED` characters, or of one text."""
+    """Return the places of texts, in lists of at most `MOST_LISTED` characters, or of one text."""
     lists: list[list[int]] = []
     characters = 0
     for i, text in texts.items():
@@ -680,7 +678,7 @@ def _short_lists(texts: Mapping[int, str]) -> list[list[int]]:
 
 
 def _number(value: float) -> str:
-    """A number as rules write it: without an exponent."""
+    """Return a number as rules write it: without an exponent."""
     text = f"{value:.15g}"
     return text if "e" not in text else np.format_float_positional(float(text), trim="-")
 

@@ -26,6 +26,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Binning, Transformation
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, listing, on_public_data, so_many
+from synthrelease.generators.associations import Strengths
 from synthrelease.privacy.charges import SHORTFALL
 from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, schema_text
 from synthrelease.spec.load import load_spec
@@ -248,8 +249,7 @@ def written(best: Tried) -> Draft:
     )
     advice = plan_advice(ground.race, best.raced, preserved, best.at_aimed)
     drafted = files_of(best.subject, replace(best.choices, advice=advice), acceptance)
-    missing = {column.name for column in ground.subject.wide if column.keeps_missing}
-    return replace(drafted, strengths=strengths_of(ground.table, ground.pairs, missing))
+    return replace(drafted, strengths=best.strengths or strengths_of(ground.table, ground.pairs, _gaps(ground.subject)))
 
 
 # The subject: the columns of the public file, and what the steward says of its rows.
@@ -730,6 +730,7 @@ class Tried:
     subject : that is written; the ground may lack its smallest areas.
     raced, others : its plan, and the epsilon of everything beside the tables.
     at_aimed : what a draft at the epsilon that is aimed at keeps, where this one has a larger epsilon.
+    strengths : of associations, where the smallest areas are among the columns; else those of the ground.
     """
 
     subject: Subject
@@ -740,6 +741,7 @@ class Tried:
     raced: Raced
     others: Fraction
     at_aimed: float | None = None
+    strengths: Strengths | None = None
 
 
 def tried(ground: Ground, raced: Raced) -> Tried:
@@ -863,6 +865,8 @@ def candidates_of(ground: Ground, most: Fraction, above: Fraction) -> list[Candi
         columns = wider
         subject.voice.say(f"trying bins of {floor.least} at epsilon {float(start):g}")
         in_wider = ground_of(replace(subject, columns=columns), ground)
+        if len(in_wider.subject.columns) < len(columns):
+            break  # so wide that two columns say the same, as an industry and its sector
         if (in_wider.race.held_out.kept_without_noise() or 0.0) < first.share:
             break
         raced = in_wider.race.cheapest(start, above, first.told)
@@ -1014,7 +1018,9 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft) -> Tried:
     )
     subject = replace(larger, columns=tuple(areas.placed(larger.columns)), areas=None)
     spec = loaded(subject, choices, FIRST)
-    unique = once_only(in_first_bins(rows_of(subject, spec), spec))
+    table = in_first_bins(rows_of(subject, spec), spec)
+    unique = once_only(table)
+    whole = replace(whole, strengths=strengths_of(table, ties(subject.wide, table), _gaps(subject)))
     choices = replace(choices, unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
     first = draft_acceptance(larger.wide, ground.table, ground.pairs, larger.of_members, unique=unique)
     first = replace(first, criteria=areas.criteria(first.criteria))

@@ -142,7 +142,7 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
 
 
 def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
-    """The same for the plan that the shortlist of a rehearsal proposes, where it costs less than the configuration.
+    """Adopt the plan that the shortlist of a rehearsal proposes, where it costs less than the configuration.
 
     Raises
     ------

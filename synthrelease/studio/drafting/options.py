@@ -50,8 +50,9 @@ _BEARABLE = 0.5
 def nested_columns(
     answers: Mapping[str, Answers], drafted: Mapping[str, ColumnDraft | LeftOut], rows: PublicRows
 ) -> dict[str, str]:
-    """The question whether two columns are areas within areas, by the source of the larger ones: of codes or words, of which
-    there are too many to be drafted each by itself, and each of which has one value in the other column."""
+    """Return the question whether two columns are areas within areas, by the source of the larger ones: of codes or words, of
+    which there are too many to be drafted each by itself, and each of which has one value in the other column.
+    """
     questions: dict[str, str] = {}
     groups = [source for source, column in drafted.items() if isinstance(column, ColumnDraft) and _may_be_level(column)]
     for source, column in drafted.items():
@@ -86,7 +87,7 @@ def _may_be_level(column: ColumnDraft) -> bool:
 
 
 def _texts(column: ColumnDraft) -> dict[str, str]:
-    """What each text of an area becomes."""
+    """Return what each text of an area becomes."""
     return {text: code.label for first, code in column.codes.items() for text in (first, *code.spellings)}
 
 
@@ -96,7 +97,7 @@ def _known(rows_: tuple[list[str], np.ndarray], texts: Container[str]) -> np.nda
 
 
 def _tells(lower: np.ndarray, upper: np.ndarray) -> bool:
-    """Whether rows that are alike in one column are so in the other one."""
+    """Return whether rows that are alike in one column are so in the other one."""
     valid = (lower >= 0) & (upper >= 0)
     pairs = np.unique(np.stack([lower[valid], upper[valid]]), axis=1)
     return len(np.unique(pairs[0])) == pairs.shape[1]
@@ -122,7 +123,7 @@ class AreasDraft:
 
     @classmethod
     def of(cls, request: str, file: PublicFile, answers: Answers, columns: Sequence[ColumnDraft]) -> AreasDraft:
-        """From the words "region > municipality".
+        """Draft the areas from the words "region > municipality".
 
         Parameters
         ----------
@@ -159,14 +160,16 @@ class AreasDraft:
         return cls(levels=tuple(drafted[source] for source in sources[:-1]), column=column)
 
     def placed(self, columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
-        """The columns with the smallest areas in the place of the level above, and without the levels, which come with them."""
+        """Return the columns with the smallest areas in the place of the level above, and without the levels, which come with
+        them.
+        """
         columns_ = [self.column if column.name == self.chain[-2] else column for column in columns]
         return [column for column in columns_ if column.name not in self.chain[:-1]]
 
     def measured(
         self, raced: Sequence[str], sizes: Mapping[str, int], n_rows: int, cost: Fraction, noise: type[CountNoise]
     ) -> AreaTables:
-        """The tables of the whole, which are those of the other columns that were raced, and those of each level: of the
+        """Return the tables of the whole, which are those of the other columns that were raced, and those of each level: of the
         smallest columns, as far as a mean cell bears the noise that is left for it; else the areas alone.
 
         Parameters
@@ -193,7 +196,7 @@ class AreasDraft:
         return AreaTables.of(whole, tables_of, bins, noise)
 
     def _most(self, names: Sequence[str], sizes: Mapping[str, int], areas: int, n_rows: int) -> int:
-        """How many of these columns, the smallest first, have tables of a level that are not too large for the model."""
+        """Return how many of these columns, the smallest first, have tables of a level that are not too large for the model."""
         cells, n = 1, 0
         for name in names:
             cells *= sizes[name]
@@ -203,12 +206,13 @@ class AreasDraft:
         return n
 
     def rules(self, suggested: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
-        """Those about areas stay as comments: they would tie columns to every area."""
+        """Return the rules; those about areas stay as comments: they would tie columns to every area."""
         return tuple(replace(rule, active=rule.active and not {*self.chain} & {*rule.columns}) for rule in suggested)
 
     def criteria(self, drafted: Sequence[CriterionDraft]) -> tuple[CriterionDraft, ...]:
-        """Those of the other columns, and how many rows the smallest areas have, as that of single columns. Where rows are
-        compared, smallest areas are not."""
+        """Return the criteria of the other columns, and how many rows the smallest areas have, as that of single columns. Where
+        rows are compared, smallest areas are not.
+        """
         name = self.column.name
         single = next(criterion for criterion in drafted if criterion.asks == "shares of single columns")
         settings = {key: value for key, value in single.settings.items() if key != "largest"}
@@ -242,7 +246,7 @@ class AreaTables(NamedTuple):
         bins: Mapping[str, int],
         noise: type[CountNoise],
     ) -> AreaTables:
-        """A level that would get less than its least part of the budget gets that much."""
+        """Divide the budget. A level that would get less than its least part of the budget gets that much."""
         levels: list[list[tuple[str, ...]]] = [[*whole]]
         levels += [[(level, name) for name in names] or [(level,)] for level, names in names_of.items()]
         power = power_of(noise)
@@ -264,7 +268,7 @@ class AreaTables(NamedTuple):
 
 
 def ignoring(names: Sequence[str], drafted: CriterionDraft) -> CriterionDraft:
-    """A criterion that says of every column how rows compare in it, with these left out of the comparison."""
+    """Return a criterion that says of every column how rows compare in it, with these left out of the comparison."""
     if "exact" not in drafted.settings:
         return drafted
     ignored = drafted.settings.get("ignored", [])
@@ -272,7 +276,7 @@ def ignoring(names: Sequence[str], drafted: CriterionDraft) -> CriterionDraft:
 
 
 def areas_asked(request: str, file: PublicFile) -> list[str]:
-    """The columns of the file that --areas names, the largest areas first.
+    """Return the columns of the file that --areas names, the largest areas first.
 
     Raises
     ------
@@ -318,7 +322,8 @@ class MarksDraft:
     yes: Mapping[str, str]
 
     def tables(self, raced: Sequence[str]) -> tuple[str, ...]:
-        """The tables that were raced, without those of two marks of one group, and the number of each group by each mark.
+        """Return the tables that were raced, without those of two marks of one group, and the number of each group by each
+        mark.
 
         These tell how many rows have each mark, too, so that tables of single marks count half, and they themselves twice as
         much as other tables (docs/appendix/benchmarks.md has what other weights keep).
@@ -342,7 +347,7 @@ class MarksDraft:
         return tuple(f"{weight(columns)}{':'.join(columns)}" for columns in chosen)
 
     def lines(self, n_before: int, n_lost: int) -> list[str]:
-        """The table [marks], and what is said above it.
+        """Return the table [marks], and what is said above it.
 
         Parameters
         ----------
@@ -365,7 +370,7 @@ class MarksDraft:
 
 
 def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[tuple[str, str]]) -> MarksDraft | None:
-    """Groups of rare marks that come together, as far as a draft loses pairs of them; None where there are none.
+    """Return groups of rare marks that come together, as far as a draft loses pairs of them; None where there are none.
 
     Parameters
     ----------
@@ -388,7 +393,7 @@ def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[
 
 
 def _marks(columns: Sequence[ColumnDraft], table: Counts) -> Iterator[tuple[str, tuple[int, str]]]:
-    """The columns of two categories of which one is rare, with its bin and its label."""
+    """Return the columns of two categories of which one is rare, with its bin and its label."""
     for column in columns:
         plain = column.kind in ("code", "category") and not column.common and not column.levels and len(column.codes) == 2
         if plain and column.name in table.layout.columns:
@@ -399,7 +404,7 @@ def _marks(columns: Sequence[ColumnDraft], table: Counts) -> Iterator[tuple[str,
 
 
 def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[str, str], tuple[float, float]]:
-    """Of every two marks Cramer's V, 0 where they avoid each other, and the rows that have both beyond chance."""
+    """Return for every two marks Cramer's V, 0 where they avoid each other, and the rows that have both beyond chance."""
     names, tables, pairs = table.layout.columns, lattice(table), dict[tuple[str, str], tuple[float, float]]()
     for first, second in combinations(sorted(yes, key=names.index), 2):
         counts = tables.get((names.index(first), names.index(second)))[:2, :2]
@@ -409,7 +414,7 @@ def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[s
 
 
 def _joined(marks: Sequence[str], together: Mapping[tuple[str, str], tuple[float, float]]) -> list[list[str]]:
-    """Groups: again and again the two that come together most are joined, by the mean over their marks."""
+    """Join marks into groups: again and again the two that come together most, by the mean over their marks."""
     strength = np.zeros((len(marks), len(marks)))
     for (mark, partner), (v, _) in together.items():
         strength[marks.index(mark), marks.index(partner)] = strength[marks.index(partner), marks.index(mark)] = v
@@ -481,7 +486,7 @@ class UnitAnswer:
 
     @classmethod
     def of(cls, request: str, names: Collection[str]) -> UnitAnswer:
-        """From the words `row`, `KEY` or `KEY:3`.
+        """Read the words `row`, `KEY` or `KEY:3`.
 
         Raises
         ------

@@ -216,7 +216,9 @@ def _distinct_names(header: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
 
 
 def _alike_names(names: Iterable[str]) -> dict[str, str]:
-    """Return, for columns whose names differ from that of an earlier one in blanks, marks or capitals alone, what to ask."""
+    """Return, for columns whose names differ from that of an earlier one in blanks, marks or capitals alone, what to
+    ask.
+    """
     first, doubts = dict[str, str](), dict[str, str]()
     for name in names:
         earlier = first.setdefault(re.sub(r"[\W_]", "", name).casefold(), name)

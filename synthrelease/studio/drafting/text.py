@@ -100,7 +100,7 @@ def _codes(release: str, column: ColumnDraft, of_member: bool) -> object:
 
 
 def _grouped(column: ColumnDraft) -> dict[str, object]:
-    """The bins of a column whose categories are released in groups, and of each category by itself."""
+    """Return the bins of a column whose categories are released in groups, and of each category by itself."""
     names = {text: text if column.kind == "code" else draft.label for text, draft in column.codes.items()}
     groups = {label: [names[text] for text in texts] for label, texts in column.groups.items()}
     apart = {column.codes[text].label: [name] for text, name in names.items()}
@@ -108,7 +108,7 @@ def _grouped(column: ColumnDraft) -> dict[str, object]:
 
 
 def _column_remarks(column: ColumnDraft) -> dict[str, str]:
-    """What stands behind some settings of a column."""
+    """Return what stands behind some settings of a column."""
     return {
         "missing": f"{column.missing_rows} public rows",
         "step": "own values count as multiples of it",
@@ -118,7 +118,7 @@ def _column_remarks(column: ColumnDraft) -> dict[str, str]:
 
 
 def settings_text(settings: Mapping[str, object], remarks: Mapping[str, str] | None = None) -> str:
-    """The lines of a table, with remarks behind some of its settings."""
+    """Return the lines of a table, with remarks behind some of its settings."""
     comments = {key: f"  # {remark}" for key, remark in (remarks or {}).items() if remark}
     return "\n".join(f"{key} = {toml(value)}{comments.get(key, '')}" for key, value in settings.items())
 
@@ -132,7 +132,7 @@ def _templates() -> Environment:
 
 
 def _rendered(template: str, name: str, file: PublicFile, **values: object) -> str:
-    """A template with its first lines: the schema, for editors with Taplo's directive, and where the draft comes from."""
+    """Render a template with its first lines: the schema for editors (Taplo), and where the draft comes from."""
     notice = comment(
         f"DRAFT by `synthrelease init` from the PUBLIC file {file.name!r} ({file.n_rows} rows). What stands here of the "
         "file is published without protection: if it is not public, delete this draft. Check every line, then delete this "
@@ -168,13 +168,13 @@ def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns
 
 
 def codelist_name(release: str, column: ColumnDraft) -> str:
-    """The file of a long codelist, relative to the configuration; empty for a short one."""
+    """Return the file of a long codelist, relative to the configuration; empty for a short one."""
     long = column.kind == "code" and (column.common or column.levels or len(column.codes) > INLINE_CODES)
     return f"codes/{release}-{column.name}.csv" if long else ""
 
 
 def codelist_text(column: ColumnDraft) -> str:
-    """A codelist as CSV: the code, its label, the group that it is in where rare codes are grouped, and larger areas."""
+    """Return a codelist as CSV: the code, its label, the group that it is in where rare codes are grouped, and larger areas."""
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(["code", "label", *(["common"] if column.common else []), *column.levels])
@@ -185,18 +185,18 @@ def codelist_text(column: ColumnDraft) -> str:
 
 
 def _nameless(source: str) -> str:
-    """What the file calls a column of whose name no letter can be kept, as of one in Hebrew: `column_2` says nothing."""
+    """Return what the file calls a column of whose name no letter can be kept, as of one in Hebrew: `column_2` says nothing."""
     return "" if re.search(r"\w", source, re.ASCII) else " ".join(source.split())
 
 
 def _one_line(text: str) -> str:
-    """A remark of a readable length."""
+    """Return a remark of a readable length."""
     plain = " ".join(text.split())
     return plain if len(plain) <= _REMARK else f"{plain[:_REMARK]} ..."
 
 
 def _with_folded_tables(settings: Mapping[str, object]) -> dict[str, object]:
-    """The settings of a criterion, whose tables by name are written as short as a formula."""
+    """Return the settings of a criterion, whose tables by name are written as short as a formula."""
     folded_settings, tables = dict(settings), settings.get("tables")
     if isinstance(tables, list) and all(":" in text for text in tables):
         folded_settings["tables"] = folded(read_terms(" + ".join(tables)))
@@ -247,7 +247,7 @@ def paths_of(into: Path, name: str) -> tuple[Path, Path]:
 
 
 def write_files(into: Path, name: str, draft: Draft) -> tuple[Path, Path]:
-    """The files of a draft under a folder; what is there already raises FileExistsError."""
+    """Write the files of a draft under a folder; what is there already raises FileExistsError."""
     configuration, acceptance = paths_of(into, name)
     codelists = {configuration.parent / path: text for path, text in draft.codelists.items()}
     for path, text in {configuration: draft.configuration, acceptance: draft.acceptance, **codelists}.items():
@@ -385,7 +385,7 @@ def unit_text(unit: UnitAnswer | None, left_out: Sequence[LeftOut]) -> str:
 
 
 def _input(file: PublicFile, *, weighted: bool) -> dict[str, object]:
-    """[input], without defaults."""
+    """Return [input], without defaults."""
     stated = file.input.model_dump(include={"delimiter", "encoding", "decimal", "table", "fixed_width"}, exclude_defaults=True)
     settings: dict[str, object] = {
         **{key: value for key, value in stated.items() if key != "fixed_width"},
@@ -399,7 +399,7 @@ def _left_out(left_out: Sequence[LeftOut]) -> list[str]:
 
 
 def _together(word: str, reasons_of: Iterable[tuple[str, str]]) -> list[str]:
-    """One sentence for each reason, with all that it is a reason for."""
+    """Return one sentence for each reason, with all that it is a reason for."""
     reasons = dict[str, list[str]]()
     for name, why in reasons_of:
         reasons.setdefault(why.partition(". On the public file")[0], []).append(name)
@@ -407,7 +407,7 @@ def _together(word: str, reasons_of: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _example_rule(columns: Sequence[ColumnDraft]) -> str:
-    """A rule that would be valid, to show how one is written."""
+    """Return a rule that would be valid, to show how one is written."""
     parts = [f"{column.name} < {number_text(column.bins.coarse[0])}" for column in columns if column.bins][:2]
     labels = {column.name: next(iter(column.codes.values())).label for column in columns if column.codes}
     parts += [f"{name} == '{label}'" for name, label in labels.items() if "'" not in label]

@@ -57,7 +57,7 @@ class Edit:
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
-    """The text of a TOML file with these changes, which do not touch each other.
+    """Return the text of a TOML file with these changes, which do not touch each other.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def _tables(text: str) -> dict[str, Any]:
 
 
 def _from_behind(edits: Sequence[Edit]) -> list[Edit]:
-    """Later places of lists first: what is taken out moves those behind it."""
+    """Sort edits, later places of lists first: what is taken out moves those behind it."""
     return sorted(edits, key=lambda edit: [-step if isinstance(step, int) else 0 for step in edit.path])
 
 
@@ -133,7 +133,7 @@ def _change(tables: Any, edit: Edit) -> None:
 
 
 def _new_table(edit: Edit, old: Mapping[str, Any], blocks: Sequence[HeadedTable]) -> list[Edit]:
-    """A table more in a list of tables with headers, key by key, for `_with_key` to write.
+    """Write a table more in a list of tables with headers, key by key, for `_with_key` to write.
 
     Raises
     ------
@@ -163,7 +163,7 @@ class HeadedTable:
 
 
 def headed_tables(text: str) -> list[HeadedTable]:
-    """All tables with headers, in their order. A bracket within a text, a comment or a list begins none."""
+    """Return all tables with headers, in their order. A bracket within a text, a comment or a list begins none."""
     lines = text.split("\n")
     bare = _TEXT_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " " if match[0][0] == "#" else "x", match[0]), text).split("\n")
     headers, depth = [], 0
@@ -188,7 +188,7 @@ def headed_tables(text: str) -> list[HeadedTable]:
 
 
 def _names(header: str) -> Path_:
-    """The names in a header: [columns.age] is ("columns", "age")."""
+    """Return the names in a header: [columns.age] is ("columns", "age")."""
     table, names = tomllib.loads(header), list[str]()
     while table:
         (name,) = table
@@ -199,7 +199,7 @@ def _names(header: str) -> Path_:
 
 
 def _numbered(names: Path_, times: Mapping[Path_, int]) -> Path_:
-    """With the number behind the name of each list of tables on the way."""
+    """Return a path with the number behind the name of each list of tables on the way."""
     path: list[str | int] = []
     for length, name in enumerate(names, 1):
         path.append(name)
@@ -209,7 +209,7 @@ def _numbered(names: Path_, times: Mapping[Path_, int]) -> Path_:
 
 
 def _without_table(text: str, path: Path_) -> str:
-    """The text without a table, and the tables in it: their lines, and what is said right above the header."""
+    """Return the text without a table, and the tables in it: their lines, and what is said right above the header."""
     for block in reversed(headed_tables(text)):
         if block.path[: len(path)] != path:
             continue
@@ -222,7 +222,7 @@ def _without_table(text: str, path: Path_) -> str:
 
 
 def _with_key(text: str, edit: Edit) -> str:
-    """The text with a new key in a table: behind its last one, not behind the comments about what follows."""
+    """Return the text with a new key in a table: behind its last one, not behind the comments about what follows."""
     table, key = edit.path[:-1], str(edit.path[-1])
     line = f"{key} = {edit.toml}" + (f"  # {edit.remark}" if edit.remark else "")
     lines = text.split("\n")
@@ -242,12 +242,12 @@ def _with_key(text: str, edit: Edit) -> str:
 
 
 def _plain(name: str) -> str:
-    """A key as a header has it."""
+    """Return a key as a header has it."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
 def changed(path: Path, content: bytes, edits: Sequence[Edit]) -> bytes:
-    """The content of a file with these changes; a byte order mark and the kind of its line ends stay.
+    """Return the content of a file with these changes; a byte order mark and the kind of its line ends stay.
 
     Raises
     ------
@@ -264,12 +264,12 @@ def changed(path: Path, content: bytes, edits: Sequence[Edit]) -> bytes:
 
 
 def text_of(content: bytes) -> str:
-    """A file without byte order mark, its lines with the ends that Python has."""
+    """Return a file without byte order mark, its lines with the ends that Python has."""
     return content.decode("utf-8-sig").replace("\r\n", "\n")
 
 
 def written_as(old: bytes, text: str) -> bytes:
-    """A text with the byte order mark and the line ends of what was there before."""
+    """Return a text with the byte order mark and the line ends of what was there before."""
     mark = codecs.BOM_UTF8 if old.startswith(codecs.BOM_UTF8) else b""
     return mark + (text.replace("\n", "\r\n") if b"\r\n" in old else text).encode()
 
@@ -349,14 +349,14 @@ WIDTH = 120
 
 
 def formula(text: str, *, lines: bool = False) -> str:
-    """A formula as TOML writes it: a long one, or one that stood so, in lines of terms between three quotes."""
+    """Return a formula as TOML writes it: a long one, or one that stood so, in lines of terms between three quotes."""
     if len(text) < WIDTH - len('tables = ""') and not lines:
         return toml(text)
     return "\n".join(['"""', textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False), '"""'])
 
 
 def toml(value: object) -> str:
-    """A value as TOML writes it."""
+    """Return a value as TOML writes it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Fraction):
@@ -377,7 +377,7 @@ def number_text(value: float) -> str:
 
 
 def comment(text: str) -> str:
-    """The text as lines of a comment."""
+    """Return the text as lines of a comment."""
     lines = textwrap.wrap(
         text, WIDTH, initial_indent="# ", subsequent_indent="# ", break_long_words=False, break_on_hyphens=False
     )
@@ -393,7 +393,7 @@ def comment(text: str) -> str:
 
 
 def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) -> bytes:
-    """The content of a configuration that has these tables itself.
+    """Return the content of a configuration that has these tables itself.
 
     Parameters
     ----------
@@ -427,7 +427,7 @@ def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) 
 
 
 def _settings(tables: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every value that is no table, by its place."""
+    """Yield every value that is no table, by its place."""
     for name, value in tables.items():
         if isinstance(value, Mapping) and value:
             yield from _settings(value, (*above, name))
@@ -436,7 +436,7 @@ def _settings(tables: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tup
 
 
 def own_acceptance(file: ConfigurationFile, acceptance: Path) -> tuple[Path, Edit]:
-    """Where a copy of the acceptance file for this configuration alone goes, and the line that names it.
+    """Return where a copy of the acceptance file for this configuration alone goes, and the line that names it.
 
     Raises
     ------

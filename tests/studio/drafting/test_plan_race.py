@@ -8,6 +8,8 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -394,3 +396,24 @@ def kept(share: float) -> Kept:
 def test_an_epsilon_that_is_none_is_told(typed: str) -> None:
     with pytest.raises(InputError, match=r"--epsilon: expected a number from 0\.5 to 100"):
         Promise.of(typed, pure=False)
+
+
+def test_bins_so_wide_that_two_columns_say_the_same_are_no_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rare industries join into their sectors: the tables of the first bins name a column that the wider ones have not."""
+
+    class Race:
+        held_out = SimpleNamespace(kept_without_noise=lambda: 1.0)
+
+        def cheapest(self, most: Fraction, above: Fraction, told: object = None) -> SimpleNamespace:
+            assert told is None, "plans in these bins cannot have the tables of the first ones"
+            return SimpleNamespace(total=Fraction(2), share=0.5, kept=SimpleNamespace(share=0.5), told="tables")
+
+    columns = [SimpleNamespace(name=name) for name in ("industry", "sector", "age")]
+    subject = Subject(name="x", file=cast(Any, None), columns=tuple(columns), left_out=(), voice=Voice(lambda doing: None))
+    ground = SimpleNamespace(subject=subject, race=Race(), table=None)
+    fewer = SimpleNamespace(subject=replace(subject, columns=tuple(columns[1:])), race=Race())
+    monkeypatch.setattr(
+        drafts, "floored", lambda *given: tuple(SimpleNamespace(name=column.name, wide=True) for column in columns)
+    )
+    monkeypatch.setattr(drafts, "ground_of", lambda *given: fewer)
+    assert [candidate.least for candidate in candidates_of(cast(Any, ground), Fraction(2), Fraction(0))] == [""]

@@ -164,7 +164,8 @@ def test_what_the_grammar_refuses_is_not_suggested(found: tuple[list[Suggestion]
     table = Counts.of(layout, [np.zeros(100, dtype=np.int64), np.zeros(100, dtype=np.int64)])
     pair = ("work", "sex")
     refused = ["work == 'chi", f"work == '{'c' * 1000}'", "work < 3", "nobody == 'job'"]
-    rules = [(never, pair, 90.0) for never in (*refused, "work == 'job' and sex == 'male'")]
+    texts = (*refused, "work == 'job' and sex == 'male'")
+    rules = [Suggestion(never=never, columns=pair, expected=90.0) for never in texts]
     assert [rule.never for rule in _best(rules, schema, table)] == ["work == 'job' and sex == 'male'"]
 
 
