@@ -18,6 +18,7 @@ from synthrelease.data.schema import parse_bins
 from synthrelease.data.texts import is_executable
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError, closest, listing
+from synthrelease.generators.associations import cramers_v
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import MAX_TABLES
 from synthrelease.studio.drafting.bins import NumberBins, NumberFacts
@@ -374,7 +375,6 @@ LOOKED_AT = 4_000
 PARTNERS = 10
 _GROUPS = 8
 """Of the values of a column, for comparing: the most frequent ones, and the rest."""
-_TOGETHER = 50
 
 ORDER = (
     f"first those with the strongest associations: the mean Cramer's V with the {PARTNERS} columns that a column is tied "
@@ -458,9 +458,7 @@ def _ties(
             texts = batch[source]
             rows[source] += [texts.texts[code] for code in texts.codes[:: -(-n_rows // LOOKED_AT)].tolist()]
     groups = np.stack([_grouped(rows[source], missing[source], source in numbers) for source in sources])
-    strengths = _strengths(groups)
-    np.fill_diagonal(strengths, 0.0)
-    strongest = np.sort(strengths, axis=1)[:, -PARTNERS:]
+    strongest = np.sort(_strengths(groups), axis=1)[:, -PARTNERS:]
     return (strongest.mean(axis=1) * (groups >= 0).mean(axis=1)).tolist()
 
 
@@ -479,34 +477,17 @@ def _grouped(texts: Sequence[str | None], missing: Collection[str], is_number: b
 
 
 def _strengths(groups: np.ndarray) -> np.ndarray:
-    """(n_columns, n_columns) Cramer's V of each two columns over the rows with a value of both, less what chance makes of it.
+    """(n_columns, n_columns) Cramer's V of each two columns over the rows with a value of both; 0 of a column with itself.
 
-    As `studio.rehearsal.dependence.cramers_v` (Bergsma 2013), for all pairs at once: tables of two columns are products of
-    indicators.
+    Tables of two columns are products of indicators.
     """
     n_columns, width = len(groups), _GROUPS + 1
     indicators = (groups[:, None, :] == np.arange(width)[None, :, None]).astype(np.float32)
-    flat = indicators.reshape(n_columns * width, -1)
-    strengths = np.zeros((n_columns, n_columns))
-    for start in range(0, n_columns, _TOGETHER):
-        some = indicators[start : start + _TOGETHER]
-        tables = (some.reshape(len(some) * width, -1) @ flat.T).reshape(len(some), width, n_columns, width).astype(float)
-        strengths[start : start + _TOGETHER] = _cramers_v(tables.transpose(0, 2, 1, 3))
-    return strengths
-
-
-def _cramers_v(tables: np.ndarray) -> np.ndarray:
-    """Return Cramer's V of many (..., n_first, n_second) tables; 0 where a column has one value."""
-    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
-    n = rows.sum(axis=-1)
-    expected = rows[..., :, None] * columns[..., None, :] / np.maximum(n, 1)[..., None, None]
-    apart = np.divide((tables - expected) ** 2, expected, out=np.zeros_like(tables), where=expected > 0)
-    n_first, n_second = (rows > 0).sum(axis=-1), (columns > 0).sum(axis=-1)
-    usable, n_less_one = n > 1, np.maximum(n - 1, 1)
-    squared = np.maximum(0.0, apart.sum(axis=(-2, -1)) / np.maximum(n, 1) - (n_first - 1) * (n_second - 1) / n_less_one)
-    fewest = np.minimum(n_first - (n_first - 1) ** 2 / n_less_one, n_second - (n_second - 1) ** 2 / n_less_one)
-    usable &= (np.minimum(n_first, n_second) > 1) & (fewest > 1)
-    return np.sqrt(np.minimum(1.0, np.divide(squared, fewest - 1, out=np.zeros_like(squared), where=usable)))
+    flat, strengths = indicators.reshape(n_columns * width, -1), np.zeros((n_columns, n_columns))
+    for first in range(n_columns):
+        tables = (indicators[first] @ flat[: first * width].T).astype(float).reshape(width, first, width)
+        strengths[first, :first] = [cramers_v(tables[:, second]) for second in range(first)]
+    return strengths + strengths.T
 
 
 # Columns that name persons, events, records or places one by one: they are left out of a draft, and are questions.

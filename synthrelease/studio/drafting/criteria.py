@@ -517,10 +517,7 @@ def _comparing(
 
 
 def _best(
-    rules: Iterable[Suggestion],
-    schema: Schema,
-    table: Counts,
-    steps: Mapping[str, float | None] = MappingProxyType({}),
+    rules: Iterable[Suggestion], schema: Schema, table: Counts, steps: Mapping[str, float | None] = MappingProxyType({})
 ) -> list[Suggestion]:
     of_pair, chosen = Counter[tuple[str, str]](), list[Suggestion]()
     domains = {column.name: _domain(column) for column in schema.columns}
@@ -617,10 +614,7 @@ def _of_gaps(
     """
     rows, gaps = counts.sum(axis=1), counts[:, of_answered.missing]
     share = float(gaps.sum() / max(1, rows.sum()))
-    for certain, rate, state in (
-        (gaps == rows, 1 - share, "is not missing"),
-        (gaps == 0, share, "is missing"),
-    ):
+    for certain, rate, state in ((gaps == rows, 1 - share, "is not missing"), (gaps == 0, share, "is missing")):
         bins = np.flatnonzero(certain & (rows * rate >= LEAST_EXPECTED)).tolist()
         conditions = list(_any_of(cause, of_asked, [bin_ for bin_ in bins if bin_ != of_asked.missing]))
         conditions += [(f"{cause.name} is missing", [bin_]) for bin_ in bins if bin_ == of_asked.missing]

@@ -45,14 +45,7 @@ from synthrelease.studio.drafting.coarser import (
     wider_bin_of_each,
 )
 from synthrelease.studio.drafting.codebook import Codebook, read_codebook, written_as_in
-from synthrelease.studio.drafting.column_draft import (
-    MOST_COLUMNS,
-    AskedFor,
-    ColumnDraft,
-    LeftOut,
-    chosen_columns,
-    said_twice,
-)
+from synthrelease.studio.drafting.column_draft import MOST_COLUMNS, AskedFor, ColumnDraft, LeftOut, chosen_columns, said_twice
 from synthrelease.studio.drafting.columns import drafted_columns, with_areas, without_role
 from synthrelease.studio.drafting.criteria import (
     LEAST_KEPT,
@@ -66,15 +59,7 @@ from synthrelease.studio.drafting.criteria import (
     ties,
 )
 from synthrelease.studio.drafting.members import AS_KEY_OF_ROOTS, MembersDraft, read_members
-from synthrelease.studio.drafting.options import (
-    AS_KEY,
-    AreasDraft,
-    MarksDraft,
-    UnitAnswer,
-    draft_marks,
-    ignoring,
-    most_leaning,
-)
+from synthrelease.studio.drafting.options import AS_KEY, AreasDraft, MarksDraft, UnitAnswer, draft_marks, ignoring, most_leaning
 from synthrelease.studio.drafting.public_file import PublicFile, names_of, read_public_file, row_numbers
 from synthrelease.studio.drafting.text import (
     TEST,
@@ -384,22 +369,8 @@ def _too_few(
 
 # The ground of all drafts of a subject: its rows in bins, their associations, suggested rules, and plans to race.
 
-FIRST = AcceptanceDraft(
-    criteria=(
-        CriterionDraft(
-            settings={
-                "name": "columns",
-                "kind": "absolute_marginal_error",
-                "largest": 1,
-                "threshold": 0.5,
-                "epsilon": Fraction(1, 100),
-            },
-            remark="",
-        ),
-    ),
-    groups={},
-    left_out=(),
-)
+_COLUMNS = {"name": "columns", "kind": "absolute_marginal_error", "largest": 1, "threshold": 0.5, "epsilon": Fraction(1, 100)}
+FIRST = AcceptanceDraft(criteria=(CriterionDraft(settings=_COLUMNS, remark=""),), groups={}, left_out=())
 """What a draft is read with before it has criteria of its own."""
 
 
@@ -509,18 +480,7 @@ def _gaps(subject: Subject) -> set[str]:
 
 def _first_choices(subject: Subject, n_rows: int) -> Choices:
     """Return what a draft begins with: every column by itself."""
-    return Choices(
-        tables=tuple(column.name for column in subject.wide),
-        rules=(),
-        minimum_count=1,
-        unique=0.0,
-        rows=rows_budget(n_rows),
-        limit=Fraction(1000),
-        family="marginals",
-        prior_weight=1,
-        generation=Fraction(1),
-        delta=Fraction(0),
-    )
+    return Choices(tables=tuple(column.name for column in subject.wide), rows=rows_budget(n_rows))
 
 
 def _counted_at_last(subject: Subject) -> tuple[Subject, ReleaseSpec, Counts]:

@@ -632,11 +632,7 @@ def with_limits(
 
 
 def with_bounds(
-    column: Column,
-    bounds: tuple[float, float],
-    numbers_of: Mapping[str, float],
-    public: PublicFile | None,
-    policy: InputTable,
+    column: Column, bounds: tuple[float, float], numbers_of: Mapping[str, float], public: PublicFile | None, policy: InputTable
 ) -> MovedLimits:
     """Give a column other bounds: bins that ended at the old ones, or do not reach the new ones, end there.
 

@@ -77,12 +77,7 @@ def _of_slot(column: ColumnDraft, slot: int) -> ColumnDraft:
 
 
 def read_members(
-    public: str | Path,
-    members: str | Path | None,
-    key: str,
-    book: Codebook,
-    table: str | None = None,
-    wanted: AskedFor = ALL,
+    public: str | Path, members: str | Path | None, key: str, book: Codebook, table: str | None = None, wanted: AskedFor = ALL
 ) -> tuple[PublicFile, MembersDraft]:
     """Read the public file of the roots, with their columns alone, and draft their members.
 

@@ -105,10 +105,7 @@ class PublicFile:
 
 
 def read_public_file(
-    path: str | Path | Source,
-    table: str | None = None,
-    wanted: AskedFor = ALL,
-    positions: FixedWidthTable | None = None,
+    path: str | Path | Source, table: str | None = None, wanted: AskedFor = ALL, positions: FixedWidthTable | None = None
 ) -> PublicFile:
     """Read a public table of any format that a release can read.
 
@@ -128,10 +125,7 @@ def read_public_file(
 
 
 def read_public_tables(
-    public: str | Path,
-    members: str | Path | None = None,
-    table: str | None = None,
-    positions: FixedWidthTable | None = None,
+    public: str | Path, members: str | Path | None = None, table: str | None = None, positions: FixedWidthTable | None = None
 ) -> tuple[PublicFile, PublicFile | None]:
     """Read the public tables of a configuration: that of its rows, and that of their members where it is another one.
 

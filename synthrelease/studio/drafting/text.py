@@ -21,14 +21,7 @@ from synthrelease.errors import listing, so_many
 from synthrelease.generators.associations import Strengths
 from synthrelease.generators.measurements import folded, formula_by_cells, read_terms
 from synthrelease.resources import templates
-from synthrelease.settings.tables import (
-    ACCEPTANCE_SCHEMA,
-    CONFIGURATION_SCHEMA,
-    MOST_PAIRS,
-    NOT_ANSWERED,
-    RANDOM,
-    BudgetTable,
-)
+from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, MOST_PAIRS, NOT_ANSWERED, RANDOM, BudgetTable
 from synthrelease.spec.record import used_rows
 from synthrelease.studio.drafting.bins import bin_texts
 from synthrelease.studio.drafting.column_draft import ColumnDraft, LeftOut
@@ -280,15 +273,15 @@ class Choices:
     """
 
     tables: tuple[str, ...]
-    rules: tuple[Suggestion, ...]
-    minimum_count: int
-    unique: float
     rows: Fraction
-    limit: Fraction
-    family: str
-    prior_weight: int
-    generation: Fraction
-    delta: Fraction
+    limit: Fraction = Fraction(1000)
+    rules: tuple[Suggestion, ...] = ()
+    minimum_count: int = 1
+    unique: float = 0.0
+    family: str = "marginals"
+    prior_weight: int = 1
+    generation: Fraction = Fraction(1)
+    delta: Fraction = Fraction(0)
     advice: str = ""
     smaller: str = ""
     gaps: int = 0
