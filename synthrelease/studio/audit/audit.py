@@ -48,7 +48,7 @@ class Scope:
 
     @classmethod
     def of(cls, document: ReleaseDocument) -> Scope:
-        """Return what a release rests on: its generator, its criteria, the joint test of these, and the number of its rows."""
+        """Return what a release rests on: its generator, its criteria and their joint test, its models, the number of its rows."""
         generator = str(document.configuration["generator"]["family"])
         criteria = {criterion.kind for criterion in document.criteria}
         kinds = {NUMBER_OF_ROWS, *criteria, *ENUMERATED.get(generator, ())}
@@ -56,6 +56,8 @@ class Scope:
             kinds.update(ENUMERATED.get(kind, ()))
         if document.selection.joint_test is not None:
             kinds.add("joint test")
+        if document.models is not None:
+            kinds.add("named models")
         return cls(generators=frozenset({generator}), enumerated=frozenset(kinds))
 
     def named(self, *texts: str) -> bool:

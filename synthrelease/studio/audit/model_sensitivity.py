@@ -13,13 +13,18 @@ import numpy as np
 from synthrelease.criteria.functional import Design, Prior
 from synthrelease.criteria.records_mechanism import noisy_sums, records_of_cells
 from synthrelease.data.marginals import lattice
+from synthrelease.data.rules import Domain
 from synthrelease.data.schema import STEPS
 from synthrelease.generators.adaptive_mechanism import Gaussian, score_of
 from synthrelease.generators.adversarial_mechanism import noisy_frequencies
 from synthrelease.generators.clique_tables import CompetingTable
 from synthrelease.generators.marginals import Marginals
 from synthrelease.generators.measured_noise import TABLE_CHANGE
+from synthrelease.generators.models import Measured, read_model
 from synthrelease.generators.privbayes_mechanism import _measure, dependence_score, score_sensitivity
+from synthrelease.generators.row_functions import SHARES
+from synthrelease.generators.row_functions import STEPS as ROW_STEPS
+from synthrelease.spec.models import charge_of
 from synthrelease.studio.audit.enumeration import Enumeration, Recording, neighbour_pairs
 from synthrelease.studio.audit.sweep import CODINGS
 from synthrelease.studio.audit.tiny import FROM_0, Coding, World, resized_pairs
@@ -124,6 +129,11 @@ def _models() -> Iterator[MeasuredModel]:
     for prior, words in ((None, "mid-range"), (PRIOR, "a prior")):
         for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}, {"a": 1, "b": 1}):
             yield _moments_model(World(highs), prior, FROM_0, words)
+    for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
+        yield from _named_models(World(highs), "from 0")
+        for words, coding in CODINGS.items():
+            if not coding.categories:
+                yield from _named_models(World(highs, coding=coding), words)
     for words, coding in CODINGS.items():
         yield _moments_model(World({"a": 1, "b": 1}), None, coding, words)
 
@@ -221,6 +231,32 @@ def _frequencies(world: World, codes: tuple[int, ...]) -> np.ndarray:
     if [Fraction(scale) ** 2 * 2 >= TABLE_CHANGE * columns for scale in recorder.scales] != [True] * columns:
         raise ValueError("expected a table for each column with noise for two counts")
     return np.concatenate(recorder.values)
+
+
+def _named_models(world: World, words: str) -> Iterator[MeasuredModel]:
+    """Every sum that a mean and a regression need, each alone, and the shares of the rows of all groups together."""
+    numbers = {column.name: column.atoms.known_numbers for column in world.schema.columns}
+    limits = {name: (float(values[0]), float(values[-1])) for name, values in numbers.items()}
+    domains = {column.name: Domain(kind=column.kind, bounds=column.bounds) for column in world.schema.columns}
+    questions = ("mean b", "slope b on a", "mean b by a")
+    measured = Measured(models=tuple(read_model(text, domains, limits) for text in questions), epsilon=Fraction(1))
+
+    def values(codes: tuple[int, ...], block: int, entries: slice) -> np.ndarray:
+        charge, recorder = charge_of(measured), Recording()
+        measured.measure(world.private(codes, [charge], recorder), charge, world.transformation)
+        costs = [(ROW_STEPS, measured.blocks[0][1]), (2 * SHARES, measured.of_table)]
+        if recorder.scales != [float(sensitivity / epsilon) for sensitivity, epsilon in costs]:
+            raise ValueError("expected noise for the steps of a row, and for the shares of two")
+        return recorder.values[block][entries]
+
+    for index, function in enumerate(measured.functions):
+        factors = function.key[0]
+        of_two = len(numbers[factors[0].partition("(")[0]]) == 2  # the square of -1 and 1 does not move
+        of_one = partial(values, block=0, entries=slice(index, index + 1))
+        name = f"named models: sum of {' * '.join(factors)}, {words}"
+        yield MeasuredModel.of(name, world, of_one, ROW_STEPS, tight=not (of_two and len(set(factors)) < len(factors)))
+    shares = partial(values, block=1, entries=slice(None))
+    yield MeasuredModel.of(f"named models: shares of groups, {words}", world, shares, 2 * SHARES)
 
 
 def _moments_model(world: World, prior: Prior | None, coding: Coding, words: str) -> MeasuredModel:

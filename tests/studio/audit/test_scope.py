@@ -21,12 +21,13 @@ pytestmark = pytest.mark.slow
 KINDS = {sweep.kind for sweep in sweeps()} | {model.kind for model in model_sensitivity._models()} | {NUMBER_OF_ROWS}
 
 
-def released(generator: str, criteria: list[str], joint: bool = False) -> ReleaseDocument:
+def released(generator: str, criteria: list[str], joint: bool = False, models: bool = False) -> ReleaseDocument:
     """As much of release.json as is asked for."""
     found: Any = SimpleNamespace(
         configuration={"generator": {"family": generator}},
         criteria=[SimpleNamespace(kind=kind) for kind in criteria],
         selection=SimpleNamespace(joint_test=object() if joint else None),
+        models=object() if models else None,
     )
     return cast(ReleaseDocument, found)
 
@@ -54,5 +55,5 @@ def test_what_examples_name_is_enumerated() -> None:
 
 def test_every_enumeration_belongs_to_some_release() -> None:
     """A generator whose measurements are enumerated under a new name must be told."""
-    every = [Scope.of(released(generator, [*CRITERIA], joint=True)) for generator in GENERATORS]
+    every = [Scope.of(released(generator, [*CRITERIA], joint=True, models=True)) for generator in GENERATORS]
     assert {kind for kind in KINDS if any(scope.has_kind(kind) for scope in every)} == KINDS
