@@ -48,7 +48,7 @@ class Scope:
 
     @classmethod
     def of(cls, document: ReleaseDocument) -> Scope:
-        """Return what a release rests on: its generator, its criteria and their joint test, its models, the number of its rows."""
+        """Return what a release rests on: its generator, criteria and their joint test, its models, the number of its rows."""
         generator = str(document.configuration["generator"]["family"])
         criteria = {criterion.kind for criterion in document.criteria}
         kinds = {NUMBER_OF_ROWS, *criteria, *ENUMERATED.get(generator, ())}
