@@ -59,11 +59,11 @@ OF_MODELS = (
         tests=(WHOLE,),
     ),
     Mutation(
-        name="named models: the noise of the other columns is left out",
-        breaks="intervals of a regression that are too narrow",
-        place="answers.slopes:coefficients",
-        old="noise_b - fixed @ noise_a[rest]",
-        new="noise_b",
+        name="named models: half of the noise of a sum is known to readers",
+        breaks="intervals that are too narrow",
+        place="answers.models:MeasuredModels._sum",
+        old="weights[self.place[function.key] - first] = step",
+        new="weights[self.place[function.key] - first] = step / 2",
         tests=(f"{ANSWERS}::test_intervals_hold_the_numbers_of_the_file_in_95_of_100_runs",),
     ),
 )
