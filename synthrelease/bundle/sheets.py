@@ -178,7 +178,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
         charged=charged,
         free=[part for part in document.criteria if part.epsilon_exact == "0"],
         refused=[part.name for part in document.columns if "error" in (part.missing, part.outside)],
-        by_hand=by_hand,
+        laplace_sd_text=laplace_sd_text,
         beyond=list(beyond(document, WORDS)),
         several=[] if document.series is None else ["series"],
         audit=AUDIT,
@@ -229,7 +229,7 @@ def charge_lines(node: ChargePart, depth: int = 0) -> Iterator[str]:
         yield from charge_lines(part, depth + 1)
 
 
-def by_hand(criterion: CriterionPart) -> str:
+def laplace_sd_text(criterion: CriterionPart) -> str:
     """The standard deviation of Laplace noise, from sensitivity and epsilon; or why the noise is another one."""
     if criterion.one_noise is not None:
         return f"{criterion.one_noise.figures} figures share one noise"

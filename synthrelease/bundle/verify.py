@@ -25,7 +25,7 @@ from synthrelease.spec.canonical import WORDS, read_tables
 PLANNED = ("plan", "minimum count", "configuration", "figures")
 WRITTEN = ("documents",)
 """Checks that are not made where the table or the schema could not be read."""
-Later = tuple[str, Callable[[], Check]]
+DeferredCheck = tuple[str, Callable[[], Check]]
 """A check that needs the document and the table, by its name."""
 
 
@@ -146,7 +146,7 @@ def _not_known(document: ReleaseDocument, files: Files, trust: Sequence[str]) ->
     return " and ".join(missing)
 
 
-def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[Later]:
+def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[DeferredCheck]:
     """Yield by their names the checks that take the classes of criteria and generators."""
     from synthrelease.bundle.verify_figures import figures, measurements
     from synthrelease.bundle.verify_plan import configuration, plan
@@ -167,7 +167,7 @@ def _written(
     table: ReleasedTable,
     *,
     csv_as_written: bool,
-) -> Iterator[Later]:
+) -> Iterator[DeferredCheck]:
     """Yield by their names the checks that take the program that writes a bundle."""
     from synthrelease.bundle.verify_documents import ANSWERS, STATISTICAL, documents, estimates, models, statistical
     from synthrelease.published.measurements import NAME

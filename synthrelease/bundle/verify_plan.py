@@ -25,7 +25,7 @@ from synthrelease.published.measurements import NAME as MEASUREMENTS
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.checks import Check
 from synthrelease.settings.mistakes import validated
-from synthrelease.settings.reading import dotted, shown
+from synthrelease.settings.reading import dotted, value_text
 from synthrelease.spec.canonical import NAME, WORDS
 from synthrelease.spec.load import read_specification
 from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
@@ -161,7 +161,7 @@ def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoi
 def _differences(path: str, expected: Any, value: Any) -> Iterator[str]:
     """The values that differ, each with its place."""
     for steps, right, wrong in _leaves(_plain(expected), _plain(value), ()):
-        expected_text, text = (_shown(value) if type(right) is type(wrong) else shown(value) for value in (right, wrong))
+        expected_text, text = (_shown(value) if type(right) is type(wrong) else value_text(value) for value in (right, wrong))
         yield f"{dotted([path, *steps])}: expected {expected_text}, found {text}"
 
 
@@ -169,7 +169,7 @@ def _shown(value: Any) -> str:
     """Return how two values of one kind differ: by the length of a list, or by the names of a table."""
     if isinstance(value, list):
         return so_many(len(value), "entry", "entries")
-    return f"the names {', '.join(map(repr, value))}" if isinstance(value, dict) else shown(value)
+    return f"the names {', '.join(map(repr, value))}" if isinstance(value, dict) else value_text(value)
 
 
 def _plain(value: Any) -> Any:

@@ -199,9 +199,9 @@ def _print_noise(document: ReleaseDocument, *, sound: bool) -> None:
     from synthrelease.bundle.sheets import laplace_noise
 
     charged = [part for part in document.criteria if part.epsilon_exact != "0"]
-    by_hand = {part.name: laplace_noise(part) for part in charged}
-    known = [part for part in charged if by_hand[part.name] is not None and part.noise_sd is not None]
-    small = [part.name for part in known if not float(part.noise_sd or 0) >= 0.99 * (by_hand[part.name] or math.inf)]
+    recomputed = {part.name: laplace_noise(part) for part in charged}
+    known = [part for part in charged if recomputed[part.name] is not None and part.noise_sd is not None]
+    small = [part.name for part in known if not float(part.noise_sd or 0) >= 0.99 * (recomputed[part.name] or math.inf)]
     others = (
         f" The noise of {len(charged) - len(known)} others follows from a noise that they share." if known != charged else ""
     )

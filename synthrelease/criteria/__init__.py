@@ -31,7 +31,7 @@ CRITERIA: Kinds[Criterion] = Kinds(
         "regression_prediction": "regressions:RegressionPrediction",
         "logistic_regression": "logistic_regression:LogisticRegression",
         "faithfulness": "faithfulness:Faithfulness",
-        "face_privacy": "face_privacy:FacePrivacy",
+        "face_privacy": "face_privacy:RareRows",
     },
 )
 

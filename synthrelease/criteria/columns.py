@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 
 from synthrelease.criteria.base import Criterion, Setting
 from synthrelease.criteria.explanation import Explanation
-from synthrelease.criteria.facts import LostPair, PublicFacts, shown, words
+from synthrelease.criteria.facts import LostPair, PublicFacts, in_words, words
 from synthrelease.criteria.measured import Limits
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.layout import Layout
@@ -275,7 +275,7 @@ class MarginalCriterion(Criterion):
                 parts.append(f"{term.ways} columns" + "".join(f" with {words(name)}" for name in term.columns))
             else:
                 parts.append(" by ".join(words(name) for name in term.columns))
-        return shown(parts) if len(parts) < 3 else f"{shown(parts[:-1])} and {parts[-1]}"
+        return in_words(parts) if len(parts) < 3 else f"{in_words(parts[:-1])} and {parts[-1]}"
 
 
 Tables = TypeVar("Tables", bound=MarginalCriterion)

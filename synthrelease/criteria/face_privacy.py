@@ -24,7 +24,7 @@ from synthrelease.privacy.charges import Charge
 from synthrelease.settings.base import Mistake
 
 
-class FacePrivacy(Criterion):
+class RareRows(Criterion):
     """The number of distinct released rows that occur fewer than `minimum_count` times; it must be 0.
 
     With `columns` = b it counts instead, over every choice of b columns, the combinations of their bins that occur, but fewer
@@ -46,7 +46,7 @@ class FacePrivacy(Criterion):
 
     Examples
     --------
-    >>> FacePrivacy(kind="face_privacy", name="rare rows", minimum_count=2).promised_count
+    >>> RareRows(kind="face_privacy", name="rare rows", minimum_count=2).promised_count
     2
     """
 
@@ -98,7 +98,7 @@ class FacePrivacy(Criterion):
                 yield columns, int(((values > 0) & (values < self.minimum_count)).sum())
 
 
-class FacePrivacyExplained(Explanation[FacePrivacy]):
+class RareRowsExplained(Explanation[RareRows]):
     """Explain the number of rare rows."""
 
     no_sensitivity: ClassVar[str] = "The figure gets no noise: the released table alone decides it (`public_figure`)."

@@ -371,12 +371,12 @@ def figure(value: float | None, digits: int = 4) -> str:
     return f"{int(whole):,}{point}{rest}"
 
 
-def shown(value: Any) -> str:
+def in_words(value: Any) -> str:
     """Return a setting in words: numbers, names, and lists or tables of them."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{words(str(key))}: {shown(inner)}" for key, inner in value.items())
+        return ", ".join(f"{words(str(key))}: {in_words(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(shown(inner) for inner in value)
+        return ", ".join(in_words(inner) for inner in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return figure(value, 10) if isinstance(value, int | float) else words(str(value))
@@ -399,7 +399,7 @@ def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns:
         "bins": "original rows count by the numbers of their bins",
         "own target": "features count by the numbers of their bins",
     }
-    limits = ", ".join(f"{words(name)} as {shown(low)} to {shown(high)} at most" for name, (low, high) in ranges.items())
+    limits = ", ".join(f"{words(name)} as {in_words(low)} to {in_words(high)} at most" for name, (low, high) in ranges.items())
     grids = facts.grid_of(columns if values == "own" else columns[-1:] if values == "own target" else ()).removeprefix(", ")
     return "".join(f"; {text}" for text in (which.get(values, ""), limits, grids) if text)
 

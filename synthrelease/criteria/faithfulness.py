@@ -16,7 +16,7 @@ from pydantic import Field
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import unknown_columns
 from synthrelease.criteria.explanation import Explanation
-from synthrelease.criteria.facts import LostPair, PublicFacts, Query, Unmatched, shown, words
+from synthrelease.criteria.facts import LostPair, PublicFacts, Query, Unmatched, in_words, words
 from synthrelease.data.layout import Layout
 from synthrelease.data.linked import Linked
 from synthrelease.data.schema import Binning, PublishedColumn, Transformation
@@ -153,17 +153,17 @@ class FaithfulnessExplained(Explanation[Faithfulness]):
     no_offender: ClassVar[str] = "Several matchings are equally large, and each leaves other rows without a partner."
 
     def sentence(self, facts: PublicFacts) -> str:
-        within = shown(self.about.within_one_bin)
-        parts = [f"the same {shown(self.about.exact)}"] if self.about.exact else []
+        within = in_words(self.about.within_one_bin)
+        parts = [f"the same {in_words(self.about.exact)}"] if self.about.exact else []
         if self.about.within_one_bin and self.about.at_most:
             parts.append(f"of {within}, all but {self.about.at_most} the same, which may be one bin apart")
         elif self.about.within_one_bin:
             parts.append(f"the same {within}")
         exactly = "".join(
-            f" A bin of {words(name)} around {shown(value)} must be the same."
+            f" A bin of {words(name)} around {in_words(value)} must be the same."
             for name, value in self.about.exact_around.items()
         )
-        ignored = f" Not compared: {shown(self.about.ignored)}." if self.about.ignored else ""
+        ignored = f" Not compared: {in_words(self.about.ignored)}." if self.about.ignored else ""
         ignored += " Members of a root are put in the order of what is compared first." if self.about.any_order else ""
         return (
             "The share of the released rows that cannot be paired, one to one, with similar original records. Two are similar "

@@ -25,7 +25,7 @@ from synthrelease.criteria.facts import (
     SumErrors,
     figure,
     grouped,
-    shown,
+    in_words,
     words,
 )
 from synthrelease.criteria.groupings import (
@@ -284,7 +284,7 @@ class ConditionalMeanExplained(InGroupsExplained[ConditionalMean]):
             else f"released and original mean of the numbers that stand for the bins of {name}"
         )
         return (
-            f"The largest difference between {means}, {self.over(facts)}. Values count as {shown(low)} to {shown(high)}"
+            f"The largest difference between {means}, {self.over(facts)}. Values count as {in_words(low)} to {in_words(high)}"
             f"{facts.grid_of(self.about.own_values_of)}; rows without one do not count."
         )
 
@@ -477,7 +477,7 @@ class ConditionalMedianExplained(InGroupsExplained[ConditionalMedian]):
     """Explain how far quantiles lie from the released ones."""
 
     def sentence(self, facts: PublicFacts) -> str:
-        which = "median" if self.about.quantiles == (0.5,) else f"quantile ({shown(self.about.quantiles)})"
+        which = "median" if self.about.quantiles == (0.5,) else f"quantile ({in_words(self.about.quantiles)})"
         within = self.about.within
         near = f"the bin of the released one{f' or {within} next to it' if within else ''}"
         return (

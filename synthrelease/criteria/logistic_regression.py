@@ -15,7 +15,7 @@ from pydantic import Field
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import condition, representation_mistakes, unknown_columns
 from synthrelease.criteria.explanation import Explanation
-from synthrelease.criteria.facts import LostPair, Offender, PublicCounts, PublicFacts, Query, shown, what_counts, words
+from synthrelease.criteria.facts import LostPair, Offender, PublicCounts, PublicFacts, Query, in_words, what_counts, words
 from synthrelease.criteria.facts import figure as number
 from synthrelease.criteria.records import (
     Finite,
@@ -169,8 +169,8 @@ class LogisticRegressionExplained(Explanation[LogisticRegression]):
         line = self.about
         return (
             "How far one Newton step on the original records moves a coefficient of the logistic regression of "
-            f"{words(line.target)} ({shown(line.positive)}) on {', '.join(map(words, line.features))} that was fitted on the "
-            "released rows: the largest change, in log odds per standard deviation of a feature. Only rows with all these "
+            f"{words(line.target)} ({in_words(line.positive)}) on {', '.join(map(words, line.features))} that was fitted on "
+            "the released rows: the largest change, in log odds per standard deviation of a feature. Only rows with all these "
             "columns count. Where released and original records agree in the spread of the features, this is the distance of "
             f"the coefficients of the two, as long as it is small{what_counts(line.values, line.ranges, line.features, facts)}."
         )

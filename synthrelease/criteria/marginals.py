@@ -22,8 +22,8 @@ from synthrelease.criteria.facts import (
     PublicFacts,
     Query,
     RatioError,
+    in_words,
     share,
-    shown,
     words,
 )
 from synthrelease.criteria.measured import Limits, Sums
@@ -217,7 +217,7 @@ class RelativeMarginalErrorExplained(Explanation[RelativeMarginalError]):
     def sentence(self, facts: PublicFacts) -> str:
         return (
             "The largest ratio between released and original count (each plus one), in either direction, over all bins of all "
-            f"columns. A ratio beyond {shown(self.about.clip)} counts as that."
+            f"columns. A ratio beyond {in_words(self.about.clip)} counts as that."
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
@@ -256,7 +256,7 @@ def worst_cell(
     )[1]
     sub = layout.subset(columns)
     if not has_full_array(sub):
-        return f"a cell of the table of {shown(sub.columns)}", None, None
+        return f"a cell of the table of {in_words(sub.columns)}", None, None
     ours, public_counts = (table.marginal(columns).ravel() for table in (released, public))
     cell = int(np.abs(ours - public_counts).argmax())
     bins = np.unravel_index(cell, sub.sizes)
@@ -446,7 +446,7 @@ class QuantileMarginalErrorExplained(TypicalMarginalErrorExplained[QuantileMargi
     def sentence(self, facts: PublicFacts) -> str:
         return (
             f"Of all tables of {self.about.tables_in_words(len(facts.columns))}, a share of "
-            f"{shown(self.about.quantile)} is at most so far off: the share of the released rows that would have to be "
+            f"{in_words(self.about.quantile)} is at most so far off: the share of the released rows that would have to be "
             "moved to another cell for it to be the original one."
         )
 

@@ -16,7 +16,17 @@ import numpy as np
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import condition, condition_mistakes, grouping_mistakes, unknown_columns, unnumbered
 from synthrelease.criteria.explanation import Explanation
-from synthrelease.criteria.facts import LostPair, Offender, PublicCounts, PublicFacts, Query, figure, grouped, shown, words
+from synthrelease.criteria.facts import (
+    LostPair,
+    Offender,
+    PublicCounts,
+    PublicFacts,
+    Query,
+    figure,
+    grouped,
+    in_words,
+    words,
+)
 from synthrelease.criteria.groupings import groupings, present, smallest_group
 from synthrelease.criteria.groups import check_range, middle
 from synthrelease.criteria.members import plain_and_place
@@ -177,7 +187,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
     def sentence(self, facts: PublicFacts) -> str:
         (low, high), over = self.about.limits, grouped(self.about.by, self.about.overall, facts)
         own = _columns(self.about.column, facts)[:1] if self.about.own_values_of else ()
-        clipped = f", counted as {shown(low)} to {shown(high)}{facts.grid_of(own)}" if self.about.range else ""
+        clipped = f", counted as {in_words(low)} to {in_words(high)}{facts.grid_of(own)}" if self.about.range else ""
         return (
             "The largest difference between the released and the original mean over roots, each of which counts once, of "
             f"{self._number}{clipped}, {over}. Original groups count by their size in the release."
@@ -192,7 +202,7 @@ class MeanOfRootsExplained(Explanation[MeanOfRoots]):
         roots = "" if number == "sum" else ", among roots with a member who has a value"
         if self.about.bins:
             share = "number" if number == "sum" else "share"
-            return f"the {share} of members of a root with {name} {shown(self.about.bins)}{roots}"
+            return f"the {share} of members of a root with {name} {in_words(self.about.bins)}{roots}"
         return f"the {number} of {name} over the members of a root{roots}"
 
     def public_sensitivity(self, facts: PublicFacts) -> float:

@@ -36,7 +36,7 @@ class OutsideCriterion(Criterion):
     unit: ClassVar[str] = ""
     """The unit of the figure, in words; empty where it has none."""
     no_measured_bound: ClassVar[str] = "A criterion of another package is asked for its own figure."
-    OURS: ClassVar[frozenset[str]] = frozenset(
+    RESERVED: ClassVar[frozenset[str]] = frozenset(
         (
             *("answer", "asked", "charge", "once", "per_score", "prepare", "query", "refit", "released", "score", "_judged"),
             *("asks_something", "compares", "figure_gets_noise", "former_mechanism", "mechanism_words", "own_mechanism"),

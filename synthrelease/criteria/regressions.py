@@ -26,7 +26,7 @@ from synthrelease.criteria.facts import (
     Query,
     Score,
     figure,
-    shown,
+    in_words,
     what_counts,
     words,
 )
@@ -656,7 +656,7 @@ class RegressionPredictionExplained(Explanation[RegressionPrediction]):
         return (
             "On the original records, the difference between the mean absolute errors of two linear predictions: by the line "
             f"that was fitted on the released rows and by the line that {theirs}. "
-            f"Predictions and values are limited to {shown(low)} to {shown(high)}."
+            f"Predictions and values are limited to {in_words(low)} to {in_words(high)}."
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:

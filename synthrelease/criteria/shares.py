@@ -22,7 +22,6 @@ from synthrelease.criteria.facts import (
     SumError,
     SumErrors,
     share,
-    shown,
     words,
 )
 from synthrelease.criteria.groupings import furthest_share, groupings, rows_of_group
@@ -304,8 +303,8 @@ class DifferenceInProportionsExplained(SharesInGroupsExplained[DifferenceInPropo
     def sentence(self, facts: PublicFacts) -> str:
         return (
             f"The largest difference between released and original share of rows with {words(self.about.column)} "
-            f"{shown(self.about.bins)}, {self.over(facts)}. {_COUNTED}"
+            f"{in_words(self.about.bins)}, {self.over(facts)}. {_COUNTED}"
         )
 
     def share_in_words(self, index: int, candidate: SyntheticTable) -> str:
-        return f"{words(self.about.column)}={shown(self.about.bins)}"
+        return f"{words(self.about.column)}={in_words(self.about.bins)}"

@@ -1,9 +1,8 @@
 """Show texts safely: invisible characters as codes, formulas of spreadsheets, words between the quotes of a shell.
 
-Characters that nobody sees: they turn the order of letters around, have no width, or steer a terminal.
-
-A name that holds one can look like another name. So where a text is shown, on a terminal, a page or a sheet, such a character
-is written as its code; a file of values holds the text itself. The joiners U+200C and U+200D are needed to write Persian,
+Some characters are invisible: they reverse the order of letters, have no width, or control a terminal. A name that contains one
+can look like another name. So on a terminal, a page or a sheet such a character is written as its code. A file of values
+contains the text itself. The joiners U+200C and U+200D are needed to write Persian,
 Hindi and others, and stay.
 """
 

@@ -1,12 +1,11 @@
-"""Weight the rows of a released table to published totals.
+"""Compute weights for the rows of a released table, so that weighted counts equal published totals.
 
-Raking: weights of the rows of a released table with which it has published totals (Deming & Stephan 1940).
-
-The weight of a cell is its starting weight times one factor for each margin, cut off at the public floor and cap. A margin's
-factors are multiplied by total / weighted count, margin after margin, until all are met. With nothing cut off that is iterative
-proportional fitting; with limits it is the truncated method of Deville & Särndal (1992, case 7 of their table 1): the smallest
-change of the starting weights, as a relative entropy, that meets the margins within the limits. A step never goes beyond its
-total, because the cut-off weight of t times a number, t above 1, is at most t times its cut-off weight.
+The method is raking (Deming & Stephan 1940). The weight of a cell is its starting weight times one factor for each margin, cut
+off at the public floor and cap. A margin's factors are multiplied by total / weighted count, margin after margin, until all
+are met. With nothing cut off that is iterative proportional fitting; with limits it is the truncated method of Deville &
+Särndal (1992, case 7 of their table 1): the smallest change of the starting weights, as a relative entropy, that meets the
+margins within the limits. A step never goes beyond its total, because the cut-off weight of t times a number, t above 1, is at
+most t times its cut-off weight.
 
 All of this is a function of the released table and of published figures: it costs no privacy. Rows of the same combination of
 groups and start have the same weight. These combinations are sorted, so the sums do not depend on the order of rows or cells.

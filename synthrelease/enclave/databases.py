@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from synthrelease.enclave.columnar import batches_of_batches, column_texts
-from synthrelease.enclave.patience import patiently
+from synthrelease.enclave.stoppable import stoppable_batches
 from synthrelease.enclave.texts import (
     NO_VALUE,
     Batch,
@@ -155,17 +155,17 @@ def database_batches(uri: str, table: str | None, needed: Sequence[str], most_ro
     ------
     InputError : when a library is not installed, the database does not answer, or the table or a column is not there.
     """
-    return patiently(lambda stop: _sqlalchemy(stop, uri, table, needed, most_rows), NO_CONNECTION, _BROKEN)
+    return stoppable_batches(lambda stop: _sqlalchemy(stop, uri, table, needed, most_rows), NO_CONNECTION, _BROKEN)
 
 
 def duckdb_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
     """Return the same of a DuckDB file."""
-    return patiently(lambda stop: _duckdb(stop, path, table, needed, most_rows), NO_DUCKDB)
+    return stoppable_batches(lambda stop: _duckdb(stop, path, table, needed, most_rows), NO_DUCKDB)
 
 
 def sqlite_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
     """Return the same of a SQLite file, without a library."""
-    return patiently(lambda stop: _sqlite(stop, path, table, needed, most_rows), NO_SQLITE)
+    return stoppable_batches(lambda stop: _sqlite(stop, path, table, needed, most_rows), NO_SQLITE)
 
 
 def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:

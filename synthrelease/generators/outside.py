@@ -94,7 +94,7 @@ class OutsideGenerator(Generator):
     """
 
     guarantee = "pure"
-    OURS: ClassVar[frozenset[str]] = frozenset(("charge", "fit", "count_noise", "gaussian", "by_library", "most_rows"))
+    RESERVED: ClassVar[frozenset[str]] = frozenset(("charge", "fit", "count_noise", "gaussian", "by_library", "most_rows"))
     """What decides about noise and charge: a subclass that defines it is refused."""
 
     def build(self, ask: NoisyTables, background: Background) -> Model:

@@ -1,6 +1,6 @@
-"""Draw integer noise exactly from uniform bits: inversion, the hidden number of rounds, discrete Laplace, rounded Gaussian.
+"""Draw integer noise exactly from uniform bits: inversion, the number of rounds, discrete Laplace and rounded Gaussian noise.
 
-Continuous Gaussian noise, rounded to whole numbers, drawn exactly and in bulk (theory 9.13, rounded Gaussian noise).
+Rounded Gaussian noise is continuous Gaussian noise, rounded to whole numbers (theory 9.13, rounded Gaussian noise).
 
 The absolute value of a standard normal number is c w + t: a cell c, of width w = 1 / 1024, and a place t in it. Cells are drawn
 with Pr[c] proportional to exp(-(c w)^2 / 2), places uniformly, and both together are taken with probability exp(-(c w t + t^2 /

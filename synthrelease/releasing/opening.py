@@ -25,9 +25,9 @@ from synthrelease.data.misfits import ReadColumns, needed_columns
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.csv import MAX_HEADER, check_delimiter, csv_reader, longest_field, open_bytes, text_of
 from synthrelease.enclave.fixed_width import is_packed
-from synthrelease.enclave.patience import patiently
 from synthrelease.enclave.reading import check_one_record_type, is_compressed, start_of
 from synthrelease.enclave.statistical import dates_of, read_package
+from synthrelease.enclave.stoppable import stoppable_batches
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
 from synthrelease.privacy.protection import told_of
@@ -343,7 +343,7 @@ def _of_database(
         with opened(stop) as table:
             yield DeclaredTable(names=table.names, types=types_of(table.types), format="DuckDB", has_row=_asked(table))
 
-    return next(patiently(declared, unopened))
+    return next(stoppable_batches(declared, unopened))
 
 
 def _asked(table: OpenTable) -> bool | None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from synthrelease.errors import MAX_PROBLEMS, Problem, SpecError, Unexpected, closest, listing
 from synthrelease.settings.base import Mistake, unknown
-from synthrelease.settings.reading import ConfigurationFile, dotted, shown
+from synthrelease.settings.reading import ConfigurationFile, dotted, value_text
 
 # Methods that are compared with on public data, and that a release refuses: why, and what to do instead.
 
@@ -135,7 +135,7 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
     if item["type"] == "value_error":
         error = item["ctx"]["error"]
         if isinstance(error, Unexpected):
-            actual = shown(item["input"]) if error.found is None else error.found
+            actual = value_text(item["input"]) if error.found is None else error.found
             return Problem(file=file, path=path, expected=error.expected, found=actual, suggestion=error.suggestion)
         # a rule about several values of one table, in a sentence
         return Problem(file=file, path=path, expected="values that fit together", found=f"a mistake: {error}")
@@ -144,7 +144,7 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
     suggestion = None
     if item["type"] == "literal_error" and isinstance(item["input"], str):
         suggestion = closest(item["input"], [part.strip(" '") for part in expected.replace(" or ", ",").split(",")])
-    return Problem(file=file, path=path, expected=expected, found=shown(item["input"]), suggestion=suggestion)
+    return Problem(file=file, path=path, expected=expected, found=value_text(item["input"]), suggestion=suggestion)
 
 
 def _fields_at(model: type[BaseModel], steps: Sequence[str | int]) -> list[str]:

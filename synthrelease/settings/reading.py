@@ -63,7 +63,7 @@ def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
         actual = str(error)[:200] if isinstance(error, tomllib.TOMLDecodeError) else "a number that is too long"
         raise SpecError.at(path, "", "valid TOML", actual) from None
     problems = [
-        Problem(file=str(path), path=dotted(steps), expected=expected, found=shown(value))
+        Problem(file=str(path), path=dotted(steps), expected=expected, found=value_text(value))
         for steps, value in _values(tables)
         if (expected := _unusable(steps, value))
     ]
@@ -160,11 +160,11 @@ def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
     return ""
 
 
-def shown(value: Any) -> str:
+def value_text(value: Any) -> str:
     if isinstance(value, Mapping):
         return "a table"
     if isinstance(value, list | tuple):
-        inner = [shown(part) for part in value]
+        inner = [value_text(part) for part in value]
         text = "a list of tables" if "a table" in inner else f"[{', '.join(inner)}]" if inner else "an empty list"
     elif isinstance(value, bool):
         text = str(value).lower()
@@ -255,7 +255,7 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     for steps, value in settings.items():
         if not steps or steps[0] not in taken or not _overridden(merged, steps, value):
             expected = f"a setting of a table that is taken from {extended}; write other settings in their own table"
-            raise SpecError.at(path, dotted(("override", *steps)), expected, shown(value))
+            raise SpecError.at(path, dotted(("override", *steps)), expected, value_text(value))
     overridden = tuple(dotted(steps) for steps in settings)
     return ConfigurationFile(path=path, tables=merged, inherited=taken, base=base, overridden=overridden)
 

@@ -1,4 +1,4 @@
-"""[members] against the other settings, and the wide record that it makes of the columns."""
+"""Check [members] against the other settings, and say in words which members of a root are used."""
 
 from __future__ import annotations
 

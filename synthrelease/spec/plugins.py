@@ -160,6 +160,6 @@ def _class_of(entry: EntryPoint, installed: Distribution) -> type[Any]:
         raise Unexpected(f"{entry.value} to be a subclass of {base.__name__}", f"{model!r}")
     if Path(inspect.getfile(model)).resolve() not in files:
         raise Unexpected(f"{entry.value} in a file of its package", inspect.getfile(model))
-    if own := sorted(base.OURS & {name for kind in model.__mro__[: model.__mro__.index(base)] for name in vars(kind)}):
+    if own := sorted(base.RESERVED & {name for kind in model.__mro__[: model.__mro__.index(base)] for name in vars(kind)}):
         raise Unexpected(f"{entry.value} to leave noise and charge to synthrelease", f"its own {listing(own)}")
     return model

@@ -13,7 +13,7 @@ import pytest
 
 from synthrelease.bundle.card.sections import right_guess_text
 from synthrelease.bundle.preview import rewritten
-from synthrelease.bundle.sheets import NAME, by_hand, claim, sign_files
+from synthrelease.bundle.sheets import NAME, claim, laplace_sd_text, sign_files
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.published.document import BEFORE, FORMAT, ReleaseDocument, read_strictly
 from synthrelease.spec.load import load_spec
@@ -112,7 +112,7 @@ def test_the_noise_that_a_reviewer_computes_is_the_stated_one(document: ReleaseD
     assert own
     for one in own:
         assert one.noise_sd is not None
-        assert math.isclose(float(by_hand(one)), float(one.noise_sd), rel_tol=0.01)
+        assert math.isclose(float(laplace_sd_text(one)), float(one.noise_sd), rel_tol=0.01)
 
 
 def test_every_kind_that_costs_something_is_named_beside_the_command_that_enumerates_it(document: ReleaseDocument) -> None:

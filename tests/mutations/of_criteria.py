@@ -178,7 +178,7 @@ OF_CRITERIA = (
     Mutation(
         name="face privacy: rare combinations of the first columns alone",
         breaks="a rare combination of other columns passes",
-        place="criteria.face_privacy:FacePrivacy._rare_parts",
+        place="criteria.face_privacy:RareRows._rare_parts",
         old="len(columns) == width",
         new="columns == tuple(range(width))",
         tests=(f"{VALUES}::test_rare_combinations_are_counted_over_every_choice_of_columns",),

@@ -186,15 +186,15 @@ OF_DOORS = (
         place="sources.opened:opened_sqlite",
         old="stop(connection.interrupt)",
         new="pass",
-        tests=("tests/enclave/test_patience.py::test_a_view_that_gives_no_row_in_time_is_refused_and_its_thread_ends",),
+        tests=("tests/enclave/test_stoppable.py::test_a_view_that_gives_no_row_in_time_is_refused_and_its_thread_ends",),
     ),
     Mutation(
         name="patience: what fails in the thread is told",
         breaks="whatever a library says about a value",
-        place="enclave.patience:_work",
+        place="enclave.stoppable:_work",
         old="last = problem",
         new="import sys\nlast = repr(sys.exc_info()[1])",
-        tests=("tests/enclave/test_patience.py::test_what_fails_in_the_thread_is_told_without_what_it_holds",),
+        tests=("tests/enclave/test_stoppable.py::test_what_fails_in_the_thread_is_told_without_what_it_holds",),
     ),
     Mutation(
         name="verify: the footer of data.parquet is not looked at",

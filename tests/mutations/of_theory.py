@@ -999,7 +999,7 @@ OF_THE_THEORY = (
     Mutation(
         name="face privacy: rows that occur m - 1 times pass",
         breaks="rows that are too rare are released",
-        place="criteria.face_privacy:FacePrivacy._rare",
+        place="criteria.face_privacy:RareRows._rare",
         old="self.minimum_count",
         new="self.minimum_count - 1",
         tests=(VALUES,),

@@ -69,7 +69,7 @@ PLACES = {
     "private code of a fit": "synthrelease.generators.privbayes_mechanism._choose_structure",
     "projection": "synthrelease.generators.projections.MinimumCount.project",
     "criterion": "synthrelease.criteria.marginals_mechanism.largest_difference",
-    "a public criterion": "synthrelease.criteria.face_privacy.FacePrivacy.query",
+    "a public criterion": "synthrelease.criteria.face_privacy.RareRows.query",
 }
 
 

@@ -19,7 +19,7 @@ from jinja2.environment import TemplateModule
 from markupsafe import Markup, escape
 
 from synthrelease.criteria.facts import figure as figure
-from synthrelease.criteria.facts import shown as shown
+from synthrelease.criteria.facts import in_words as in_words
 from synthrelease.criteria.facts import words as words
 from synthrelease.data.texts import visible
 from synthrelease.privacy.charges import decimal_text

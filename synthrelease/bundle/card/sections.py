@@ -24,7 +24,7 @@ from synthrelease.bundle.card.numbers import (
 )
 from synthrelease.bundle.limits import LEVEL, error_band, kept_rows, of_every_cell, public_facts, rows_were_drawn
 from synthrelease.criteria import explain
-from synthrelease.criteria.facts import figure, shown, words
+from synthrelease.criteria.facts import figure, in_words, words
 from synthrelease.data.layout import Layout
 from synthrelease.data.linked import NAME_OR_TEXT
 from synthrelease.generators import GENERATORS
@@ -355,7 +355,7 @@ def rule_scope(applies_to: Sequence[str]) -> str:
 
 def parameter_texts(parameters: Parameters) -> list[tuple[str, str]]:
     """Names and values of parameters as words."""
-    return [(words(name), _tables(value) if name == "tables" else shown(value)) for name, value in parameters.items()]
+    return [(words(name), _tables(value) if name == "tables" else in_words(value)) for name, value in parameters.items()]
 
 
 def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str:
@@ -404,7 +404,7 @@ def _enumerated(names: Sequence[str]) -> str:
 def _tables(value: Any) -> str:
     """A formula of tables such as "age:region + 2 sex" in words."""
     if not isinstance(value, str):
-        return shown(value)
+        return in_words(value)
     terms = []
     for term in value.split("+"):
         first, _, rest = term.strip().partition(" ")

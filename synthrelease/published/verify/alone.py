@@ -33,7 +33,7 @@ from synthrelease.published.verify.parquet_parts import room_problems
 from synthrelease.published.verify.stated import Commitment, committed, specification
 from synthrelease.resources import release_number
 from synthrelease.settings.columns import ColumnTable, InputTable
-from synthrelease.settings.reading import UNPRINTABLE, shown
+from synthrelease.settings.reading import UNPRINTABLE, value_text
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec.canonical import NAME as SPECIFICATION
 from synthrelease.spec.columns import ColumnError, build_column
@@ -354,7 +354,7 @@ def _document(files: Files) -> ReleaseDocument | Check:
     hidden = next((text for text in _texts(document.model_dump(mode="json")) if UNPRINTABLE.search(text)), None)
     if hidden is not None:
         expected = "text without control characters, which could hide what it says"
-        return Check(name=name, problems=(f"{name}: expected {expected}, found {shown(hidden)}",))
+        return Check(name=name, problems=(f"{name}: expected {expected}, found {value_text(hidden)}",))
     return document
 
 

@@ -1,4 +1,7 @@
-"""An attempt of a rehearsal is the attempt of a release, on public data, with its exact figures kept."""
+"""Run attempts of a rehearsal: rounds of a release on public data, of which the exact criterion values are stored.
+
+Also: the estimated probabilities of acceptance with their intervals, and which configurations stay in the race.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expected errors of answers because of the noise, known from the two files before anything is read or spent."""
+"""Compute the errors of answers by noise, the epsilon that an accuracy needs, and errors of a survey beside them."""
 
 from __future__ import annotations
 

@@ -31,6 +31,7 @@ from synthrelease.studio.rehearsal.rehearse import Rehearsal
 from synthrelease.studio.rehearsal.words import (
     Sentences,
     below_zero,
+    epsilon_text,
     finite,
     lines,
     projection_advice,
@@ -38,7 +39,6 @@ from synthrelease.studio.rehearsal.words import (
     rehearsed_plan,
     rounds_text,
     short,
-    shown,
     units,
 )
 
@@ -401,7 +401,7 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
             percent=percent,
             exact=decimal_text,
             rounded=short,
-            epsilon=shown,
+            epsilon=epsilon_text,
             rounds=rounds_text,
             plain=words,
             describe=describe,

@@ -1,4 +1,4 @@
-"""A public file from published tables: their bands and figures as arrays, a network that is fitted to them, and its rows."""
+"""Simulate a public file from published tables and means: read the file of facts, fit all tables together, draw the rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from synthrelease.errors import InputError, OutputError, Problem, SpecError, Une
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.settings.base import SpecTable
 from synthrelease.settings.mistakes import validated
-from synthrelease.settings.reading import read_toml, shown
+from synthrelease.settings.reading import read_toml, value_text
 
 # Bands: published tables show ranges of a column's values. Here each is a range of whole units, and all together cut cells.
 
@@ -364,7 +364,7 @@ class FactColumn(SpecTable):
             raise Unexpected(f"{needed!r} for a column of kind {self.kind!r}", "none")
         for key in sorted({key for keys in _KEYS.values() for key in keys} - {needed, *optional}):
             if key in self.model_fields_set:
-                raise Unexpected(f"no {key!r} for a column of kind {self.kind!r}", shown(getattr(self, key)))
+                raise Unexpected(f"no {key!r} for a column of kind {self.kind!r}", value_text(getattr(self, key)))
         return self
 
     @field_validator("categories")
@@ -644,7 +644,7 @@ def _by_combination(table: FactTable, columns: Sequence[Units], width: int) -> d
 def _number(value: Any, path: str) -> float:
     if isinstance(value, int | float | Decimal) and value >= 0:
         return float(value)
-    raise TableMistake(path, "a number of at least 0", shown(value))
+    raise TableMistake(path, "a number of at least 0", value_text(value))
 
 
 def _one_band(units: Units, label: str, path: str) -> Band:
@@ -715,7 +715,7 @@ def load_facts(path: Path) -> CheckedFacts:
         try:
             units[column] = table.units()
         except Unexpected as error:
-            problems.append(TableMistake.of("bounds", error, found=shown(table.bounds)).problem(name, f"columns.{column}"))
+            problems.append(TableMistake.of("bounds", error, found=value_text(table.bounds)).problem(name, f"columns.{column}"))
     skips = dict[str, Rule]()
     for column, table in model.columns.items():
         domains = {
@@ -763,7 +763,7 @@ def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:
                 yield Problem(file=file, path=key, expected=expected, found=repr(name), suggestion=meant)
         if len(set(fact.given)) < len(fact.given) or fact.of in fact.given:
             expected = f"different columns, none of them {fact.of!r}"
-            yield Problem(file=file, path=f"{path}.given", expected=expected, found=shown(fact.given))
+            yield Problem(file=file, path=f"{path}.given", expected=expected, found=value_text(fact.given))
         if fact.source is not None and fact.source not in model.sources:
             expected, meant = f"one of the sources {listing(model.sources)}", closest(fact.source, model.sources)
             yield Problem(file=file, path=f"{path}.source", expected=expected, found=repr(fact.source), suggestion=meant)

@@ -38,7 +38,7 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
     cheaper = "it costs" if chosen.total < present else "it costs no more:"
     sentences = [
         f"Proposed plan: a generation {spec.generation_unit} of {decimal_text(chosen.generation)} and {law_text(chosen.law)}. "
-        f"The release then costs epsilon = {shown(chosen.total)}. As specified, {cheaper} {shown(present)}."
+        f"The release then costs epsilon = {epsilon_text(chosen.total)}. As specified, {cheaper} {epsilon_text(present)}."
     ]
     if proposal.judgement is None:
         sentences.append(
@@ -50,7 +50,7 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
     if proposal.without_limit is not None:
         sentences.append(
             "For comparison: with this generation budget and no limit on the rounds, the release costs epsilon = "
-            f"{shown(proposal.without_limit)} and always ends with a table."
+            f"{epsilon_text(proposal.without_limit)} and always ends with a table."
         )
     return sentences
 
@@ -96,7 +96,7 @@ def _at_most(share: float) -> str:
     return text if text.startswith("under") else f"at most {text}"
 
 
-def shown(value: Fraction) -> str:
+def epsilon_text(value: Fraction) -> str:
     """An epsilon with three decimals, rounded up."""
     return decimal_text(Fraction(-(-value * 1000 // 1), 1000))
 

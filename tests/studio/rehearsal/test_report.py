@@ -28,7 +28,7 @@ from synthrelease.studio.rehearsal.attempts import Standing
 from synthrelease.studio.rehearsal.rehearse import BUDGET_ATTEMPTS, Rehearsal, chunks, rehearse
 from synthrelease.studio.rehearsal.report import describe, document, page, statistic, write_report
 from synthrelease.studio.rehearsal.utility import CopyComparison
-from synthrelease.studio.rehearsal.words import outlook_words, proposal_words, proposed_plan, shown
+from synthrelease.studio.rehearsal.words import epsilon_text, outlook_words, proposal_words, proposed_plan
 from tests.helpers.tiny import NOT_PROMISED, write_config, write_data
 
 TITLE = "<b>Coins</b> & \"more\" 'of' them"
@@ -270,7 +270,7 @@ def test_the_page_shows_the_figures_of_the_document(coins: tuple[Rehearsal, Path
         assert row[1] == describe(found.spec.space[c])
         assert (row[2], row[4]) == (f"{estimate.share:.0%}", str(estimate.trials))
     for one in found.budgets:
-        assert report.row(f"{float(one.generation):g}", BUDGET)[1] == shown(one.total)
+        assert report.row(f"{float(one.generation):g}", BUDGET)[1] == epsilon_text(one.total)
     assert "4 possible configurations" in " ".join(report.texts["li"].split())
     total = decimal_text(found.spec.plan.total.epsilon)
     assert f"{total} epsilon for the whole release" in " ".join(report.texts["li"].split())

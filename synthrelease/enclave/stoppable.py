@@ -18,14 +18,14 @@ from synthrelease.settings.columns import TOO_LONG
 from synthrelease.sources.opened import Stop
 
 Part = TypeVar("Part")
-PATIENCE = 3600.0
+BATCH_SECONDS = 3600.0
 """Seconds in which a database must have given a batch of the table."""
 _GRACE = 5.0
 """Seconds that a library gets to stop."""
 _TICK = 0.2
 
 
-def patiently(read: Callable[[Stop], Iterator[Part]], unopened: str, broken: str | None = None) -> Iterator[Part]:
+def stoppable_batches(read: Callable[[Stop], Iterator[Part]], unopened: str, broken: str | None = None) -> Iterator[Part]:
     """Yield the batches, or whatever else `read` gives, which runs in another thread.
 
     Parameters
@@ -34,7 +34,7 @@ def patiently(read: Callable[[Stop], Iterator[Part]], unopened: str, broken: str
 
     Raises
     ------
-    InputError : as `read`; when no batch came for `PATIENCE` seconds.
+    InputError : as `read`; when no batch came for `BATCH_SECONDS` seconds.
     """
     stop, parts = Stop(), Queue[Any](maxsize=1)  # a text is what is wrong, None the end
     thread = threading.Thread(target=_work, args=(read, stop, parts, unopened, broken or unopened), daemon=True)
@@ -51,11 +51,11 @@ def patiently(read: Callable[[Stop], Iterator[Part]], unopened: str, broken: str
 
 def _next(parts: Queue[Any]) -> Any:
     """Return what comes next: a batch, what is wrong, or None at the end."""
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + BATCH_SECONDS
     while time.monotonic() < until:
         with suppress(Empty):
             return parts.get(timeout=_TICK)  # in steps: here the handlers of signals run
-    return f"expected a table or view that gives rows, found one that gave none for {PATIENCE / 60:g} minutes."
+    return f"expected a table or view that gives rows, found one that gave none for {BATCH_SECONDS / 60:g} minutes."
 
 
 def _work(read: Callable[[Stop], Iterator[Part]], stop: Stop, parts: Queue[Any], problem: str, later: str) -> None:

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.enclave import patience
+from synthrelease.enclave import stoppable
 from synthrelease.enclave.databases import sqlite_batches
-from synthrelease.enclave.patience import patiently
 from synthrelease.enclave.reading import batches
+from synthrelease.enclave.stoppable import stoppable_batches
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import InputTable
 from synthrelease.sources.opened import Stop
@@ -61,11 +61,11 @@ import signal
 from synthrelease.cli import main
 from synthrelease.enclave import databases
 signal.signal(signal.SIGINT, signal.default_int_handler)
-patiently = databases.patiently
+stoppable_batches = databases.stoppable_batches
 def told(*arguments):
     print("reading", flush=True)
-    return patiently(*arguments)
-databases.patiently = told
+    return stoppable_batches(*arguments)
+databases.stoppable_batches = told
 main()
 """
 """The command line, which says when it begins to read. Whoever starts the tests behind a terminal's back makes every process
@@ -99,7 +99,7 @@ def cpu_seconds(pid: int) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_a_view_that_gives_no_row_in_time_is_refused_and_its_thread_ends(tmp_path, way, monkeypatch):
-    monkeypatch.setattr(patience, "PATIENCE", 0.6)
+    monkeypatch.setattr(stoppable, "BATCH_SECONDS", 0.6)
     before = threading.active_count()
     schema = schema_of("age", source="year")
     with pytest.raises(InputError, match=r"found one that gave none for 0.01 minutes\."):
@@ -131,7 +131,7 @@ def test_one_piece_is_made_ahead_and_no_more():
             made.append(number)
             yield number, {}
 
-    reader = patiently(read, "nothing was opened")
+    reader = stoppable_batches(read, "nothing was opened")
     assert next(reader)[0] == 0
     threading.Event().wait(0.5)
     assert len(made) <= 3  # the one that was taken, the one that waits, and one that was made behind it
@@ -147,7 +147,7 @@ def test_what_fails_in_the_thread_is_told_without_what_it_holds(monkeypatch):
         raise ValueError("SECRET-7461")
 
     with pytest.raises(InputError, match="^it broke off$") as caught:
-        list(patiently(read, "nothing was opened", "it broke off"))
+        list(stoppable_batches(read, "nothing was opened", "it broke off"))
     assert (caught.value.__cause__, caught.value.__context__, hooked) == (None, None, [])
 
 
