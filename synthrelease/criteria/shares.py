@@ -21,6 +21,7 @@ from synthrelease.criteria.facts import (
     Query,
     SumError,
     SumErrors,
+    in_words,
     share,
     words,
 )
