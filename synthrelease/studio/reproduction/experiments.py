@@ -209,14 +209,14 @@ def missing_as_a_bin(table: GappedTable, epsilon: float, generator: np.random.Ge
 
 
 METHODS: dict[str, Callable[[GappedTable, np.random.Generator], float]] = {
-    "gaps ignored": lambda table, g: ignoring(table, INCOME_EPSILON, g),
+    "missing values ignored": lambda table, g: ignoring(table, INCOME_EPSILON, g),
     "nearest neighbour, exact": lambda table, g: imputed_exactly(table),
     "nearest neighbour, add or remove": lambda table, g: imputed(table, "add or remove", g),
     "nearest neighbour, replace one": lambda table, g: imputed(table, "replace one", g),
     "nearest neighbour, global Laplace": lambda table, g: imputed_globally(table, INCOME_EPSILON, g),
-    "a bin of their own": lambda table, g: missing_as_a_bin(table, INCOME_EPSILON, g),
-    "a bin of their own, epsilon 1": lambda table, g: missing_as_a_bin(table, 1.0, g),
-    "a bin of their own, epsilon 0.3": lambda table, g: missing_as_a_bin(table, 0.3, g),
+    "a separate bin": lambda table, g: missing_as_a_bin(table, INCOME_EPSILON, g),
+    "a separate bin, epsilon 1": lambda table, g: missing_as_a_bin(table, 1.0, g),
+    "a separate bin, epsilon 0.3": lambda table, g: missing_as_a_bin(table, 0.3, g),
 }
 """Estimates of the mean income, at epsilon 6 ln 2 where no other is named."""
 
