@@ -15,11 +15,11 @@ import numpy as np
 from synthrelease.studio.reproduction.experiments import income_errors
 
 PICTURED = {
-    "gaps ignored": "gaps ignored\n(epsilon 6 ln 2)",
+    "missing values ignored": "gaps ignored\n(epsilon 6 ln 2)",
     "nearest neighbour, add or remove": "nearest neighbour,\nadd or remove (6 ln 2)",
     "nearest neighbour, replace one": "nearest neighbour,\nreplace one (6 ln 2)",
-    "a bin of their own": "a bin of their own\n(6 ln 2)",
-    "a bin of their own, epsilon 1": "a bin of their own\n(1)",
+    "a separate bin": "a bin of their own\n(6 ln 2)",
+    "a separate bin, epsilon 1": "a bin of their own\n(1)",
 }
 
 
