@@ -39,7 +39,7 @@ def test_a_step_is_told_where_nothing_was_said_for_some_seconds(monkeypatch: pyt
     voice.say("begin")
     for second in range(1, 31):
         now[0] = float(second)
-        voice.stoppable_batches(f"step {second}")
+        voice.patiently(f"step {second}")
     times = [at for at, _ in told]
     assert told[0] == (0.0, "begin")
     assert max(np.diff(times)) < 10
