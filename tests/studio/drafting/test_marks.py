@@ -102,7 +102,7 @@ def test_a_draft_is_better_that_loses_fewer_pairs_and_keeps_as_much() -> None:
     assert not before.better(before)
     assert not replace(before, share=0.8, lost=()).better(before)
     assert not replace(before, share=float("nan"), lost=()).better(before)
-    assert "and 1 pair of rare values that come together" in replace(before, lost=(one,)).words
+    assert "and 1 pair of rare values that occur together" in replace(before, lost=(one,)).words
 
 
 def write_file(path: Path, random: np.random.Generator) -> Path:
