@@ -221,7 +221,7 @@ class MeasuredModels:
         )
         file, population = (replace(ratio, sampling=factor * spread) for factor in (self.kept.left_out, survey.factor))
         name = f"{first.column} to {second.column}"
-        unit = " per ".join(filter(None, (self._unit(first), self._unit(second))))
+        unit = self._per(self._unit(first), self._unit(second))
         return _Answer(averages=((name, "", unit, Average(file=file, population=population)),), possible_width=math.inf)
 
     def _slope(self, model: Model, survey: Sampling) -> _Answer:
@@ -241,8 +241,7 @@ class MeasuredModels:
         averages, unit = [], self._unit(model.answer)
         for factor, file, population in zip((None, *model.factors[:-1]), of_file, of_population, strict=True):
             name = CONSTANT if factor is None else factor.column if isinstance(factor, Value) else factor.text
-            per = self._unit(factor) if isinstance(factor, Value) else ""
-            in_words = f"{unit} per {per}".strip() if per else unit
+            in_words = self._per(unit, self._unit(factor) if isinstance(factor, Value) else "")
             averages.append((name, "", in_words, Average(file=file, population=population)))
         return _Answer(averages=tuple(averages[1:] + averages[:1]), possible_width=math.inf)
 
@@ -251,6 +250,10 @@ class MeasuredModels:
             replace(ratio, sampling=factor * np.diag([spread, 0.0])) for factor in (self.kept.left_out, survey.factor)
         )
         return Average(file=file, population=population, middle=middle)
+
+    @staticmethod
+    def _per(unit: str, of: str) -> str:
+        return f"{unit} per {of}".strip() if of else unit
 
     def _unit(self, value: Value) -> str:
         return self.release.by_name[value.column].unit
