@@ -170,7 +170,7 @@ class Sampling:
 
     @classmethod
     def of_columns(cls, names: set[str], release: PublishedRelease, *, weighted: bool = False) -> Sampling:
-        """Return the same for a question about some columns."""
+        """Return what the release states of its design, for a question about these columns."""
         made_up_for = ("design weights", "calibration to totals") if weighted else ()
         reasons, effect = [reason for reason in release.not_a_sample if reason not in made_up_for], 1.0
         design = release.design

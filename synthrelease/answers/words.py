@@ -90,17 +90,17 @@ class Term:
     bins: tuple[str, str, str] | None = None
 
     def without(self, names: Iterable[str]) -> Term:
-        """Return the same with None in these fields."""
+        """Return the answer with None in these fields."""
         none: dict[str, Any] = dict.fromkeys(names)
         return replace(self, **none)
 
     def within(self, ends: Ends, names: Sequence[str] = INTERVAL) -> Term:
-        """Return the same with these ends of its interval; None for an end that is infinite."""
+        """Return the answer with these ends of its interval; None for an end that is infinite."""
         fields_: dict[str, Any] = dict(zip(names, map(known, ends), strict=True))
         return replace(self, **fields_)
 
     def of_bin_numbers(self) -> Term:
-        """Return the same with its interval as that of the numbers that stand for bins: of the file's own values nothing is
+        """Return the answer with its interval as that of representative values: of the file's own values nothing is
         said."""
         moved: dict[str, Any] = {binned: getattr(self, own) for own, binned in zip(INTERVAL, BINNED_INTERVAL, strict=True)}
         return replace(self.without(INTERVAL), **moved)

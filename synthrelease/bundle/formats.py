@@ -426,7 +426,7 @@ SECTIONS, _BEHIND = 14, 9
 
 
 def with_note(content: bytes, note: str) -> bytes:
-    """Return the same file with one note of the dataset.
+    """Return the file with one note of the dataset.
 
     Raises
     ------

@@ -297,7 +297,7 @@ def bound(
 
 
 def _estimated(release: PublishedRelease, asked: QuestionTable, confidence: float) -> Estimate | None:
-    """The same question, estimated; None where no noisy table answers it."""
+    """Estimate the question of `bound`; None if no noisy table answers it."""
     from synthrelease.answers.stated import in_words
 
     words = in_words(asked)

@@ -171,7 +171,7 @@ def show(file: LedgerFile, expect_head: str | None = None) -> None:
 
 
 def _print_years(statement: Statement, plan: Horizon) -> None:
-    """Print what is promised, which years are done and which are left."""
+    """Print the guarantee over years, the finished years and the remaining years."""
     notes = [entry.notes for entry in statement.entries if entry.notes.year is not None]
     done = {note.year for note in notes}
     years_left = [f"{year} (epsilon {decimal_text(plan.most(year, again=False))})" for year in plan.years if year not in done]

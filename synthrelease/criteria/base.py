@@ -406,5 +406,5 @@ class Fitted:
         return self.regressions[name]
 
     def with_regression(self, name: str, regression: Regression) -> Fitted:
-        """Return the same with another regression of a criterion."""
+        """Return the fitted regressions with another one for a criterion."""
         return replace(self, regressions={**self.regressions, name: regression})

@@ -145,7 +145,7 @@ class CellError:
 
 @dataclass(frozen=True, kw_only=True)
 class RatioError:
-    """No bin of a 1-way table is off by more than this factor (of counts plus 1)."""
+    """A bound on the ratio of two counts: in no single column does a count, plus 1, differ by more than this factor."""
 
     factor: float
     criterion: str

@@ -40,7 +40,7 @@ class Grouping:
         return len(self.labels)
 
     def on_atoms(self, transformation: Transformation) -> Grouping:
-        """Return the same of atomic cells."""
+        """Return the grouping of atomic bins."""
         return replace(self, into=self.into[transformation.maps[self.column]])
 
     def where(self, group: int) -> str:

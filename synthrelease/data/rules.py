@@ -49,7 +49,7 @@ _TOKEN = re.compile(r"\s*(?:(<=|>=|==|!=|<|>|=|\(|\)|\[|\]|,)|(-?\d+(?:\.\d+)?)|
 
 
 class RuleError(Unexpected):
-    """A rule that cannot be read."""
+    """Raised for a plausibility rule that cannot be parsed."""
 
 
 @dataclass(frozen=True, kw_only=True)

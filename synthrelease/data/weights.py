@@ -124,7 +124,7 @@ class Calibration:
     fewest_rows: int = 10
 
     def on(self, transformation: Transformation) -> Calibration:
-        """Return the same on the bins of a transformation."""
+        """Return the calibration on the bins of a transformation."""
         return replace(self, margins=tuple(margin.on(transformation) for margin in self.margins))
 
 

@@ -159,12 +159,12 @@ def database_batches(uri: str, table: str | None, needed: Sequence[str], most_ro
 
 
 def duckdb_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """Return the same of a DuckDB file."""
+    """Yield the batches of a DuckDB file."""
     return stoppable_batches(lambda stop: _duckdb(stop, path, table, needed, most_rows), NO_DUCKDB)
 
 
 def sqlite_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """Return the same of a SQLite file, without a library."""
+    """Yield the batches of a SQLite file, without a library."""
     return stoppable_batches(lambda stop: _sqlite(stop, path, table, needed, most_rows), NO_SQLITE)
 
 

@@ -172,14 +172,14 @@ class Door:
         return opaque(lambda: mechanism(self.__counts))
 
     def with_plan(self, planned: Sequence[Charge]) -> Self:
-        """Return the same table with a fresh meter: for the charges before the loop, of one more round, or after acceptance."""
+        """Return the table with a new meter, for the charges before the loop, of one more round, or after acceptance."""
         self._check_whole()
         same = copy(self)
         same._meter = Meter(planned)
         return same
 
     def rehearsed(self, entropy: SystemEntropy) -> Self:
-        """Return the same table with another source of noise. For public data only: such noise protects nobody."""
+        """Return the table with another source of noise. For public data only: such noise protects nobody."""
         same = copy(self)
         same.entropy = entropy
         return same

@@ -81,7 +81,7 @@ class Spent:
 
     @property
     def most_renumbered(self) -> Fraction:
-        """The same where a record may be replaced by one of another number: two pieces may change."""
+        """Return the loss if a record may be replaced by one of another number, so that two pieces may change."""
         return self.of_all + sum(sorted(self.of_pieces.values())[-2:], Fraction(0))
 
     def before(self, piece: int | None) -> Fraction:

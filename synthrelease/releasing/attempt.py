@@ -51,7 +51,7 @@ class PrivatePieces:
     score: PrivateCounts
 
     def with_plan(self, planned: Sequence[Charge]) -> PrivatePieces:
-        """Return the same pieces with fresh meters: each gets those of the charges that read it."""
+        """Return the pieces with new meters: each gets the charges that read it."""
         return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
 
     def on(self, transformation: Transformation) -> PrivatePieces:
@@ -59,7 +59,7 @@ class PrivatePieces:
         return PrivatePieces(self.fit.on(transformation), self.score.on(transformation))
 
     def rehearsed(self, entropy: SystemEntropy) -> PrivatePieces:
-        """Return the same pieces with another source of noise. For public data only: such noise protects nobody."""
+        """Return the pieces with another source of noise. For public data only: such noise protects nobody."""
         return PrivatePieces(self.fit.rehearsed(entropy), self.score.rehearsed(entropy))
 
 

@@ -91,7 +91,7 @@ def words_of(rule: RuleTable) -> set[str]:
 
 
 def words_in(text: str) -> set[str]:
-    """Return the same of a part of a rule."""
+    """Return the words of a part of a rule, without texts in quotes."""
     matches = (match for match in NAME_OR_TEXT.finditer(text) if match[0][0] not in "'\"")
     return {COUNT if is_count(match) else match[0] for match in matches}
 

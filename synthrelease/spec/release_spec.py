@@ -139,7 +139,7 @@ class ReleaseSpec:
         return self.budget.generation
 
     def with_budget(self, **changes: Fraction | None) -> ReleaseSpec:
-        """Return the same with other settings of [budget], such as another `generation`."""
+        """Return the specification with other settings of [budget], such as another `generation`."""
         return replace(self, budget=self.budget.model_copy(update=changes))
 
     @property

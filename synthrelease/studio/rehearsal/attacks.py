@@ -62,7 +62,7 @@ class Twins:
     _counted: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = field(default_factory=dict, repr=False)
 
     def on(self, transformation: Transformation) -> Twins:
-        """The same on the bins of a transformation of their own."""
+        """Return the twin tables on the bins of a transformation."""
         maps = transformation.maps
         tables = [table.merge(transformation.layout, maps) for table in self.tables]
         rows = [np.array([into[bin_] for into, bin_ in zip(maps, row, strict=True)]) for row in self.rows]

@@ -248,7 +248,7 @@ class Comparison:
         return mean_square_contingency(valued(counts, *(name in self.missing for name in names)))
 
     def of(self, columns: Sequence[str]) -> Comparison:
-        """The same rows with these columns alone."""
+        """Return the comparison of these columns alone."""
         if tuple(columns) == self.columns:
             return self
         left, right = (side.project([self.columns.index(name) for name in columns]) for side in self.sides)

@@ -130,7 +130,7 @@ class RehearsalStore:
         return {number: json.loads(outcome) for number, outcome in rows}
 
     def results(self, generation: Fraction) -> Iterator[AttemptResult]:
-        """All attempts with this generation budget, by configuration and number, in whatever order they came."""
+        """Return all attempts with this generation budget, by configuration and number."""
         query = (
             "SELECT configuration, number, accepted, chance, seconds, scores FROM attempts WHERE generation = ? "
             "ORDER BY configuration, number"

@@ -133,7 +133,7 @@ def rehearsed_plan(rehearsal: Rehearsal) -> PlanTable | None:
 
 
 def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
-    """The same of what is proposed; None where it costs no less, or fresh attempts did not confirm it."""
+    """Return the cost of the proposed plan and how often it finds no table; None if it is not cheaper or not confirmed."""
     spec, proposal = rehearsal.spec, rehearsal.proposal
     chosen, judgement = (proposal.chosen, proposal.judgement) if proposal and proposal.confirmed else (None, None)
     if chosen is None or chosen.law is None or chosen.total is None or judgement is None:
