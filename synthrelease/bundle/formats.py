@@ -85,7 +85,7 @@ SPSS = Package(
     reserved=lambda name: name.casefold() in _SPSS_WORDS,
 )
 PACKAGES = {"stata": STATA, "spss": SPSS}
-"""By the name in [bundle] formats."""
+"""Limits of statistical packages, by their names in [bundle] formats."""
 
 # Names that a package can hold: a public function of the column names, the same for every release of a configuration.
 
@@ -209,7 +209,7 @@ _NO_SAV_TIME = b"01 Jan 8000:00:00"
 _DATA, _LAST_OF_DATA = 9, 10
 """Places in <map>: of the rows, and of what is behind them."""
 _KINDS = {65526: "<f8", 65527: "<f4", 65528: "<i4", 65529: "<i2", 65530: "i1"}
-"""Of numbers in Stata 14, by their codes in <variable_types>."""
+"""Types of numbers in Stata 14, by their codes in <variable_types>."""
 
 
 def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:

@@ -1,4 +1,4 @@
-"""What the released figures say of the file: their limits, and what the drawing of the rows adds (post-processing, free).
+"""Limits for the file that follow from released criterion values and the random drawing of rows (post-processing, free).
 
 A figure compares the released rows with the n rows that the release worked with. These were drawn at random from the K rows
 of the file that the rules keep, and readers ask about all K: a limit for those is the figure's own plus the drawing's (theory

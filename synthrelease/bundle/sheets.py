@@ -154,7 +154,7 @@ def _for_stata(columns: Iterable[PublishedColumn], labelled: Iterable[PublishedC
 
 NAME = "SIGN.md"
 AUDIT = "5.2 processor minutes for the release of `configs/births.toml`, about three with two free cores (2026-11-24)"
-"""What the check that takes longest took."""
+"""Measured time of the longest check."""
 
 
 def sign_files(document: ReleaseDocument) -> dict[str, bytes]:

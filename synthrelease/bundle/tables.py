@@ -139,7 +139,7 @@ def filled(texts: list[bytes]) -> np.ndarray:
 _TEXTS = 2**12
 """Labels of neighbouring columns are put together to at most so many texts."""
 _BYTES = 2**22
-"""Of data.csv at a time, at most about."""
+"""Bytes of data.csv that are read at a time, about."""
 _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
 """At most so many rows, and about so many values, are a group of rows of data.parquet."""
 

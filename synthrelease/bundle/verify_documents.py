@@ -1,4 +1,4 @@
-"""What the program writes of a release, written again and compared: documents, estimates, files for statistical packages."""
+"""Write the documents of a release again and compare them: documents, estimates, files for statistical packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from the published specification, computed again: the plan, and what else was fixed before the run."""
+"""Compute again what follows from the published specification: the plan, and what else was fixed before the run."""
 
 from __future__ import annotations
 

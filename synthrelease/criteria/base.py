@@ -189,12 +189,12 @@ class Criterion(SpecTable):
 
     @property
     def worst_figure(self) -> float:
-        """What no exact figure is above, whatever the two tables; infinity where the settings do not tell."""
+        """Return an upper bound of the criterion value over all tables; infinity if the settings give none."""
         return 1.0 if self.counts_rows else math.inf
 
     @property
     def figure_range(self) -> tuple[float, float]:
-        """What the exact figure can be, from its best value to its worst."""
+        """Return the best and the worst possible criterion value."""
         return self.best_figure, self.worst_figure
 
     @property
@@ -206,7 +206,7 @@ class Criterion(SpecTable):
 
     @property
     def charge(self) -> Charge:
-        """What one figure costs."""
+        """Return the charge of one criterion value."""
         return mechanism(f"criterion: {self.name}", self.epsilon, "Laplace mechanism")
 
     def once(self) -> tuple[Charge, ...]:
@@ -274,7 +274,7 @@ class Criterion(SpecTable):
 
     @property
     def mechanism_words(self) -> str:
-        """What the released figure has its privacy from, in words."""
+        """Return the mechanism that protects the released value, in words."""
         return self.own_mechanism if self.answered_by is None else ANSWERED
 
     def asked(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:

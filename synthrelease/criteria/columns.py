@@ -148,7 +148,7 @@ def _tables_up_to(largest: int, n_columns: int) -> int:
 
 
 class MarginalCriterion(Criterion):
-    """What the criteria of marginal tables share: which tables they compare.
+    """The base class of criteria that compare marginals: the choice of the tables.
 
     Attributes
     ----------

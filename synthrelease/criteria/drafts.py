@@ -99,7 +99,7 @@ class FileColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class FileFacts:
-    """What a criterion may be drafted from; the private file is taken to have about as many rows.
+    """The public facts from which criteria are drafted; the private file is taken to have about as many rows.
 
     Attributes
     ----------

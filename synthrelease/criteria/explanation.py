@@ -22,7 +22,7 @@ Kind = TypeVar("Kind", bound=Criterion)
 
 @dataclass(frozen=True)
 class Explanation(Generic[Kind]):
-    """What a criterion means to readers of a release, and to a steward before one.
+    """Explain a criterion to readers of a release, and to a steward before a release.
 
     A kind says of itself what it can; what it cannot say has a reason (`no_sensitivity`, `no_bounds`, `no_offender`), and
     tests/test_contracts.py demands one or the other.

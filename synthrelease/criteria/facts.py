@@ -34,7 +34,7 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class PublicFacts:
-    """What is public about a released table.
+    """The public facts about a released table.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ KnownError = CellError | RatioError | MeanError | Unmatched | SumErrors
 # figure): that one of them passed would tell how large the noise of the others is.
 
 MECHANISM = "K-norm: one noise for several figures"
-"""What the privacy of such a figure is from, in words."""
+"""The mechanism that protects such a value, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -324,7 +324,7 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """What a criterion asks of the private table about one candidate. Asking is public; only `figure` and `slack` see counts.
+    """The query of a criterion to the private table. Asking is public; only `figure` and `slack` see counts.
 
     Attributes
     ----------

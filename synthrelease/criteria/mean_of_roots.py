@@ -111,7 +111,7 @@ class MeanOfRoots(Criterion):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """What a root's number is clipped to."""
+        """The limits to which the number of a root is clipped."""
         return self.range or (0.0, 1.0)
 
     @property

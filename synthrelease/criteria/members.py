@@ -33,7 +33,7 @@ _ROWS: Mapping[Of, tuple[str, str]] = {
 
 
 class OfMembers(Criterion):
-    """What criteria have in common that can look at members in place of roots.
+    """The base class of criteria that can compare members in place of roots.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ class OutsideCriterion(Criterion):
     """
 
     words: ClassVar[str]
-    """What the figure is, in one sentence for the card."""
+    """Return the meaning of the criterion value, in one sentence for the card."""
     unit: ClassVar[str] = ""
     """The unit of the figure, in words; empty where it has none."""
     no_measured_bound: ClassVar[str] = "A criterion of another package is asked for its own figure."
@@ -43,7 +43,7 @@ class OutsideCriterion(Criterion):
             *("own_noise", "model_post_init", "__getattribute__", "__init__"),
         )
     )
-    """What decides about noise, charge and comparison: a subclass that defines it is refused."""
+    """Names that decide about noise, charge and comparison: a subclass that defines one is refused."""
 
     def figure(self, table: Counts, candidate: SyntheticTable, setting: Setting) -> float:
         """Return the exact figure of a table beside the candidate: a finite number for any table on the candidate's bins.

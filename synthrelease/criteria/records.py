@@ -167,7 +167,7 @@ def maximum(
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Ranges = Mapping[str, tuple[float, float]]
-"""What values and numbers are clipped to, by column."""
+"""Limits to which values and representative values are clipped, by column."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,7 +308,7 @@ class Prior(LinearModel):
 
 @dataclass(frozen=True, kw_only=True)
 class MomentGrid:
-    """What is public about the integer moments of a record; `functional.Design` proves the sensitivity.
+    """The public design of the integer moments of a record; `functional.Design` proves the sensitivity.
 
     Attributes
     ----------
@@ -326,7 +326,7 @@ class MomentGrid:
 
 @dataclass(frozen=True, kw_only=True)
 class NewtonStep:
-    """What is public about a Newton step from a candidate's line; the class of the criterion proves the sensitivity.
+    """The public design of a Newton step from a candidate's line; the class of the criterion proves the sensitivity.
 
     Attributes
     ----------

@@ -169,7 +169,7 @@ class RegressionCoefficients(Criterion):
 
     @property
     def fit_charge(self) -> Charge | None:
-        """What the private fit costs; None where there is none."""
+        """Return the charge of the private fit; None if there is none."""
         return self.charge if self.answered_by is None else None
 
     @property

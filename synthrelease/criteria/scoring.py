@@ -47,7 +47,7 @@ class JointTest:
 
     @property
     def margin(self) -> float:
-        """What the noisy least slack must reach, in sensitivities: noise alone does so with `false_acceptance` at most."""
+        """Return the least accepted noisy slack, in sensitivities: noise alone reaches it with `false_acceptance` at most."""
         return laplace_tail(sensitivity=1.0, epsilon=self.epsilon, probability=self.false_acceptance)
 
     def passes(self, private: PrivateCounts, pairs: Sequence[tuple[Criterion, Query | Score]]) -> bool:

@@ -1,4 +1,4 @@
-"""What every family of generators is: its settings, its charge, its fit, and the model that it gives.
+"""The base class of families of generators: settings, its charge, its fit, and the model that it gives.
 
 The contract of every generator: fit on private counts at a stated charge, then sample as often as wanted.
 """
@@ -41,7 +41,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Background:
-    """What is public about a table on the bins of an attempt.
+    """The public facts about a table on the bins of an attempt.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Generator(SpecTable):
     """Whether a fit at rho is also sqrt(2 rho)-Gaussian where its charge says so (`privacy.curves`)."""
 
     words: ClassVar[str]
-    """What the family does and where it is from, in two sentences for the card."""
+    """The method of the family and its source, in two sentences for the card."""
 
     draft: ClassVar[Mapping[str, object]] = {}
     """Hyperparameters that `init` drafts, by their keys; empty where it drafts none."""

@@ -133,7 +133,7 @@ class Shares:
 
 @dataclass
 class NoisyAnswers:
-    """What was measured so far: per query the sum and number of its noisy shares."""
+    """The measurements so far: per query the sum and number of its noisy shares."""
 
     sums: dict[int, float] = field(default_factory=dict)
     times: dict[int, int] = field(default_factory=dict)

@@ -303,7 +303,7 @@ class PATECTGAN(AdversarialGenerator):
 
 
 class Mirrors:
-    """What is public about teachers: the generator's law, and teachers who have rows of it.
+    """The public side of the teachers: the distribution of the generator, and teachers who have rows of it.
 
     Parameters
     ----------

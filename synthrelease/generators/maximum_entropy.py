@@ -46,7 +46,7 @@ _TABLE_PRECISION = 1e-3
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """What a table of some columns should be: its counts, one axis per column, and the noise variance of each (> 0)."""
+    """A target table of some columns: its counts, one axis per column, and the noise variance of each (> 0)."""
 
     columns: Columns
     values: np.ndarray
@@ -55,7 +55,7 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class SumTarget:
-    """What a sum of scores over the table of some columns should be: the score of every cell, and the noise variance (> 0)."""
+    """A target sum of scores over the table of some columns: the score of every cell, and the noise variance (> 0)."""
 
     columns: Columns
     scores: np.ndarray
@@ -547,7 +547,7 @@ _FINEST = 0.05
 that has less than that and should have still less gets no row, and is where it should be, too."""
 
 _SWEEPS = 150
-"""Of proportional fitting, at most: some 0.1 s for cliques of 10,000 cells."""
+"""Most cycles of proportional fitting: some 0.1 s for cliques of 10,000 cells."""
 
 _MOST_STEPS = 20_000
 

@@ -39,7 +39,7 @@ def least_whole(enough: Callable[[int], bool]) -> int:
 
 @dataclass(frozen=True, order=True)
 class _Noise:
-    """What the laws of the noise of one count share.
+    """The base class of the distributions of the noise of one count.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ CountNoise = DiscreteLaplace | RoundedGaussian
 """The noise of one count."""
 
 LAWS: Mapping[str, type[CountNoise]] = {"discrete Laplace": DiscreteLaplace, "rounded Gaussian": RoundedGaussian}
-"""By the name that published measurements give it."""
+"""Distributions of noise, by their names in published measurements."""
 
 
 # The law of one number of a noise that several numbers share (theory 9.18, one noise for many numbers).

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class NoisyTables:
-    """What a generator of another package may ask: each answer takes a share of the budget of its fit.
+    """The questions that a generator of another package may ask: each answer takes a share of the budget of its fit.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class OutsideGenerator(Generator):
 
     guarantee = "pure"
     RESERVED: ClassVar[frozenset[str]] = frozenset(("charge", "fit", "count_noise", "gaussian", "by_library", "most_rows"))
-    """What decides about noise and charge: a subclass that defines it is refused."""
+    """Names that decide about noise and charge: a subclass that defines one is refused."""
 
     def build(self, ask: NoisyTables, background: Background) -> Model:
         """Ask for noisy tables and return a model of them, whose `sample(n, generator)` returns exactly n rows as `Counts` over

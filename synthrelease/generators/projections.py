@@ -44,7 +44,7 @@ class Projection(SpecTable):
 
     @property
     def sentence(self) -> str:
-        """What was done to the rows, for readers of the card."""
+        """The change of the rows, for readers of the card."""
         raise NotImplementedError
 
     @property

@@ -1,4 +1,4 @@
-"""What is public about the library behind MST and AIM: how it is asked, and what it has fitted."""
+"""The public side of the library behind MST and AIM: how it is asked, and what it has fitted."""
 
 from __future__ import annotations
 

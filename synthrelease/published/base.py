@@ -1,4 +1,4 @@
-"""What all parts of release.json have in common: nothing is missing, numbers are finite, every epsilon is exact."""
+"""The base class of all parts of release.json: nothing is missing, numbers are finite, every epsilon is exact."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def _state(status: os.stat_result) -> tuple[int, ...]:
 
 
 Content = bytes | OnDisk
-"""What a file holds: its bytes, or where they are."""
+"""The content of a file: its bytes, or their place on disk."""
 Keep = Callable[[str, Iterable[bytes]], Content]
-"""What becomes of a file that is made piece by piece: from its name and its pieces."""
+"""A function that stores a file from its name and its pieces."""
 
 
 def in_memory(name: str, pieces: Iterable[bytes]) -> Content:

@@ -87,7 +87,7 @@ CATALOGUES = FurtherNames(
 
 ASSOCIATIONS = "associations.csv"
 STEM = "estimates"
-"""What the files with estimates are called before their ending."""
+"""Names of the files with estimates, without their endings."""
 
 
 def namings() -> Mapping[str, FurtherNames]:

@@ -1,4 +1,4 @@
-"""What a release says about earlier ones of the same register: what each cost, the sum for a person, and what has changed."""
+"""What a release states about earlier ones of its register: what each cost, the sum for a person, and what has changed."""
 
 from __future__ import annotations
 

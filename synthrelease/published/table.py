@@ -37,7 +37,7 @@ VALUES_PER_BATCH = 2**19
 _BLOCK, _LONGEST = 2**21, 2**22
 """Bytes of data.csv that are looked at at a time, and of one line, at most about."""
 MARK = "1"
-"""What stands in every row of the column `synthetic`, where a table has one."""
+"""The value of the column `synthetic` in every row."""
 
 
 class TableError(OutputError):
@@ -458,7 +458,7 @@ class _Waiting:
 
 
 NOTICE = "Synthetic data. No row is a person."
-"""What a file says of itself first, where its format has a place for it."""
+"""The note at the beginning of a file, in formats that allow one."""
 METADATA = {b"description": NOTICE.encode("ascii")}
 _ROOM = 2**27
 """Different rows, for more of which no room is kept beforehand: a file may hold line ends alone."""

@@ -64,7 +64,7 @@ class PrivatePieces:
 
 
 PrivateTable = PrivateCounts | PrivatePieces
-"""What a release works with."""
+"""The private table of a release, whole or in two pieces."""
 
 
 def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequence[Charge]) -> PrivateTable:
@@ -193,7 +193,7 @@ def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """What all rounds share: public once its charges are spent.
+    """Results that all rounds share: public once its charges are spent.
 
     Attributes
     ----------

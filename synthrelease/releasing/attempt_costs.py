@@ -1,4 +1,4 @@
-"""What is known of a run before it begins, from settings and public sizes alone: its time, its memory, whether it can succeed.
+"""Estimate a run before it begins, from settings and public sizes alone: its time, its memory, whether it can succeed.
 
 The formulas stand on the classes; their constants were measured on one machine (docs/appendix/benchmarks.md,
 `tests.benchmarks.width`). Another machine, other libraries and other data take several times as much or as
@@ -23,7 +23,7 @@ from synthrelease.spec.space import least_bounds
 from synthrelease.spec.tried import rows_tried
 
 USUAL_ROWS = 100_000
-"""Of a file of which nothing is known."""
+"""Number of rows that is assumed for an unknown file."""
 
 _ATTEMPT_BASE_MB = 200
 """Python with the packages that every release loads."""
@@ -49,7 +49,7 @@ _SECONDS_PER_FIELD = 3e-7
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptCost:
-    """What an attempt of a family takes at most, in its largest configuration.
+    """Return the largest cost of an attempt of a family, over its configurations.
 
     Attributes
     ----------

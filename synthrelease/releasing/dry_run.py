@@ -50,7 +50,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, kw_only=True)
 class DryRun:
-    """What was tried, and what it took: the longest attempt in seconds, on one process."""
+    """The configurations that were tried, with their time: the longest attempt in seconds, on one process."""
 
     configurations: tuple[Configuration, ...]
     seconds: float

@@ -236,7 +236,7 @@ def _check_file(file: Path, schema: Schema, policy: InputTable, table: str | Non
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredTable:
-    """What a file or a database says of its table: the columns, of some formats their types, and whether it has a row."""
+    """The declared properties of a table: the columns, of some formats their types, and whether it has a row."""
 
     names: list[str]
     types: Mapping[str, Any] = field(default_factory=dict)

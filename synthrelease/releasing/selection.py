@@ -145,7 +145,7 @@ class Verdict(Enum):
 
 
 class RoundResult(NamedTuple, Generic[T]):
-    """What a round hands to the loop: a value only when accepted, type and place of an error only when broken."""
+    """The result of a round: a value only if it is accepted, type and place of an error only when broken."""
 
     verdict: Verdict
     value: T | None

@@ -33,7 +33,7 @@ PATHS = ("extends", "override")
 PRIOR = "prior"
 """The setting of a generator that names a public table."""
 BY_DIGEST = "sha256:"
-"""What the name of a public table begins with where its content is named."""
+"""First characters of the name of a public table that is named by its content."""
 
 
 @dataclass(frozen=True, kw_only=True)

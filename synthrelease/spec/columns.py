@@ -210,7 +210,7 @@ _HEADER = ["code", "label"]
 
 @dataclass(frozen=True, kw_only=True)
 class Codelist:
-    """What stands in a codelist.
+    """The content of a codelist.
 
     Attributes
     ----------

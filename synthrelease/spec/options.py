@@ -1,4 +1,4 @@
-"""What a specification holds of its options, and the checks of those that need no module of their own."""
+"""The options of a specification, and the checks of those that need no module of their own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from synthrelease.spec.series import Series, promise_text
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a specification holds of its options; None for one that is not used. Members stand in the schema.
+    """The options of a specification; None for one that is not used. Members stand in the schema.
 
     Attributes
     ----------

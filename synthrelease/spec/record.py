@@ -1,4 +1,4 @@
-"""What a record can be: its columns with their atomic bins, the bins of groups, and what rules leave possible."""
+"""The possible records: columns with their atomic bins, the bins of groups, and what rules leave possible."""
 
 from __future__ import annotations
 
@@ -195,12 +195,12 @@ QUESTION = (
     '(3: up to three rows of each, at three times the epsilon); with `first_by = ["DATE"]` the first ones, with '
     '`first_by = "random"` any'
 )
-"""What is asked, with the lines that answer it."""
+"""The question to a steward, with the lines that answer it."""
 WHICH_ROW = (
     'an answer to: which row of a person is released? Write under [unit] `first_by = ["COLUMN"]` with a column that orders the '
     'rows of a person, a date or the number of a visit, released or not; or `first_by = "random"`: one is drawn at random'
 )
-"""What is asked where a key tells persons and nothing orders their rows."""
+"""The question if a key identifies persons and nothing orders their rows."""
 
 
 def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None:

@@ -1,4 +1,4 @@
-"""What a release is, fixed and public before private data are read: one frozen value, with its plan."""
+"""The specification of a release, fixed and public before private data are read: one frozen value, with its plan."""
 
 from __future__ import annotations
 
@@ -129,13 +129,13 @@ class ReleaseSpec:
 
     @property
     def parts(self) -> dict[str, object]:
-        """What is held of each option, by its name, as far as it is used."""
+        """Return the values of the options that are used, by name."""
         held = {"members": self.schema.linked, **vars(self.options)}
         return {name: value for name, value in held.items() if value is not None}
 
     @property
     def generation_budget(self) -> Fraction:
-        """What one fit of a generator may cost: epsilon, or rho where a family is zero-concentrated."""
+        """Return the budget of one fit of a generator: epsilon, or rho where a family is zero-concentrated."""
         return self.budget.generation
 
     def with_budget(self, **changes: Fraction | None) -> ReleaseSpec:
@@ -160,7 +160,7 @@ class ReleaseSpec:
 
     @cached_property
     def noises(self) -> dict[str, OneNoise]:
-        """By the names of the criteria whose figures share one noise, that noise: after acceptance.
+        """Return the common noise of criterion values after acceptance, by the names of the criteria.
 
         Not where a law of rounds is accounted as a curve: there one noise for the sum of some epsilons costs half the square of
         the sum, and noises of their own half the sum of the squares.
@@ -251,7 +251,7 @@ class ReleaseSpec:
 
     @property
     def unstated(self) -> list[str]:
-        """What a complete data card has and this one will not, as paths of the configuration."""
+        """Return the missing texts of the data card, as paths of the configuration."""
         texts = self.card.texts(self.card.language)
         described = self.description.strip() or (texts is not None and texts.summary)
         return [*([] if described else ["description"]), *gaps(self.card, self.schema.names)]
@@ -299,7 +299,7 @@ class ReleaseSpec:
 
     @property
     def generation_charge(self) -> Charge:
-        """What one fit costs; what all rounds share costs it once."""
+        """Return the charges of one fit; those of shared measurements are paid once."""
         families = ", ".join(sorted({generator.family for generator in self.space.generators}))
         because = f"measured once for all rounds ({families})" if self.shared_measurements else ""
         because = because or f"one fit of the drawn generator ({families})"

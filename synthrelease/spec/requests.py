@@ -1,4 +1,4 @@
-"""What a person asks of a command: one frozen value, which the Python function, the command and the desk share.
+"""The arguments of a command as one frozen value, which the Python function, the command and the desk share.
 
 The section "Attributes" of a request has the help of its options, and the section "Parameters" of a function that of a command
 without a request: the command line takes it from there. What a name and a type do not say of an option (its metavariable, its
@@ -97,7 +97,7 @@ class TableRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseRequest(TableRequest):
-    """What `release` is asked for.
+    """The arguments of `release`.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class ReleaseRequest(TableRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsalRequest(TableRequest):
-    """What `rehearse` is asked for.
+    """The arguments of `rehearse`.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ class RehearsalRequest(TableRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonRequest(TableRequest):
-    """What `compare` is asked for.
+    """The arguments of `compare`.
 
     Attributes
     ----------
@@ -201,7 +201,7 @@ class ComparisonRequest(TableRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class AllocationRequest(TableRequest):
-    """What `allocate` is asked for.
+    """The arguments of `allocate`.
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ class AllocationRequest(TableRequest):
 
 @dataclass(frozen=True, kw_only=True)
 class DraftRequest:
-    """What `init` is asked for.
+    """The arguments of `init`.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ from synthrelease.settings.tables import ReleaseFile
 from synthrelease.spec.columns import group_binning
 
 MOST_BYTES = 10_000_000
-"""Of a file of totals."""
+"""Largest size of a file of totals."""
 Totals = Mapping[tuple[str, ...], float]
 
 
@@ -80,7 +80,7 @@ def _number(text: str) -> float | None:
 
 
 MOST_CELLS = 100_000
-"""Of a margin."""
+"""Largest number of cells of a margin."""
 
 
 def build_calibration(

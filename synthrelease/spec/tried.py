@@ -1,4 +1,4 @@
-"""What was tried on public rows: a digest of the two files, beside the configuration, that tells of changes since.
+"""Record the files that were tried on public rows: a digest of the two files, beside the configuration.
 
 `NAME.tried.json` stands beside `NAME.toml`. It has one digest for each column, criterion and other table, so that a refusal
 names what was changed. Comments, texts for the card, who said or agreed to what, the limit of the budget, and how the private
@@ -49,7 +49,7 @@ _OF_THE_FILE = {
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """What a digest on disk tells.
+    """The result of comparing a stored digest with the files.
 
     Attributes
     ----------

@@ -525,7 +525,7 @@ def right_guess_text(document: ReleaseDocument) -> str:
 
 
 BELIEFS = (Fraction(1, 2), Fraction(1, 10), Fraction(1, 100))
-"""What somebody holds likely before the release, in the half page for data protection."""
+"""Probability that an intruder assigns to a guess before the release, in the section on data protection."""
 
 
 def data_protection(document: ReleaseDocument) -> list[tuple[str, str]]:

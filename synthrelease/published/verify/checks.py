@@ -1,4 +1,4 @@
-"""What a verification found."""
+"""The results of a verification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What release.json says against the published specification, in a few lines that share nothing with what plans a release.
+"""Compare release.json with the published specification, in a few lines that share nothing with what plans a release.
 
 The two files are read by the models of their tables alone: no class of a criterion or a generator is asked. That the whole plan
 follows from the specification, with everything that such a class says, is a check of its own (`bundle.verify_plan`).
