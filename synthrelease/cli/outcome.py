@@ -87,7 +87,7 @@ def _cost(document: ReleaseDocument, charges: bool) -> Iterator[str | Tree]:
 
 
 def shown_epsilon(epsilon: Fraction) -> str:
-    """An epsilon as it is told: three digits, two decimals at least, never understated.
+    """Return an epsilon for messages: three digits, at least two decimals, rounded up.
 
     Examples
     --------

@@ -215,7 +215,7 @@ class Door:
 
 
 class PrivateRows(Door):
-    """The rows of a private file that its public rules keep, as counts. How many there are is private.
+    """The rows of a private file that its public rules keep, as counts. The number of rows in it is private.
 
     They come without a plan: `with_plan` gives them the charges that may be spent.
     """
