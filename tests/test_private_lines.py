@@ -58,7 +58,7 @@ def test_the_follower_sees_what_it_follows() -> None:
     """A room that is moved or renamed must not leave it with nothing to look at: what it never enters, it never reports."""
     assert len(followed().files) >= 20
     assert len(MECHANISMS) >= 14
-    assert {path.split("/")[0] for path in MECHANISMS} == {"criteria", "generators"}
+    assert {path.split("/")[0] for path in MECHANISMS} == {"criteria", "generators", "scouting"}
     assert set(NOISE) <= followed().files
 
 

@@ -51,7 +51,7 @@ def _options(
     """Release differentially private synthetic microdata. Start with `synthrelease demo --out DIR`."""
 
 
-_READING = {"check", "release", "ledger"}
+_READING = {"check", "release", "ledger", "scout"}
 """Commands that read private data."""
 
 

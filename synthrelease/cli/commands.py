@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, str | Mapping[str, str]] = {
     "rehearse": "rehearsing:rehearse",
     "compare": "rehearsing:compare",
     "allocate": "rehearsing:allocate",
+    "scout": "releasing:scout",
     "commit": "specifying:commit",
     "release": "releasing:release",
     "demo": "releasing:demo",

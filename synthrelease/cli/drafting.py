@@ -110,6 +110,11 @@ def init(request: DraftRequest) -> None:
     has at most 200 columns. Of a wider file, init drafts the columns with the strongest associations and lists them. It tries
     generators and budgets on the file, and drafts the cheapest release that preserves 85% of the associations.
     """
+    if (request.scout is None) == (not request.public):
+        raise InputError("expected either --from, a public file, or --scout, the folder of a scout; found both or none.")
+    if request.scout is not None:
+        _init_from_scout(request.name, request.scout, request.into)
+        return
     from synthrelease.spec.load import load_spec
     from synthrelease.studio.drafting.draft import write_draft
     from synthrelease.studio.drafting.text import ONE_BY_ONE
@@ -156,6 +161,21 @@ def init(request: DraftRequest) -> None:
     screen.print(
         f"Wrote {configuration!s} and {acceptance!s}. Go through every line of both, then try "
         f"`synthrelease plan {quoted_path(configuration)}`. An editor that knows the line `#:schema` explains their settings."
+    )
+
+
+def _init_from_scout(name: str, folder: Path, into: Path) -> None:
+    from synthrelease.spec.load import load_spec
+    from synthrelease.studio.drafting.scouted import write_scouted_draft
+
+    draft = write_scouted_draft(name, folder, into)
+    screen.bullets([f"{column}: {became}" for column, became in draft.columns])
+    plan = load_spec(draft.configuration).plan
+    screen.print(f"Scout and release together cost {loss_text(plan.total)}.", style="bold")
+    screen.print(
+        f"Wrote {draft.configuration!s} and {draft.acceptance!s}. Go through every line of both; their first lines say "
+        "what is worse "
+        "than with a public file. Nothing can be rehearsed, so `release` needs --unrehearsed, and the ledger of the scout."
     )
 
 

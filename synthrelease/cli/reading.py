@@ -393,6 +393,9 @@ def verify(
     """
     from synthrelease.bundle.verify import verify_bundle
 
+    if (folder / "scout.json").is_file() and not (folder / "release.json").exists():
+        _verify_scout(folder)
+        return
     report = verify_bundle(folder, public_key, earlier or (), commitment, plan=plan, documents=documents, trust=trust)
     print_report(report)
     if report.unknown:
@@ -405,6 +408,18 @@ def verify(
     for sentence in report.beyond:
         screen.print(f"- {printable(sentence)}")
     screen.print(report.closing, style="green" if report.vouched_for else "yellow")
+
+
+def _verify_scout(folder: Path) -> None:
+    """Check the folder of a scout. Raises VerificationFailed where something is wrong."""
+    from synthrelease.scouting.folder import verify_scout
+
+    report = verify_scout(folder)
+    print_report(report)
+    if not report.passed:
+        raise VerificationFailed(f"{folder}: this scout does not fit together. See the problems above.")
+    screen.print("Nobody can check without the private file:")
+    screen.bullets(list(report.beyond))
 
 
 def plugin(package: Annotated[str, Option(metavar="PACKAGE", positional=True)]) -> None:

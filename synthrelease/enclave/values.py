@@ -128,7 +128,7 @@ def _bins_of_numbers(texts: LazyTexts, column: Column, policy: InputTable, decim
     if column.outside != "clip":
         bins[~((low <= numbers) & (numbers <= high))] = OUTSIDE
     if column.kind == "integer":
-        bins[numbers != np.floor(numbers)] = WRONG
+        bins[numbers != np.floor(numbers)] = WRONG if column.unlisted is None else column.unlisted
     rest = np.flatnonzero(~plain)
     bins[rest] = rule.of([texts[index] for index in rest.tolist()])
     return bins
@@ -191,7 +191,7 @@ class _Listed:
         self._texts |= {text.strip(): index for text, index in values.items()} | dict(values)
         self._numbers: dict[str | None, int] = {}
         for text in [*values, *missing]:
-            self._numbers.setdefault(_number_form(text, decimal), listed[text])
+            self._numbers.setdefault(number_form(text, decimal), listed[text])
         self._numbers.pop(None, None)
 
     def of(self, text: str, decimal: str) -> int | None:
@@ -199,7 +199,7 @@ class _Listed:
         for form in (text, text.strip()):
             if form in self._texts:
                 return self._texts[form]
-        number = _number_form(text, decimal)
+        number = number_form(text, decimal)
         if number is None:
             return None
         return self._texts.get(number, self._numbers.get(number))
@@ -226,14 +226,14 @@ def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[
         if column.kind != "category":
             return _bin_of_number(_number(text.strip(), column, decimal), column)
         if column.characters is not None:
-            beginnings = (form[: column.characters] for form in (text.strip(), _number_form(text, decimal)) if form is not None)
+            beginnings = (form[: column.characters] for form in (text.strip(), number_form(text, decimal)) if form is not None)
             return next((values[code] for code in beginnings if code in values), unlisted)
         return unlisted
 
     return bin_of
 
 
-def _number_form(text: str, decimal: str) -> str | None:
+def number_form(text: str, decimal: str) -> str | None:
     """Return a number without needless zeros in its fraction, with a point: of 12.00 and of 12 it is 12; None for no plain
     number.
     """
@@ -263,7 +263,7 @@ def _number(text: str, column: Column, decimal: str) -> float:
 
 def _bin_of_number(number: float, column: Column) -> int:
     if math.isnan(number):
-        return WRONG
+        return WRONG if column.unlisted is None else column.unlisted
     low, high = column.bounds or (-math.inf, math.inf)
     if not low <= number <= high and column.outside != "clip":
         return OUTSIDE

@@ -15,6 +15,7 @@ from synthrelease.errors import BudgetError, Unexpected
 from synthrelease.privacy.charges import WITHIN_CAP, Charge, decimal_text, gaussian, mechanism, summands
 from synthrelease.privacy.curves import below, epsilon_of, exp_up, rho_within
 from synthrelease.privacy.grids import gaussian_scale
+from synthrelease.privacy.selection import tidy_up
 
 SCOUT, UNKNOWN = "scout", "texts that no codebook lists"
 """Names of the charges of a scout."""
@@ -58,7 +59,7 @@ class Cap:
     @property
     def rare_delta(self) -> Fraction:
         """The part of delta for texts that only one of two neighbours holds: (1 + e^epsilon) times their probability."""
-        return (1 + exp_up(self.epsilon)) * self.rare
+        return tidy_up((1 + exp_up(self.epsilon)) * self.rare)
 
     @property
     def gaussian_delta(self) -> Fraction:
@@ -136,4 +137,4 @@ def text_threshold(rho: Fraction) -> tuple[int, Fraction]:
     scale = Fraction(gaussian_scale(1 / rho))
     threshold = -(-(7 * scale) // 1) + 2
     chance = below(-(threshold - Fraction(3, 2)) / scale, _BITS).high
-    return int(threshold), Fraction(chance, 1 << _BITS)
+    return int(threshold), tidy_up(Fraction(chance, 1 << _BITS))

@@ -242,6 +242,8 @@ class Ledger:
         check_year(self.path, statement, run.year, epsilon, delta)
         notes = Notes(piece=run.piece) if run.year is None else Notes(year=run.year.year, again=run.year.again)
         if run.cap is not None:
+            for part in (run.cap.epsilon, run.cap.delta, run.cap.rho, run.cap.rare, run.cap.tests):
+                amount("a part of the cap", part)
             notes = Notes(cap=run.cap) if run.scouts else Notes(scouted=_open_scout(self.path, statement, run.cap))
             if not run.scouts:  # the scout paid the delta and its own epsilon
                 epsilon, delta = epsilon - run.cap.alone, delta - run.cap.delta

@@ -232,6 +232,7 @@ class DraftRequest:
     ----------
     name : Name of the release. Both files get this name.
     public : Read this PUBLIC file or database, which has the layout of the private one.
+    scout : Draft from this folder of a scout, where there is no public file. Only --into goes with it.
     codebook : Read the meaning of columns and codes from this file: JSON, CSV with column,code,label, or a DDI codebook (XML),
         which also says where the columns of a fixed-width file stand. By default none.
     only : Draft these columns only, such as A,B. By default all.
@@ -248,7 +249,8 @@ class DraftRequest:
     """
 
     name: Annotated[str, Option(metavar="NAME", positional=True)]
-    public: From
+    public: From = ""
+    scout: Folder | None = None
     codebook: File | None = None
     table: TableName | None = None
     only: Names | None = None

@@ -37,6 +37,7 @@ from synthrelease.published.measurements import EstimatesPart
 from synthrelease.published.names import FORMATS
 from synthrelease.published.table import TableError, parquet_rows, read_csv, table_of
 from synthrelease.releasing.release import release
+from synthrelease.scouting.codebook import Codebook
 from synthrelease.settings.columns import RuleTable
 from synthrelease.settings.options import MembersTable
 from synthrelease.settings.tables import BundleTable
@@ -44,7 +45,6 @@ from synthrelease.settings.wide import with_members
 from synthrelease.sources.source import Source
 from synthrelease.spec import options
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.drafting.codebook import Codebook
 from synthrelease.studio.drafting.members import read_members
 from tests.helpers.drafts import write_draft
 from tests.helpers.households import CONFIG, Member, Root, some_households, write_households, write_rows, write_tables

@@ -38,7 +38,7 @@ COMMON = {name for kind in (np.ndarray, np.random.Generator, list, dict, set, st
 MADE_UP = {"releasing/dry_run.py"}
 """Where a door has made-up rows behind it."""
 
-FOLLOWED = ("data/", "generators/", "criteria/", "releasing/", "privacy/grids.py", *NOISE)
+FOLLOWED = ("data/", "generators/", "criteria/", "releasing/", "scouting/", "privacy/grids.py", *NOISE)
 """Where the paths of files begin that a private value is followed into."""
 
 

@@ -7,6 +7,9 @@ from tests.mutations.machinery import Mutation
 CAP = "tests/privacy/test_cap.py"
 LEFT = f"{CAP}::test_what_is_left_is_what_the_exact_curve_leaves"
 WITHIN = f"{CAP}::test_scout_and_release_cost_the_cap_whatever_the_release_needs_below_it"
+TABLES = "tests/scouting/test_scout_mechanism.py"
+MOVED = f"{TABLES}::test_a_replaced_record_moves_each_table_by_two_in_squares"
+TEXTS = f"{TABLES}::test_texts_from_the_threshold_on_and_gaps_are_published"
 ONE = f"{CAP}::test_one_release_follows_a_scout"
 
 OF_SCOUTS = (
@@ -58,5 +61,70 @@ OF_SCOUTS = (
         old="entry.notes.cap == cap and entry.number not in released",
         new="entry.notes.cap is not None and entry.number not in released",
         tests=(ONE,),
+    ),
+    Mutation(
+        name="scout: noise for one of the two cells that move",
+        breaks="half the squared sensitivity",
+        place="scouting.scout_mechanism:noisy_tables",
+        old="squared_sensitivity=2",
+        new="squared_sensitivity=1",
+        tests=(MOVED,),
+        core=True,
+    ),
+    Mutation(
+        name="scout: each table has the whole budget",
+        breaks="tables do not share rho",
+        place="scouting.scout_mechanism:noisy_tables",
+        old="rho / len(groups)",
+        new="rho",
+        tests=(MOVED,),
+    ),
+    Mutation(
+        name="scout: texts below the threshold are published",
+        breaks="a text that one row alone has",
+        place="scouting.scout_mechanism:frequent_texts",
+        old="count >= threshold or not text",
+        new="True",
+        tests=(TEXTS,),
+    ),
+    Mutation(
+        name="scout: texts in the order in which they were met",
+        breaks="the order of the file is published",
+        place="scouting.scout_mechanism:frequent_texts",
+        old='sorted({"", *counted})',
+        new='list({"": 0, **counted})',
+        tests=(f"{TABLES}::test_the_order_in_which_texts_are_met_has_no_effect",),
+    ),
+    Mutation(
+        name="scout: each column of texts has the whole budget",
+        breaks="columns of texts do not share rho",
+        place="scouting.scout_mechanism:frequent_texts",
+        old="rho / len(columns)",
+        new="rho",
+        tests=(TEXTS,),
+    ),
+    Mutation(
+        name="scout: half the sensitivity of the dependence",
+        breaks="half the noise that the claim needs",
+        place="scouting.scout_mechanism:dependence",
+        old="6 * rows * len(pairs)",
+        new="3 * rows * len(pairs)",
+        tests=(f"{TABLES}::test_the_dependence_is_the_mean_distance_from_independence",),
+    ),
+    Mutation(
+        name="scout: nothing is charged",
+        breaks="a look at the file that no ledger knows",
+        place="scouting.scout:scout",
+        old='opened.reserve(charge, purpose_of(f"{scouting.title} (scout)"), run)',
+        new="opened.statement()",
+        tests=("tests/scouting/test_scout.py::test_the_scout_is_charged_and_verified",),
+    ),
+    Mutation(
+        name="scout: too much noise is not refused",
+        breaks="a budget spent on noise",
+        place="scouting.scout:check_noise",
+        old="not 5 * deviation <= MOST_NOISE * scouting.rows",
+        new="False",
+        tests=("tests/scouting/test_scout.py::test_what_cannot_be_meant_is_refused_before_the_charge",),
     ),
 )

@@ -19,10 +19,10 @@ from synthrelease.data.texts import is_executable
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError, closest, listing
 from synthrelease.generators.associations import cramers_v
+from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import MAX_TABLES
 from synthrelease.studio.drafting.bins import NumberBins, NumberFacts
-from synthrelease.studio.drafting.codebook import CodebookEntry
 from synthrelease.studio.drafting.words import PARTS, WORDS, unaccented
 
 # Which texts of a column stand for no answer: what a codebook says, and what registers use by custom.

@@ -17,6 +17,7 @@ import numpy as np
 from synthrelease.data.dates import DateFormat, years_between
 from synthrelease.data.schema import parse_bins
 from synthrelease.errors import so_many
+from synthrelease.scouting.codebook import CodebookEntry, no_answers
 from synthrelease.settings.columns import InputTable
 from synthrelease.studio.drafting.bins import NumberBins, far_value, number_bins, number_facts
 from synthrelease.studio.drafting.categories import (
@@ -28,7 +29,6 @@ from synthrelease.studio.drafting.categories import (
     draft_codes,
     share_of_frequent,
 )
-from synthrelease.studio.drafting.codebook import CodebookEntry, no_answers
 from synthrelease.studio.drafting.column_draft import NUMBER, Answers, ColumnDraft, LeftOut, left_out_as_key, plain_name
 from synthrelease.studio.drafting.options import AreasDraft, areas_asked, nested_columns
 from synthrelease.studio.drafting.public_file import (

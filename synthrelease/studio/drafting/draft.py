@@ -28,6 +28,7 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, listing, on_public_data, so_many
 from synthrelease.generators.associations import Strengths
 from synthrelease.privacy.charges import SHORTFALL
+from synthrelease.scouting.codebook import Codebook, read_codebook, written_as_in
 from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA, schema_text
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
@@ -44,7 +45,6 @@ from synthrelease.studio.drafting.coarser import (
     what_stays,
     wider_bin_of_each,
 )
-from synthrelease.studio.drafting.codebook import Codebook, read_codebook, written_as_in
 from synthrelease.studio.drafting.column_draft import MOST_COLUMNS, AskedFor, ColumnDraft, LeftOut, chosen_columns, said_twice
 from synthrelease.studio.drafting.columns import drafted_columns, with_areas, without_role
 from synthrelease.studio.drafting.criteria import (

@@ -30,6 +30,7 @@ from synthrelease.errors import InputError, OutputError, SpecError, Unexpected, 
 from synthrelease.generators.measurements import FormulaTerm, folded, formula_of, read_terms
 from synthrelease.privacy.charges import Charge, decimal_text
 from synthrelease.privacy.selection import FiniteLaw
+from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.settings.base import naming_columns
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.mistakes import validated
@@ -41,7 +42,6 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import ShortlistFile, cheaper_plan
 from synthrelease.spec.tried import leave, rows_tried
 from synthrelease.studio.drafting.bins import Ends, bin_numbers, bin_texts
-from synthrelease.studio.drafting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import ColumnDraft, LeftOut, plain_name
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.public_file import PublicFile, own_numbers

@@ -10,9 +10,9 @@ import numpy as np
 
 from synthrelease.data.linked import ABSENT, slot_name
 from synthrelease.errors import InputError
+from synthrelease.scouting.codebook import Codebook, written_as_in
 from synthrelease.sources.source import Source
 from synthrelease.studio.drafting.bins import NumberBins
-from synthrelease.studio.drafting.codebook import Codebook, written_as_in
 from synthrelease.studio.drafting.column_draft import ALL, AskedFor, ColumnDraft, LeftOut
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.criteria import Suggestion

@@ -24,11 +24,11 @@ from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.privacy.protection import told_of
 from synthrelease.releasing.opening import column_names
+from synthrelease.scouting.codebook import ColumnNotes, notes_of
 from synthrelease.settings.columns import Encoding, FixedWidthTable, InputTable
 from synthrelease.sources.formats import Kind, Package, first_line, format_of
 from synthrelease.sources.source import Source
 from synthrelease.studio.drafting.bins import round_step, skewed
-from synthrelease.studio.drafting.codebook import ColumnNotes, notes_of
 from synthrelease.studio.drafting.column_draft import (
     ALL,
     LEAST,

@@ -8,7 +8,7 @@ import tomllib
 import numpy as np
 import pytest
 
-from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.studio.drafting.columns import draft_column
 from synthrelease.studio.drafting.text import column_settings, settings_text

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from synthrelease.enclave.ingest import read_public
+from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.drafting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, LeftOut
 from synthrelease.studio.drafting.columns import DateColumn, date_column, date_format, draft_dates
 from tests.helpers.drafts import write_draft

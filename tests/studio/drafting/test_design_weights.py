@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from synthrelease.errors import InputError, Problem, SpecError
+from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting import columns
-from synthrelease.studio.drafting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.public_file import read_public_file

@@ -12,10 +12,10 @@ from synthrelease.enclave.fixed_width import fixed_width_batches
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.reading import check_one_record_type, file_batches
 from synthrelease.errors import InputError
+from synthrelease.scouting.codebook import Codebook, CodebookEntry, read_codebook, written_as_in
 from synthrelease.settings.columns import FixedWidthTable, InputTable
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.drafting.codebook import Codebook, CodebookEntry, read_codebook, written_as_in
 from synthrelease.studio.drafting.public_file import read_public_file, read_public_tables
 from tests.helpers.drafts import write_draft
 

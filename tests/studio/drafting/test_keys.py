@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from synthrelease.errors import InputError
-from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, LeftOut, heavy_value, left_out_as_key
 from synthrelease.studio.drafting.options import UnitAnswer
 from synthrelease.studio.drafting.public_file import read_public_file

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.studio.drafting.codebook import CodebookEntry, read_codebook
+from synthrelease.scouting.codebook import CodebookEntry, read_codebook
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.studio.drafting.columns import drafted_columns, number_or_code
 from synthrelease.studio.drafting.public_file import Order, orders, public_rows, read_public_file

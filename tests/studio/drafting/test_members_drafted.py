@@ -12,9 +12,9 @@ import pytest
 
 from synthrelease.cli.drafting import _what_became
 from synthrelease.enclave.ingest import read_public
+from synthrelease.scouting.codebook import Codebook
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.drafting.codebook import Codebook
 from synthrelease.studio.drafting.criteria import suggested_of_members
 from synthrelease.studio.drafting.members import MembersDraft, read_members
 from synthrelease.studio.drafting.text import Draft

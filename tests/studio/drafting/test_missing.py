@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, missing_texts
 from synthrelease.studio.drafting.columns import draft_column
 

@@ -130,7 +130,7 @@ def test_only_drafting_reads_what_a_file_says_of_itself() -> None:
         for path in package.rglob("*.py")
         if any(word in path.read_text(encoding="utf-8") for word in words)
     } - {"bundle/formats.py"}
-    assert "studio/drafting/codebook.py" in found
+    assert "scouting/codebook.py" in found
     assert {name.rpartition("/")[0] for name in found} == {"studio/drafting"}
 
 

@@ -16,6 +16,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.schema import parse_bins
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
+from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.spec.load import load_spec
 from synthrelease.studio.drafting.coarser import (
     FEW_CATEGORIES,
@@ -28,7 +29,6 @@ from synthrelease.studio.drafting.coarser import (
     sizes,
     what_stays,
 )
-from synthrelease.studio.drafting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft
 from synthrelease.studio.drafting.columns import draft_column
 from synthrelease.studio.drafting.criteria import LEAST_KEPT, LEAST_OF_STRONGEST, MOST_OFF, DraftStanding

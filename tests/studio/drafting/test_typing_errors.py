@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft
 from synthrelease.studio.drafting.columns import date_format, draft_column, without_typing_errors
 

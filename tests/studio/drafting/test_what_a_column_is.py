@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.studio.drafting.codebook import CodebookEntry
+from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.studio.drafting.columns import draft_column, drafted_columns
 from synthrelease.studio.drafting.public_file import read_public_file

@@ -1,10 +1,10 @@
 """What columns and their codes mean: a codebook, as the publisher of a register says it, and the notes in a file of a package.
 
-A codebook is read for `init` alone. JSON: for each column an object with `description` and `values`, a table from code to
+A codebook is read for `init` and `scout`. JSON: for each column an object with `description` and `values`, a table from code to
 meaning, in which `min` and `max` say that the column holds numbers; or the table of codes alone; or a text, which is the
-description. `kind`, "number" or "code", answers what a draft asks. CSV: a line for each code, with the columns `column`, `code`
-and `label`; a line without a code describes the column. XML: DDI-Codebook, as IPUMS and NCHS hand it out beside a file
-of fixed width, with the place of each column in the line.
+description. `kind`, "integer", "number", "code" or "text", answers what a draft asks. CSV: a line for each code, with the
+columns `column`, `code` and `label`; a line without a code describes the column, and may have `kind`, `min` and `max`. XML:
+DDI-Codebook, as IPUMS and NCHS hand it out beside a file of fixed width, with the place of each column in the line.
 
 Files of Stata, SAS and SPSS carry labels, codelists and codes that mean missing. These are read of public files alone: the
 labels of a private file are words that somebody wrote about its records, and no public rule says what may stand in them.
@@ -18,6 +18,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -34,11 +35,14 @@ _HEADERS = {
     "column": ("column", "variable", "name", "field", "varname"),
     "code": ("code", "value"),
     "label": ("label", "meaning", "text", "description", "desc"),
+    "kind": ("kind", "type"),
+    "min": ("min", "low", "minimum"),
+    "max": ("max", "high", "maximum"),
 }
 _DECLARED = re.compile(rb"<\?xml[^>]*encoding=[\"'](utf-8|iso-8859-1|windows-1252|us-ascii)[\"']", re.IGNORECASE)
 """Encodings in which each byte of a mark of XML is its own, so that nothing hides one."""
 _RANGE = ("min", "max")
-_KINDS = ("number", "code")
+_KINDS = ("number", "integer", "code", "text")
 MISSING_WORDS = re.compile(
     r"n/?a\b|not? (applicable|available|answered|stated|reported|recorded|known|specified|in universe|response)|"
     r"(missing|unknown|unspecified|refused|blank|suppressed|invalid|niu|dk|nr)\b|"
@@ -59,6 +63,8 @@ class CodebookEntry:
     labels : code as it stands in the file -> meaning.
     missing : codes that are said to stand for no answer.
     number, code : whether it is said to hold numbers, or codes.
+    low, high : bounds of the numbers, where they are said.
+    whole : whether the numbers are said to be whole ones.
     """
 
     description: str = ""
@@ -66,6 +72,9 @@ class CodebookEntry:
     missing: frozenset[str] = frozenset()
     number: bool = False
     code: bool = False
+    low: Fraction | None = None
+    high: Fraction | None = None
+    whole: bool = False
 
     def or_else(self, second: CodebookEntry) -> CodebookEntry:
         """Return this entry, and what `second` says where this one says nothing."""
@@ -75,6 +84,9 @@ class CodebookEntry:
             missing=self.missing | second.missing,
             number=self.number or (second.number and not self.code),
             code=self.code or (second.code and not self.number),
+            low=self.low if self.low is not None else second.low,
+            high=self.high if self.high is not None else second.high,
+            whole=self.whole or second.whole,
         )
 
 
@@ -202,11 +214,17 @@ def _variable(variable: Element) -> CodebookEntry:
     with_label = [code for code, label in labels.items() if label.lstrip("0") != code.lstrip("0") and code not in declared]
     is_number = numeric and (2 * len(with_label) < len(labels) if labels else variable.get("intrvl") == "contin")
     shown_labels = {code: labels[code] for code in with_label} if is_number else labels
+    limits = variable.find("valrng/range") if is_number else None
+    low, high = _bounds({} if limits is None else limits.attrib)
     return CodebookEntry(
         description=_line(variable.findtext("labl") or variable.findtext("txt") or ""),
         labels=shown_labels | {code: labels.get(code, "missing") for code in declared},
         missing=no_answers(labels) | declared,
         number=is_number,
+        code=bool(labels) and not is_number,
+        whole=is_number and variable.get("dcml") == "0",
+        low=low,
+        high=high,
     )
 
 
@@ -238,18 +256,39 @@ def _entry(name: str, about: Any) -> CodebookEntry:
     if not isinstance(about, dict):
         raise _UnreadableCodebook(f"expected a text or an object for the column {name!r}, found something else")
     described = {"description", "values", "details", "link", "label", "labels", "codes", "kind"} & set(about)
-    kind = about.get("kind") if about.get("kind") in _KINDS else ""
+    kind = _kind(about.get("kind"))
     values = next((about[key] for key in ("values", "labels", "codes") if isinstance(about.get(key), dict)), None)
     if not described:
         values = about
     labels = {str(code): _line(str(text)) for code, text in (values or {}).items() if code not in _RANGE}
+    low, high = _bounds(values or {})
     return CodebookEntry(
         description=_line(str(about.get("description") or (about.get("label") if values is not about else "") or "")),
         labels=labels,
         missing=no_answers(labels),
-        number=kind == "number" or (not kind and any(end in (values or {}) for end in _RANGE)),
-        code=kind == "code",
+        number=kind in ("number", "integer") or (not kind and any(end in (values or {}) for end in _RANGE)),
+        code=kind in ("code", "text"),
+        whole=kind == "integer",
+        low=low,
+        high=high,
     )
+
+
+def _kind(text: Any) -> str:
+    """Return a kind that is known; "" for another one, which says nothing."""
+    return text if text in _KINDS else ""
+
+
+def _bounds(values: Mapping[str, Any]) -> tuple[Fraction | None, Fraction | None]:
+    """Return the stated bounds of a number."""
+    return _number(values.get("min")), _number(values.get("max"))
+
+
+def _number(text: Any) -> Fraction | None:
+    try:
+        return Fraction(str(text).strip())
+    except (ValueError, ZeroDivisionError):
+        return None
 
 
 def _of_csv(text: str) -> dict[str, CodebookEntry]:
@@ -257,7 +296,7 @@ def _of_csv(text: str) -> dict[str, CodebookEntry]:
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
     header = [name.strip().lower() for name in next(rows, [])]
     indices = {key: _place(header, names) for key, names in _HEADERS.items()}
-    if indices["column"] is None or indices["label"] is None:
+    if indices["column"] is None or (indices["label"] is None and indices["kind"] is None):
         raise _UnreadableCodebook(
             "expected a JSON object, or CSV with the columns 'column', 'code' and 'label', found a header with "
             f"{listing(header) if header else 'nothing'}"
@@ -273,6 +312,10 @@ def _of_csv(text: str) -> dict[str, CodebookEntry]:
             entry = replace(entry, labels=labels, missing=no_answers(labels))
         else:
             entry = replace(entry, description=entry.description or _line(cells["label"]))
+        kind, (low, high) = _kind(cells["kind"].lower()), _bounds(cells)
+        if kind or low is not None or high is not None:
+            number = kind not in ("code", "text")
+            entry = replace(entry, number=number, code=not number, whole=kind == "integer", low=low, high=high)
         entries[cells["column"]] = entry
     return entries
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from synthrelease.errors import InputError
-from synthrelease.studio.drafting.codebook import CodebookEntry, read_codebook
+from synthrelease.scouting.codebook import CodebookEntry, read_codebook
 
 SEX = CodebookEntry(
     description="Sex of the person", labels={"1": "Male", "2": "Female", "9": "Unknown"}, missing=frozenset(["9"])
 )
-AGE = CodebookEntry(description="Age in years", number=True)
+AGE = CodebookEntry(description="Age in years", number=True, low=Fraction(0), high=Fraction(99))
 TOLD = {
     "SEX": {"description": "Sex of  the\n person", "values": {"1": "Male", "2": "Female", "9": "Unknown"}},
     "AGE": {"description": "Age in years", "values": {"min": 0, "max": 99}},
@@ -91,3 +92,24 @@ def test_a_codebook_that_is_not_there_or_no_text(tmp_path: Path) -> None:
 def test_what_one_source_leaves_open_another_says() -> None:
     both = CodebookEntry(description="Sex").or_else(SEX)
     assert (both.description, both.labels, both.missing) == ("Sex", SEX.labels, SEX.missing)
+
+
+def test_a_codebook_in_csv_has_kinds_and_bounds(tmp_path: Path) -> None:
+    lines = [
+        "age,,Age,integer,0,120",
+        "income,,,number,,",
+        "job,,Occupation,text,,",
+        "sex,1,male",
+        "sex,2,female",
+        "rate,,,,0,1.5",
+    ]
+    text = "\n".join(["column,code,label,kind,min,max", *lines, ""])
+    found = read_codebook(written(tmp_path, text)).entries
+    age, rate = found["age"], found["rate"]
+    assert (age.number, age.whole, age.low, age.high, age.description) == (True, True, 0, 120, "Age")
+    assert (rate.number, rate.whole, rate.high) == (True, False, Fraction(3, 2))
+    assert (found["income"].number, found["income"].low) == (True, None)
+    assert (found["job"].code, found["job"].number) == (True, False)
+    assert found["sex"].labels == {"1": "male", "2": "female"}
+    names = "column,kind\nage,integer\njob,text\n"
+    assert [entry.whole for entry in read_codebook(written(tmp_path, names)).entries.values()] == [True, False]

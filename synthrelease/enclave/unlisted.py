@@ -1,0 +1,70 @@
+"""Count the texts of columns whose categories no list names, behind a door of their own.
+
+A text is what stands in a row, without spaces around it and cut after 100 characters; a number is written in one way (12 for
+12.0). So it is a function of that row alone (theory 1.8, reading row by row). Every text is counted, however many there are: a
+limit on their number would let one row push out the text of others (theory 9.20, texts that no list names). Memory grows with
+the rows, and what it may need is compared with the machine before the charge, for the stated number of rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from synthrelease.data.schema import Schema
+from synthrelease.enclave.door import opaque
+from synthrelease.enclave.reading import batches
+from synthrelease.enclave.values import number_form
+from synthrelease.errors import InputError
+from synthrelease.privacy.charges import Charge, Meter
+from synthrelease.settings.columns import InputTable
+from synthrelease.sources.source import Source
+
+Result = TypeVar("Result")
+LONGEST = 100
+"""Characters of a text that are looked at."""
+
+
+class PrivateTexts:
+    """How many rows have each text, by column, "" standing for a gap. Private: read by spending a planned charge alone."""
+
+    def __init__(self, columns: dict[str, Counter[str]], planned: Sequence[Charge]):
+        self.__columns = columns
+        self._meter = Meter(planned)
+
+    def spend(self, charge: Charge, mechanism: Callable[[dict[str, Counter[str]]], Result]) -> Result:
+        """Run a mechanism that satisfies the guarantee of `charge`. Raises BudgetError and PrivateFailure as `Door.spend`."""
+        self._meter.take(charge)
+        return opaque(lambda: mechanism(self.__columns))
+
+
+def count_texts(data: Source, columns: Sequence[str], policy: InputTable, planned: Sequence[Charge]) -> PrivateTexts:
+    """Read these columns once and count their texts.
+
+    Raises
+    ------
+    InputError : as `reading.batches`, with the name of the file and no cause that saw a value.
+    """
+    problem, counted = "", {name: Counter[str]() for name in columns}
+    try:
+        for _, texts in batches(data, Schema(columns=()), policy, columns, only=True):
+            for name in columns:
+                cells = texts[name]
+                rows = np.bincount(cells.codes, minlength=len(cells.texts)).tolist()
+                for text, count in zip(cells.texts, rows, strict=True):
+                    if count:
+                        counted[name][normal_form(text, policy)] += count
+    except InputError as error:
+        problem = str(error)
+    if problem:
+        raise InputError(f"{data}: {problem}")
+    return PrivateTexts(counted, planned)
+
+
+def normal_form(text: str | None, policy: InputTable) -> str:
+    """Return a text as it is counted; "" for a gap."""
+    stripped = "" if text is None else text.strip()
+    return "" if stripped in policy.missing_values else (number_form(stripped, policy.decimal) or stripped)[:LONGEST]

@@ -1,0 +1,1 @@
+"""Noisy tables of single columns, published where there is no public file."""

@@ -1,0 +1,159 @@
+"""Bins of a draft from the noisy tables of a scout: of numbers by mass and round limits, of codes by frequency.
+Post-processing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from synthrelease.scouting.columns import EMPTY, ScoutedColumn
+
+MASS, TAIL, ALONE = Fraction(1, 8), 0.02, 0.03
+"""Shares of the rows: of a bin of numbers, of a tail at least, and from which on 0 has a bin of its own."""
+FEW_BINS = 3
+"""Bins that numbers beside a frequent 0 get where their noise allows it, though they are fewer rows than one bin takes."""
+NOISE_OF_BIN, NOISE_OF_CODE, FEW_CODES, RARE_CODE = 5, 3, 12, 0.01
+"""Standard deviations of the noise that a bin and a code need; so many codes are all kept; else those above this share."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoutedBins:
+    """The bins of a column in a draft.
+
+    Attributes
+    ----------
+    edges : of a number, the lower edges of its bins, and the upper edge of the last one; otherwise empty.
+    numbers : the mean of each bin of a number, from noisy counts.
+    codes : of another column the codes or texts that have bins of their own; all others share one.
+    gaps : the noisy number of rows without a value, or with a text that is no number.
+    """
+
+    column: ScoutedColumn
+    edges: tuple[Fraction, ...] = ()
+    numbers: tuple[float, ...] = ()
+    codes: tuple[str, ...] = ()
+    gaps: int = 0
+
+    @property
+    def n_bins(self) -> int:
+        """How many bins hold values: of codes with the one of all others."""
+        return len(self.edges) - 1 if self.column.kind == "number" else len(self.codes) + 1
+
+    def groups(self, found: Sequence[str] = ()) -> np.ndarray:
+        """Return (n_atoms,) the bin of each finest bin; what is no number is with the gaps."""
+        column = self.column
+        if column.kind == "number":
+            places = column.groups(self.edges[:-1])
+            return np.minimum(np.maximum(places, 0), self.n_bins)
+        listed = tuple(column.codes) or tuple(found)
+        place = {code: index for index, code in enumerate(self.codes)}
+        return np.array([*(place.get(code, len(place)) for code in listed), len(place), len(place) + 1])
+
+
+def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, rows: int, deviation: float) -> ScoutedBins:
+    """Return the bins of codes or texts: all of a short dictionary, otherwise the frequent ones, in their order.
+
+    Parameters
+    ----------
+    deviation : of the noise of a count.
+    """
+    least = -np.inf if len(column.codes or counts) <= FEW_CODES else max(RARE_CODE * rows, NOISE_OF_CODE * deviation)
+    return ScoutedBins(column=column, codes=tuple(code for code, count in counts.items() if count > least), gaps=gaps)
+
+
+def number_bins(
+    column: ScoutedColumn, edges: Sequence[Fraction], counts: Sequence[int], gaps: int, *, rows: int, deviation: float
+) -> ScoutedBins:
+    """Return the bins of a number: an eighth of the rows each, smaller tails, round limits; 0 alone where it is frequent.
+
+    Parameters
+    ----------
+    edges, counts : of the second look: the lower edges of its cells and their noisy counts.
+    """
+    ends = [*edges[1:], column.cells[-1].high]
+    cells = [
+        (low, high, count if count > EMPTY * deviation else 0) for low, high, count in zip(edges, ends, counts, strict=True)
+    ]
+    filled = [place for place, (_, _, count) in enumerate(cells) if count]
+    if not filled:
+        return ScoutedBins(column=column, edges=(cells[0][0], cells[-1][1]), numbers=(0.0,), gaps=gaps)
+    first = 0 if column.low is not None else filled[0]
+    last = len(cells) - 1 if column.high is not None else filled[-1]
+    cells = cells[first : last + 1]
+    tail = max(TAIL * rows, NOISE_OF_BIN * deviation)
+    cuts = {cells[0][0]}
+    zero = next((place for place, (low, high, count) in enumerate(cells) if low == 0 and count > max(ALONE * rows, tail)), None)
+    parts = [cells] if zero is None else [cells[:zero], cells[zero : zero + 1], cells[zero + 1 :]]
+    for part in filter(None, parts):
+        mass = sum(count for _, _, count in part)
+        if mass >= tail or part[0][0] == 0:
+            cuts.add(part[0][0])
+        cuts |= {*_cuts(part, float(MASS * rows), tail)}
+    whole = int(column.whole)
+    limits = [*sorted(cuts), cells[-1][1]]
+    if column.low is not None:
+        limits[0] = column.low
+    if column.high is not None:
+        limits[-1] = column.high + whole
+    cells = [(max(low, limits[0]), min(high, limits[-1]), count) for low, high, count in cells]
+    means = [_mean(low, high, [cell for cell in cells if low <= cell[0] < high], whole) for low, high in pairwise(limits)]
+    return ScoutedBins(column=column, edges=tuple(limits), numbers=tuple(means), gaps=gaps)
+
+
+_Cells = Sequence[tuple[Fraction, Fraction, int]]
+
+
+def _cuts(cells: _Cells, mass: float, tail: float) -> Iterator[Fraction]:
+    """Yield the limits between the bins of some cells: a tail at each end, where there is room, and bins of about one mass."""
+    below = [0, *accumulate(count for _, _, count in cells)]
+    total = below[-1]
+    if total < 2 * tail:
+        return
+    places = range(1, len(cells))
+    start, end = 0, len(cells)
+    if total >= 3 * mass:
+        start = _roundest(cells, [place for place in places if tail <= below[place] < 2 * tail]) or 0
+        end = _roundest(cells, [place for place in places if tail <= total - below[place] < 2 * tail]) or len(cells)
+    middle = below[end] - below[start]
+    goal = middle / max(1, round(middle / mass), min(FEW_BINS, int(middle / (1.5 * tail))))
+    yield from (cells[place][0] for place in (start, end) if 0 < place < len(cells))
+    at = start
+    while below[end] - below[at] > 1.4 * goal:
+        near = [place for place in range(at + 1, end) if 0.65 * goal <= below[place] - below[at] <= 1.35 * goal]
+        near = [place for place in near if below[end] - below[place] >= tail]
+        after = [place for place in range(at + 1, end) if below[place] - below[at] > tail and below[end] - below[place] >= tail]
+        at = _roundest(cells, near) or (after[0] if after else end)
+        if at == end:
+            return
+        yield cells[at][0]
+
+
+_ROUND = [Fraction(10) ** power * factor for power in range(12, -10, -1) for factor in (5, 2, 1)]
+
+
+def _roundest(cells: _Cells, places: Sequence[int]) -> int | None:
+    """Return the place of the roundest lower edge; of equally round ones the middle one. None where there is none."""
+    if not places:
+        return None
+    best = max(_roundness(cells[place][0]) for place in places)
+    equal = [place for place in places if _roundness(cells[place][0]) == best]
+    return equal[len(equal) // 2]
+
+
+def _roundness(number: Fraction) -> int:
+    """Return how round a number is: the last of ..., 0.5, 1, 2, 5, 10, 20, ... that divides it."""
+    if not number:
+        return 1000
+    return next((len(_ROUND) - place for place, step in enumerate(_ROUND) if not number % step), 0)
+
+
+def _mean(low: Fraction, high: Fraction, cells: _Cells, whole: int) -> float:
+    """Return the mean of a bin, each row in the middle of its cell; its own middle where no cell has rows."""
+    mass = sum(count for _, _, count in cells)
+    if not mass:
+        return float(low + high - whole) / 2
+    return float(sum(count * (cell_low + cell_high - whole) / 2 for cell_low, cell_high, count in cells) / mass)

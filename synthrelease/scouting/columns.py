@@ -1,0 +1,253 @@
+"""What a scout asks of each column, from the codebook alone: the cells of both looks at a number, and the codes of a
+dictionary.
+
+A number is looked at on a public grid of 1, 2 and 5 times powers of ten, with a cell for 0; cells that turn out to be full are
+cut into round steps for the second look. Nothing here is learned from the private file but from noisy counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Literal
+
+import numpy as np
+
+from synthrelease.data.schema import Binning, Column, Schema
+from synthrelease.errors import InputError, listing
+from synthrelease.scouting.codebook import CodebookEntry
+
+UNREAD, OTHER, GAP = "not a number", "other texts", "no value"
+"""What a text is called that is no number, that no dictionary lists, and that is missing."""
+SMALLEST, LARGEST = -6, 12
+"""Powers of ten between which numbers without bounds are looked at; those beyond count in the last cells."""
+STEPS = 50
+"""Steps into which a cell with all rows is cut for the second look."""
+FULL, EMPTY = 4.0, 2.5
+"""Standard deviations of the noise: cells above the first are cut, counts below the second are taken for 0."""
+_LADDER = (1, 2, 5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """An interval [low, high) of a number, which may be cut into steps; whole numbers are cut at whole numbers.
+
+    Numbers are exact, so that edges are what a person writes.
+    """
+
+    low: Fraction
+    high: Fraction
+    step: Fraction
+
+    def edges(self, parts: float = math.inf) -> list[Fraction]:
+        """Return the lower edges of the round steps into which the cell is cut, at most so many; one where none fits."""
+        width = self.high - self.low
+        for step in _steps_from(self.step, width):
+            round_enough = parts == math.inf or step == width or not _is_two(step) or width / step > 10
+            if round_enough and width / step <= max(1.0, parts) and not (width % step or step % self.step):
+                return [self.low + step * place for place in range(int(width / step))]
+        return [self.low]
+
+
+def _is_two(step: Fraction) -> bool:
+    """Return whether a step is 2 times a power of ten: bins then have limits such as 46, where a person takes 45."""
+    return step / Fraction(10) ** math.floor(math.log10(step)) == 2
+
+
+def _steps_from(least: Fraction, most: Fraction) -> list[Fraction]:
+    power = Fraction(10) ** math.floor(math.log10(least))
+    steps = [power * Fraction(10) ** above * factor for above in range(4) for factor in _LADDER]
+    return [step for step in steps if least <= step <= most]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoutedColumn:
+    """A column of the private file, as the codebook describes it.
+
+    Attributes
+    ----------
+    kind : "listed" has codes, "texts" has categories that nobody listed, "number" numbers.
+    codes : code -> meaning, without those that stand for no answer.
+    missing : texts that stand for no answer.
+    low, high : bounds of a number; None where there is none.
+    whole : whether a number is a whole one; others are no numbers then.
+    """
+
+    name: str
+    kind: Literal["listed", "texts", "number"]
+    description: str = ""
+    codes: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    low: Fraction | None = None
+    high: Fraction | None = None
+    whole: bool = False
+
+    @property
+    def queries(self) -> int:
+        """How many tables are measured of it."""
+        return 2 if self.kind == "number" else 1
+
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells of the first look at a number, from the lowest to the highest."""
+        return _cells(self.low, self.high, self.whole)
+
+    @cached_property
+    def atoms(self) -> tuple[Fraction, ...]:
+        """The lower edges of the finest steps of all cells."""
+        return _atoms(self.low, self.high, self.whole)
+
+    @property
+    def _floats(self) -> tuple[float, ...]:
+        return _floats(self.low, self.high, self.whole)
+
+    @property
+    def first_look(self) -> tuple[Fraction, ...]:
+        """The lower edges of the cells of the first look."""
+        return tuple(cell.low for cell in self.cells)
+
+    def second_look(self, counts: Sequence[int], deviation: float, rows: int) -> tuple[Fraction, ...]:
+        """Return the lower edges of the cells of the second look, a function of the noisy counts of the first one."""
+        edges: list[Fraction] = []
+        for cell, count in zip(self.cells, counts, strict=False):
+            edges += cell.edges(STEPS * count / rows) if count > FULL * deviation else [cell.low]
+        return tuple(edges)
+
+    def groups(self, edges: Sequence[Fraction]) -> np.ndarray:
+        """Return (n_atoms + 2,) the cell of each atom on these edges; then that of texts that are no number, and of gaps."""
+        places = np.searchsorted(np.array(edges, dtype=float), np.array(self._floats), side="right") - 1
+        return np.append(places, [len(edges), len(edges) + 1])
+
+    def column(self, found: Sequence[str] = ()) -> Column:
+        """Return how the column is read: its finest bins, then one of what is not listed or no number, then one of gaps.
+
+        Parameters
+        ----------
+        found : the categories of a column of texts, once they are public.
+        """
+        number = self.kind == "number"
+        codes = () if number else tuple(self.codes) or tuple(found)
+        n_bins = len(self.atoms) if number else len(codes)
+        labels = (*map(str, range(n_bins)), OTHER, GAP)
+        atoms = Binning(
+            name="atoms",
+            labels=labels,
+            numbers=(None,) * len(labels),
+            of_atom=tuple(range(len(labels))),
+            missing=len(labels) - 1,
+        )
+        return Column(
+            name=self.name,
+            kind="category" if not number else "integer" if self.whole else "real",
+            description="",
+            unit="",
+            source=self.name,
+            missing="bin",
+            outside="clip" if number else "bin",
+            ordered=number,
+            atoms=atoms,
+            alternatives={},
+            edges=self._floats[1:] if number else (),
+            values={code: place for place, code in enumerate(codes)},
+            missing_label=GAP,
+            outside_label=OTHER,
+            missing_values=self.missing,
+        )
+
+
+@lru_cache(maxsize=256)
+def _cells(low: Fraction | None, high: Fraction | None, whole: bool) -> tuple[Cell, ...]:
+    """Return the cells of a number with these bounds, computed once for all columns alike."""
+    return tuple(_linear(low, high, whole) or _grid(low, high, whole))
+
+
+@lru_cache(maxsize=256)
+def _atoms(low: Fraction | None, high: Fraction | None, whole: bool) -> tuple[Fraction, ...]:
+    return tuple(edge for cell in _cells(low, high, whole) for edge in cell.edges())
+
+
+@lru_cache(maxsize=256)
+def _floats(low: Fraction | None, high: Fraction | None, whole: bool) -> tuple[float, ...]:
+    return tuple(map(float, _atoms(low, high, whole)))
+
+
+def _linear(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
+    """Return cells of one width where both bounds are near one another, as years are; none otherwise."""
+    if low is None or high is None:
+        return []
+    near = low * high > 0 and max(abs(low), abs(high)) <= 10 * min(abs(low), abs(high))
+    if not (near or (whole and high - low <= 60)):
+        return []
+    least = Fraction(1) if whole else Fraction(0)
+    wide = max(least, _round_up((high - low) / 20))
+    fine = max(least, _round_up((high - low) / 400))
+    cells, start = list[Cell](), (low // wide) * wide
+    end = high + 1 if whole else high
+    while start < end or not cells:
+        cells.append(Cell(low=start, high=start + wide, step=fine))
+        start += wide
+    return cells
+
+
+def _round_up(least: Fraction) -> Fraction:
+    power = Fraction(10) ** math.floor(math.log10(least))
+    return next(power * factor for factor in (*_LADDER, 10) if power * factor >= least)
+
+
+def _grid(low: Fraction | None, high: Fraction | None, whole: bool) -> list[Cell]:
+    """Return cells of 1, 2 and 5 times powers of ten, with one of 0, as far as the bounds reach."""
+    powers = [Fraction(10) ** power for power in range(0 if whole else SMALLEST, LARGEST + 1)]
+    cells = ((1, 2, 100), (2, 5, 20), (5, 10, 10))
+    sizes = [(power * first, power * last, power / fine) for power in powers for first, last, fine in cells]
+    least = Fraction(1) if whole else Fraction(0)
+    above = [Cell(low=first, high=last, step=max(step, least)) for first, last, step in sizes]
+    below = [Cell(low=-cell.high, high=-cell.low, step=cell.step) for cell in reversed(above)]
+    nearest = above[0].low
+    none = [Cell(low=Fraction(0), high=nearest, step=nearest)]
+    below.append(Cell(low=-nearest, high=Fraction(0), step=nearest))
+    least_value = -powers[-1] * 10 if low is None else low
+    most_value = powers[-1] * 10 if high is None else high
+    inside = [cell for cell in (*below, *none, *above) if cell.high > least_value and cell.low <= most_value]
+    return inside or none
+
+
+def scouted_columns(
+    entries: Mapping[str, CodebookEntry], only: Sequence[str] | None = None, leave_out: Sequence[str] = ()
+) -> tuple[ScoutedColumn, ...]:
+    """Return what a scout asks, from the entries of a codebook.
+
+    Raises
+    ------
+    InputError : for a name that the codebook does not have, and for columns of which it says neither codes nor a kind.
+    """
+    unknown = [name for name in (*(only or ()), *leave_out) if name not in entries]
+    if unknown:
+        raise InputError(f"expected columns of the codebook, found {listing(unknown)}.")
+    names = [name for name in entries if (only is None or name in only) and name not in leave_out]
+    columns = [_scouted(name, entries[name]) for name in names]
+    unsaid = [name for name, column in zip(names, columns, strict=True) if column is None]
+    if unsaid or not names:
+        raise InputError(
+            "expected a codebook that says of each column what it holds, found nothing of "
+            f"{listing(unsaid or ['any column'])}. "
+            'Say "kind": "integer", "number" or "text", list its codes, or leave it out (--leave-out). Nothing was read.'
+        )
+    return tuple(column for column in columns if column is not None)
+
+
+def _scouted(name: str, entry: CodebookEntry) -> ScoutedColumn | None:
+    codes = {code: label for code, label in entry.labels.items() if code not in entry.missing}
+    about = {"name": name, "description": entry.description, "missing": tuple(sorted(entry.missing))}
+    if entry.number and not entry.code:
+        return ScoutedColumn(kind="number", low=entry.low, high=entry.high, whole=entry.whole, **about)  # type: ignore[arg-type]
+    if codes:
+        return ScoutedColumn(kind="listed", codes=codes, **about)  # type: ignore[arg-type]
+    return ScoutedColumn(kind="texts", **about) if entry.code else None  # type: ignore[arg-type]
+
+
+def schema_of(columns: Sequence[ScoutedColumn], found: Mapping[str, Sequence[str]]) -> Schema:
+    """Return the shape of the private file at the finest bins; `found` are the categories of columns of texts."""
+    return Schema(columns=tuple(column.column(found.get(column.name, ())) for column in columns))

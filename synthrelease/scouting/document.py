@@ -1,0 +1,177 @@
+"""scout.json, and what follows from it. All of it may be published: noisy counts, facts of the codebook, and their cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cached_property
+from statistics import NormalDist
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from synthrelease.privacy.cap import Cap
+from synthrelease.privacy.grids import gaussian_scale
+from synthrelease.published.base import ExactText, Part
+from synthrelease.scouting.bins import ScoutedBins, code_bins, number_bins
+from synthrelease.scouting.columns import GAP, OTHER, UNREAD, ScoutedColumn
+
+NAME = "scout.json"
+LEVEL = 0.95
+Count = int
+
+
+class ScoutedPart(Part):
+    """A column: what the codebook says of it, and its noisy counts.
+
+    Attributes
+    ----------
+    first, second : of a number, the counts of both looks; then of texts that are no number, and of gaps.
+    counts : of codes and texts, the counts; of gaps the text "".
+    other : of a dictionary, the count of texts that it does not list.
+    """
+
+    name: str
+    kind: Literal["listed", "texts", "number"]
+    description: str
+    codes: dict[str, str]
+    missing: list[str]
+    low: ExactBound
+    high: ExactBound
+    whole: bool
+    first: list[Count] = []
+    second: list[Count] = []
+    counts: dict[str, Count] = {}
+    other: Count | None = None
+
+    @cached_property
+    def column(self) -> ScoutedColumn:
+        """What was asked."""
+        return ScoutedColumn(
+            name=self.name,
+            kind=self.kind,
+            description=self.description,
+            codes=self.codes,
+            missing=tuple(self.missing),
+            low=None if self.low is None else Fraction(self.low),
+            high=None if self.high is None else Fraction(self.high),
+            whole=self.whole,
+        )
+
+    @property
+    def gaps(self) -> int:
+        """The noisy number of rows without a value; of a number those with a text that is no number are with them."""
+        return sum(self.second[-2:]) if self.kind == "number" else self.counts[""]
+
+
+ExactBound = Annotated[str, Field(pattern=r"^-?[0-9]+(/[1-9][0-9]*)?$")] | None
+ScoutedPart.model_rebuild(raise_errors=False)
+
+
+class DependencePart(Part):
+    """The mean total variation distance of pairs of columns from independence, with noise, in steps of which `one` are 1."""
+
+    steps: int
+    one: int
+    rows: int
+
+    @property
+    def value(self) -> float:
+        """The distance, between 0 and 1."""
+        return min(1.0, max(0.0, self.steps / self.one))
+
+
+class ScoutDocument(Part):
+    """scout.json.
+
+    Attributes
+    ----------
+    rows : of the private file; with a key, the number of persons, whose first row was counted. Published exactly.
+    unit, key, first_by : as [unit] has them for the release.
+    epsilon_exact, delta_exact, rare_exact, tests_exact, rho_exact : the cap, fixed before the scout (`privacy.cap.Cap`).
+    tables_exact : the part of rho for tables; the rest is that of the dependence.
+    input : how the private file is written.
+    """
+
+    format: Literal[1] = 1
+    kind: Literal["scout"] = "scout"
+    title: str
+    rows: Annotated[int, Field(ge=1)]
+    unit: str
+    key: str | None
+    first_by: list[str] | Literal["random"]
+    epsilon_exact: ExactText
+    delta_exact: ExactText
+    rho_exact: ExactText
+    rare_exact: ExactText
+    tests_exact: ExactText
+    tables_exact: ExactText
+    input: dict[str, str | list[str]]
+    columns: Annotated[list[ScoutedPart], Field(min_length=2)]
+    dependence: DependencePart
+    written_by: str
+
+    @property
+    def unsaid(self) -> set[str]:
+        """Return nothing: the head of the document is always written."""
+        return set()
+
+    @cached_property
+    def cap(self) -> Cap:
+        """The cap of scout and release. Raises Unexpected (a ValueError) for numbers that make none."""
+        names = ("epsilon", "delta", "rho", "rare", "tests")
+        return Cap(**{name: Fraction(getattr(self, f"{name}_exact")) for name in names})
+
+    @property
+    def share(self) -> Fraction:
+        """The rho of one table."""
+        return Fraction(self.tables_exact) / sum(part.column.queries for part in self.columns)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise of a count."""
+        return gaussian_scale(1 / self.share)
+
+    @property
+    def margin(self) -> int:
+        """How far an exact count lies from its noisy one in 95% of scouts, at most."""
+        return math.ceil(NormalDist().inv_cdf((1 + LEVEL) / 2) * self.deviation + 0.5)
+
+    @property
+    def dependence_deviation(self) -> float:
+        """The standard deviation of the noise of the dependence."""
+        return 3 / self.dependence.rows / math.sqrt(2 * float(Fraction(self.rho_exact) - Fraction(self.tables_exact)))
+
+    def bins(self) -> list[ScoutedBins]:
+        """Return the bins of a draft, column by column."""
+        return [bins_of(part, self.rows, self.deviation) for part in self.columns]
+
+
+def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
+    """Return the bins of a column in a draft: a function of its noisy counts."""
+    column = part.column
+    if column.kind == "number":
+        edges = column.second_look(part.first, deviation, rows)
+        return number_bins(column, edges, part.second[:-2], part.gaps, rows=rows, deviation=deviation)
+    counts = {text: count for text, count in part.counts.items() if text}
+    return code_bins(column, counts, part.gaps, rows=rows, deviation=deviation)
+
+
+def lines_of(document: ScoutDocument) -> Iterator[tuple[str, str, int]]:
+    """Yield all noisy counts of single columns: column, value, count. Of numbers those of the second look."""
+    for part in document.columns:
+        column = part.column
+        if column.kind == "number":
+            edges = column.second_look(part.first, document.deviation, document.rows)
+            ends = [*edges[1:], column.cells[-1].high]
+            texts = [f"{_plain(low)} to below {_plain(high)}" for low, high in zip(edges, ends, strict=True)]
+            yield from ((part.name, text, count) for text, count in zip((*texts, UNREAD, GAP), part.second, strict=True))
+            continue
+        yield from ((part.name, text or GAP, count) for text, count in part.counts.items())
+        rest = document.rows - sum(part.counts.values()) if part.other is None else part.other
+        yield part.name, OTHER, rest
+
+
+def _plain(number: Fraction) -> str:
+    return f"{float(number):.15g}"

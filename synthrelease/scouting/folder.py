@@ -1,0 +1,121 @@
+"""The folder of a scout: its files, which are functions of scout.json, reading it, and checking it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from synthrelease.errors import InputError, SynthreleaseError
+from synthrelease.privacy.cap import text_threshold
+from synthrelease.published.base import CHECKSUMS, Files, json_bytes, read_checksums
+from synthrelease.published.verify.checks import Check, Report
+from synthrelease.scouting.document import NAME, ScoutDocument, lines_of
+from synthrelease.scouting.pages import pages
+
+
+def files_of(document: ScoutDocument) -> dict[str, bytes]:
+    """Return all files of the folder but the checksums."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["column", "value", "count", "lower", "upper"])
+    for name, value, count in lines_of(document):
+        lower, upper = max(0, count - document.margin), min(document.rows, max(0, count + document.margin))
+        writer.writerow([name, value, count, min(lower, upper), upper])
+    return {
+        NAME: json_bytes(document.model_dump(mode="json"), indent=1),
+        "counts.csv": text.getvalue().encode("utf-8"),
+        **pages(document),
+    }
+
+
+def read_scout(folder: str | Path) -> tuple[ScoutDocument, bytes]:
+    """Return scout.json of a folder that `verify` accepts, and its bytes.
+
+    Raises
+    ------
+    InputError : when there is none, or it does not fit together.
+    """
+    folder = Path(folder)
+    if not (folder / NAME).is_file():
+        raise InputError(f"{folder}: expected the folder of a scout, found no {NAME} in it.")
+    report = verify_scout(folder)
+    problems = [problem for check in report.checks for problem in check.problems]
+    if problems:
+        raise InputError(f"{folder}: expected a scout that passes `synthrelease verify`, found: {problems[0]}")
+    content = (folder / NAME).read_bytes()
+    return _read(content), content
+
+
+def _read(content: bytes) -> ScoutDocument:
+    problem = ""
+    try:
+        return ScoutDocument.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    raise InputError(f"{NAME}: expected the document of a scout, found another ({problem}).")
+
+
+def verify_scout(folder: Path) -> Report:
+    """Check a scout's folder without private data: checksums, the cap, thresholds and cells, and all documents again."""
+    files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+    checks, document = [_checksums(files)], None
+    try:
+        document = _read(files.get(NAME, b""))
+        checks.append(Check(name=NAME, found=f"{len(document.columns)} columns, {document.rows:,} rows"))
+        checks.append(Check(name="cap", found=_cap_words(document), problems=tuple(_cap_problems(document))))
+        checks.append(Check(name="tables", found="cells as the codebook asks", problems=tuple(_table_problems(document))))
+        again = files_of(document)
+        wrong = tuple(
+            f"{name}: expected what {NAME} says, found another file" for name in again if files.get(name) != again[name]
+        )
+        wrong += tuple(f"{name}: expected no such file" for name in files if name not in (*again, CHECKSUMS))
+        checks.append(Check(name="documents", found=f"{len(again)} files say what {NAME} says", problems=wrong))
+    except (SynthreleaseError, ValueError, KeyError, IndexError, ArithmeticError) as error:
+        checks.append(Check(name=NAME, problems=(f"{error}",)))
+    beyond = (
+        "that the noise was drawn as it should be, and that the counts are those of the private file",
+        "that the scout was charged to the ledger before the file was read: `synthrelease ledger show`",
+    )
+    return Report(checks=tuple(checks), signed_by=None, beyond=beyond)
+
+
+def _checksums(files: Mapping[str, bytes]) -> Check:
+    listed = read_checksums(files.get(CHECKSUMS, b"x"))
+    known = Files(files)
+    actual = {name: known.sha256(name) for name in files if name != CHECKSUMS}
+    problems = () if listed == actual else (f"{CHECKSUMS}: expected the checksums of the files, found others",)
+    return Check(name="checksums", found=f"{len(actual)} files as listed", problems=problems)
+
+
+def _cap_words(document: ScoutDocument) -> str:
+    cap = document.cap
+    return f"epsilon {float(cap.alone):.6g} by itself, {float(cap.epsilon):g} with the release, delta {float(cap.delta):g}"
+
+
+def _cap_problems(document: ScoutDocument) -> Iterator[str]:
+    texts = sum(part.kind == "texts" for part in document.columns)
+    if Fraction(document.rare_exact) != texts * text_threshold(document.share)[1]:
+        yield "cap: expected the probability that follows from the thresholds of texts, found another"
+    if not 0 < Fraction(document.tables_exact) < Fraction(document.rho_exact):
+        yield "cap: expected a part of rho for tables, and one for the dependence, found another division"
+
+
+def _table_problems(document: ScoutDocument) -> Iterator[str]:
+    least, _ = text_threshold(document.share)
+    for part in document.columns:
+        column, wanted = part.column, f"{part.name}: expected"
+        if column.kind == "number":
+            edges = column.second_look(part.first, document.deviation, document.rows)
+            if len(part.first) != len(column.cells) + 2 or len(part.second) != len(edges) + 2 or part.counts:
+                yield f"{wanted} {len(column.cells)} cells, then {len(edges)}, and two more each, found others"
+        elif column.kind == "listed":
+            if list(part.counts) != [*column.codes, ""] or part.other is None or part.first or part.second:
+                yield f"{wanted} a count of each code, of gaps and of other texts, found others"
+        elif "" not in part.counts or part.other is not None or any(n < least for text, n in part.counts.items() if text):
+            yield f"{wanted} a count of gaps, and of texts from {least} rows on, found others"

@@ -1,0 +1,60 @@
+"""The card and the sheet to sign of a scout, from scout.json alone."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.resources import templates
+from synthrelease.scouting.columns import GAP
+from synthrelease.scouting.document import ScoutDocument, lines_of
+
+_KINDS = {"listed": "codes", "texts": "texts without a list", "number": "numbers"}
+
+
+def pages(document: ScoutDocument) -> dict[str, bytes]:
+    """Return the card of two screens and the sheet to sign, by name."""
+    environment = templates(Path(__file__).parent / "templates", __file__)
+    values = _values(document)
+    return {name: environment.get_template(name).render(values).encode("utf-8") for name in ("README.html", "SIGN.md")}
+
+
+def _values(document: ScoutDocument) -> dict[str, Any]:
+    cap, counts = document.cap, dict[str, list[tuple[str, int]]]()
+    for name, value, count in lines_of(document):
+        counts.setdefault(name, []).append((value, count))
+    amounts = {"epsilon": cap.epsilon, "alone": cap.alone, "tests": cap.tests, "rho": cap.rho, "left": cap.rho_left}
+    return {
+        "document": document,
+        "counts": counts,
+        "gap": GAP,
+        "kinds": _KINDS,
+        "things": _things(document),
+        "promise": _promise(document),
+        "deviation": round(document.deviation),
+        "distance": f"{100 * document.dependence.value:.2g}",
+        "distance_deviation": f"{100 * document.dependence_deviation:.1g}",
+        "unlisted": [part.name for part in document.columns if part.kind == "texts"],
+        "tables": sum(part.column.queries for part in document.columns),
+        "delta": f"{float(cap.delta):g}",
+        "share": decimal_text(Fraction(document.share)),
+        **{name: decimal_text(amount) for name, amount in amounts.items()},
+    }
+
+
+def _things(document: ScoutDocument) -> str:
+    return "rows" if document.key is None else "persons"
+
+
+def _promise(document: ScoutDocument) -> str:
+    """Return who is protected, and by how much."""
+    who = f"one {document.unit}" if document.key is None else "all rows of one person"
+    cap, delta = document.cap, f"{float(document.cap.delta):g}"
+    return (
+        f"For any two private files of {document.rows:,} {_things(document)} that differ in {who}, replaced by any other, the "
+        f"probability of any set of scouts from one is at most e^{decimal_text(cap.alone)} times that from the other, plus "
+        f"{delta}. This scout and one release of the same rows, planned after it, together have epsilon "
+        f"{decimal_text(cap.epsilon)} and delta {delta}. That cap was fixed before the file was read."
+    )

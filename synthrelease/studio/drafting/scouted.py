@@ -1,0 +1,226 @@
+"""From the folder of a scout to the drafted files of a release: bins, categories and thresholds are functions of its noisy
+counts.
+
+Nobody sees rows here, public or made-up: a draft from made-up rows would promise associations that nobody looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+from synthrelease.errors import InputError, OutputError
+from synthrelease.privacy.charges import decimal_text, rounded_down
+from synthrelease.published.base import sha256
+from synthrelease.scouting.bins import ScoutedBins
+from synthrelease.scouting.columns import ScoutedColumn
+from synthrelease.scouting.document import ScoutDocument
+from synthrelease.scouting.folder import read_scout
+from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA
+from synthrelease.studio.drafting.column_draft import plain_label, plain_name
+from synthrelease.studio.drafting.text import paths_of
+from synthrelease.studio.drafting.toml_edit import comment, toml
+
+OTHERS, GAP = "all others", "missing"
+TEST, FIGURE = Fraction(5, 6), Fraction(1, 24)
+"""Of the epsilon that the cap keeps for tests: the joint test, and each figure."""
+LEAST_ERROR = 0.01
+"""The least threshold for single columns, as a share of the rows."""
+
+WORSE = """\
+There was no public file. Bins, categories and thresholds come from the noisy tables of single columns in {folder} ({rows:,}
+rows, {cap}). What is worse than a draft from a public file: nobody knows how often such a release finds a table, because
+nothing was rehearsed; readers get intervals for single columns only, from the scout's folder; no criterion is about groups,
+means or lines; no rule is suggested. Check every line, add rules and criteria that you know, then delete this notice."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoutedDraft:
+    """The two files, and what became of each column of the scout: (name, bins or why it is left out)."""
+
+    configuration: Path
+    acceptance: Path
+    columns: tuple[tuple[str, str], ...]
+    threshold: float
+
+
+def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
+    """Draft configs/NAME.toml and acceptance/NAME.toml from a scout's folder. Overwrites nothing.
+
+    Raises
+    ------
+    InputError : for a folder that does not pass `verify`, fewer than two columns with bins, or columns without dependence.
+    OutputError : when a file is there.
+    """
+    document, content = read_scout(folder)
+    figure = document.dependence
+    if figure.value <= 3 * document.dependence_deviation:
+        raise InputError(
+            f"{folder}: expected columns that depend on one another, found a mean distance from independence of "
+            f"{figure.value:.2g}, which is within its noise. No criterion could tell a release from independent columns."
+        )
+    bins = document.bins()
+    kept = [drafted for drafted in bins if drafted.n_bins > 1 or drafted.gaps > 5 * document.deviation]
+    if len(kept) < 2:
+        raise InputError(f"{folder}: expected at least two columns with two bins, found {len(kept)}.")
+    names = dict[str, str]()
+    for drafted in kept:
+        names[drafted.column.name] = plain_name(drafted.column.name, names.values())
+    threshold = max(0.001, math.floor(500 * figure.value) / 1000)
+    configuration, acceptance = paths_of(into, name)
+    texts = {
+        configuration: _configuration(name, folder, document, sha256(content), kept, names),
+        acceptance: _acceptance(document, threshold),
+    }
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with path.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        except FileExistsError:
+            raise OutputError(f"{path}: expected no file, found one. A draft overwrites nothing.") from None
+    became = tuple(
+        (drafted.column.name, f"{drafted.n_bins} bins" if drafted in kept else "left out: one bin") for drafted in bins
+    )
+    return ScoutedDraft(configuration=configuration, acceptance=acceptance, columns=became, threshold=threshold)
+
+
+def _configuration(
+    name: str, folder: Path, document: ScoutDocument, digest: str, kept: list[ScoutedBins], names: dict[str, str]
+) -> str:
+    cap = document.cap
+    promise = f"scout and release together: epsilon {decimal_text(cap.epsilon)}, delta {float(cap.delta):g}"
+    notice = WORSE.format(folder=folder.name, rows=document.rows, cap=promise).replace("\n", " ")
+    unit = {"name": document.unit, "records_per_person": 1}
+    if document.key is not None:
+        unit |= {"key": document.key, "first_by": document.first_by}
+    columns = "\n".join(_column(drafted, names[drafted.column.name], document) for drafted in kept)
+    generation = rounded_down(cap.rho_left)
+    return f"""#:schema ./{CONFIGURATION_SCHEMA}
+{comment(notice)}
+
+title = {toml(document.title)}
+description = ""  # what one row is, and where the data come from
+acceptance = {toml(f"../acceptance/{name}.toml")}
+
+[input]
+{_settings({**document.input, "missing": "bin"})}
+
+[unit]
+{_settings(unit)}
+
+# No row is left out: gaps have a bin, unlisted texts another one, and numbers beyond the bounds count as the bound.
+{columns}
+# Tables are chosen privately, one after the other.
+[[generators]]
+family = "adaptive"
+
+[[projections]]
+kind = "minimum_count"
+minimum_count = 1
+
+# The cap that was fixed before the scout, as the ledger notes it. The ledger charges the release the rest.
+[scout]
+epsilon = {toml(decimal_text(cap.epsilon)) if cap.epsilon.denominator > 1 else cap.epsilon}
+delta = {_exact(cap.delta)}
+rho = {_exact(cap.rho)}
+rare = {_exact(cap.rare)}
+tests = {_exact(cap.tests)}
+document = "{digest}"
+
+[budget]
+generation = {_exact(generation)}  # rho: what the cap leaves beside the scout and the tests
+delta = {_exact(cap.delta)}
+limit = {_exact(cap.epsilon)}
+
+[selection]
+mode = "hidden_number"
+rounds = {{ 1 = 1 }}  # other numbers of rounds have no theorem under one cap
+test = "joint"
+test_epsilon = {_exact(rounded_down(cap.tests * TEST))}
+"""
+
+
+def _exact(value: Fraction) -> str:
+    """Return a fraction as TOML: a text, which is read exactly."""
+    return f'"{value}"'
+
+
+def _settings(table: dict[str, object]) -> str:
+    return "\n".join(f"{key} = {toml(value)}" for key, value in table.items())
+
+
+def _column(drafted: ScoutedBins, name: str, document: ScoutDocument) -> str:
+    column = drafted.column
+    settings: dict[str, object] = {}
+    if name != column.name:
+        settings["source"] = column.name
+    if column.description:
+        settings["description"] = column.description
+    if column.missing:
+        settings["missing_values"] = list(column.missing)
+    if column.kind == "number":
+        labels = _labels(drafted)
+        low, high = drafted.edges[0], drafted.edges[-1]
+        settings = {"kind": "integer" if column.whole else "real"} | settings
+        settings["bounds"] = [float(low), float(high - column.whole)]
+        settings["alternatives.scouted"] = labels
+        settings["numbers"] = {label: round(number, 6) for label, number in zip(labels, drafted.numbers, strict=True)}
+        remark = f"noisy counts: {max(0, drafted.gaps):,} rows without a number"
+    else:
+        settings = {"kind": "code"} | settings
+        labelled = dict[str, str]()
+        for code in drafted.codes:
+            label = plain_label(column.codes.get(code) or code)
+            labelled[code] = label if label not in (*labelled.values(), OTHERS, GAP) else plain_label(f"{label} ({code})")
+        settings["codes"] = labelled
+        settings["outside_label"] = OTHERS
+        remark = f"noisy counts: {max(0, drafted.gaps):,} rows without a value"
+    return f"[columns.{name}]  # {remark}\n{_settings(settings)}\n"
+
+
+def _labels(drafted: ScoutedBins) -> list[str]:
+    """Return the bins of a number as the configuration writes them."""
+    column: ScoutedColumn = drafted.column
+    labels = []
+    for low, high in pairwise(drafted.edges):
+        if column.whole:
+            last = high - 1
+            between = "-" if low >= 0 else " - "
+            labels.append(f"{int(low)}" if last == low else f"{int(low)}{between}{int(last)}")
+        else:
+            labels.append(f"{_plain(low)} to {_plain(high)}")
+    return labels
+
+
+def _plain(number: Fraction) -> str:
+    text = f"{float(number):.9f}"
+    return text.rstrip("0").rstrip(".")
+
+
+def _acceptance(document: ScoutDocument, threshold: float) -> str:
+    single = max(LEAST_ERROR, math.ceil(1000 * 5 * document.deviation / document.rows) / 1000)
+    epsilon = decimal_text(rounded_down(document.cap.tests * FIGURE))
+    return f"""#:schema ./{ACCEPTANCE_SCHEMA}
+# Thresholds are promises: agree on each with the users of the data.
+description = ""  # what the release must be good for, in one sentence; it is published
+
+# no value of a single column may be off by more than this share of all rows
+[[criteria]]
+name = "error of single columns"
+kind = "absolute_marginal_error"
+largest = 1
+threshold = {single:g}  # 5 standard deviations of the noise in the scout's tables, or {LEAST_ERROR:g}
+epsilon = {epsilon}
+
+# the share of rows in a wrong cell, on average over all tables of two columns
+[[criteria]]
+name = "typical error of pairs"
+kind = "mean_marginal_error"
+tables = ["all 2-way"]
+threshold = {threshold:g}  # half of {document.dependence.value:.3g}, the error of independent columns: these fail
+epsilon = {epsilon}
+"""

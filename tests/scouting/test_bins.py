@@ -1,0 +1,79 @@
+"""Bins of a draft from noisy counts: they hold the rows that they must, have round limits, and end at the bounds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from synthrelease.scouting.bins import code_bins, number_bins
+from synthrelease.scouting.columns import ScoutedColumn
+
+AGE = ScoutedColumn(name="age", kind="number", whole=True, low=Fraction(0), high=Fraction(120))
+INCOME = ScoutedColumn(name="income", kind="number", low=Fraction(0))
+
+
+def drawn(column: ScoutedColumn, values: np.ndarray, deviation: float) -> tuple[tuple[Fraction, ...], list[int]]:
+    """Edges of the second look and its counts, with noise."""
+    rng, rows = np.random.default_rng(5), len(values)
+
+    def counted(edges: tuple[Fraction, ...]) -> list[int]:
+        places = np.searchsorted(np.array(edges, dtype=float), values, side="right") - 1
+        exact = np.bincount(places, minlength=len(edges))
+        return [int(count) for count in np.rint(exact + rng.normal(0, deviation, len(exact)))]
+
+    edges = column.second_look(counted(column.first_look), deviation, rows)
+    return edges, counted(edges)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bins_of_ages_hold_their_rows_and_are_round(seed: int) -> None:
+    values = np.clip(np.random.default_rng(seed).gamma(6, 7, 20_000).astype(int), 0, 119)
+    edges, counts = drawn(AGE, values, 70.0)
+    bins = number_bins(AGE, edges, counts, 12, rows=20_000, deviation=70.0)
+    assert (bins.edges[0], bins.edges[-1], bins.gaps) == (0, 121, 12)
+    held = [int(np.count_nonzero((values >= low) & (values < high))) for low, high in pairwise(bins.edges)]
+    assert min(held) >= 200
+    assert 6 <= bins.n_bins <= 12
+    assert sum(edge % 5 == 0 for edge in bins.edges[1:-1]) >= bins.n_bins - 3
+    for (low, high), middle in zip(pairwise(bins.edges), bins.numbers, strict=True):
+        exact = values[(values >= low) & (values < high)].mean()
+        assert low <= middle < high
+        assert abs(middle - exact) < max(2.0, float(high - low) / 6)  # far out in a tail cells are hidden by the noise
+
+
+def test_a_frequent_zero_stands_alone() -> None:
+    rng = np.random.default_rng(2)
+    values = np.where(rng.random(20_000) < 0.4, 0.0, rng.lognormal(8, 1, 20_000))
+    edges, counts = drawn(INCOME, values, 70.0)
+    bins = number_bins(INCOME, edges, counts, 0, rows=20_000, deviation=70.0)
+    assert bins.edges[:2] == (0, Fraction(1, 10**6))
+    assert bins.n_bins >= 5
+    few = number_bins(INCOME, edges, [0] * len(edges), 0, rows=20_000, deviation=70.0)
+    assert few.n_bins == 1
+
+
+def test_groups_cover_every_atom() -> None:
+    values = np.random.default_rng(1).integers(0, 100, 20_000)
+    edges, counts = drawn(AGE, values, 70.0)
+    bins = number_bins(AGE, edges, counts, 0, rows=20_000, deviation=70.0)
+    groups = bins.groups()
+    assert len(groups) == len(AGE.atoms) + 2
+    assert {*groups.tolist()} == set(range(bins.n_bins + 1))
+    assert groups[-1] == groups[-2] == bins.n_bins
+    for atom, group in zip(AGE.atoms, groups.tolist(), strict=False):
+        assert bins.edges[group] <= max(atom, 0)
+        assert atom < bins.edges[group + 1] or group == bins.n_bins - 1
+
+
+def test_a_long_dictionary_keeps_the_frequent_codes() -> None:
+    codes = {str(code): "" for code in range(30)}
+    column = ScoutedColumn(name="x", kind="listed", codes=codes)
+    counts = {code: 1000 if int(code) < 4 else 40 for code in codes}
+    bins = code_bins(column, counts, 7, rows=10_000, deviation=50.0)
+    assert bins.codes == ("0", "1", "2", "3")
+    assert bins.groups().tolist() == [0, 1, 2, 3, *[4] * 27, 5]
+    short = ScoutedColumn(name="x", kind="listed", codes={"a": "", "b": ""})
+    assert code_bins(short, {"a": -90, "b": 3}, 0, rows=10_000, deviation=50.0).codes == ("a", "b")

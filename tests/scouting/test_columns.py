@@ -1,0 +1,115 @@
+"""What a scout asks: cells of numbers, codes, and what the codebook has to say."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from synthrelease.enclave.texts import Texts
+from synthrelease.enclave.values import atomic_bins
+from synthrelease.errors import InputError
+from synthrelease.scouting.codebook import CodebookEntry
+from synthrelease.scouting.columns import ScoutedColumn, scouted_columns
+from synthrelease.settings.columns import InputTable
+
+BOUNDS: list[dict[str, Any]] = [
+    {},
+    {"whole": True},
+    {"whole": True, "low": Fraction(0), "high": Fraction(120)},
+    {"whole": True, "low": Fraction(1900), "high": Fraction(2024)},
+    {"whole": True, "low": Fraction(1), "high": Fraction(7)},
+    {"low": Fraction(-5), "high": Fraction(5)},
+    {"low": Fraction(0), "high": Fraction("0.04")},
+    {"whole": True, "high": Fraction(-3)},
+]
+
+
+def number(**facts: Any) -> ScoutedColumn:
+    return ScoutedColumn(name="x", kind="number", **facts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("facts", BOUNDS)
+def test_cells_touch_and_their_steps_are_a_refinement(facts: dict[str, Any]) -> None:
+    column = number(**facts)
+    assert all(left.high == right.low for left, right in pairwise(column.cells))
+    assert all(low < high for low, high in pairwise(column.atoms))
+    for cell in column.cells:
+        for parts in (1, 3, 20, float("inf")):
+            edges = cell.edges(parts)
+            assert edges[0] == cell.low
+            assert len(edges) <= max(1, parts)
+            assert {*edges} <= {*column.atoms}
+    if column.whole:
+        assert all(edge.denominator == 1 for edge in column.atoms)
+
+
+@pytest.mark.parametrize("facts", BOUNDS)
+def test_bounds_lie_in_the_first_and_the_last_cell(facts: dict[str, Any]) -> None:
+    column = number(**facts)
+    for bound in filter(None, (column.low, column.high)):
+        assert column.cells[0].low <= bound <= column.cells[-1].high
+
+
+def test_zero_has_a_cell_and_negative_numbers_none_of_it() -> None:
+    cells = number().cells
+    place = next(place for place, cell in enumerate(cells) if cell.low == 0)
+    assert cells[place].high == Fraction(1, 10**6)
+    assert cells[place - 1].high == 0
+
+
+def bin_of(column: ScoutedColumn, text: str | None) -> int:
+    texts = Texts(texts=[text], codes=np.zeros(1, dtype=np.int64), typed=np.zeros(1, dtype=bool))
+    return int(atomic_bins({"x": texts}, column.column(), InputTable(), {}).rows()[0])
+
+
+def test_every_text_has_a_cell_by_a_rule_for_that_text_alone() -> None:
+    column = number(whole=True, low=Fraction(0), high=Fraction(120), missing=("999",))
+    unread, gap = len(column.atoms), len(column.atoms) + 1
+    expected = {"": gap, "999": gap, "old": unread, "1.5": unread, "inf": unread, "-4": 0, "0": 0, "500": unread - 1, None: gap}
+    assert {text: bin_of(column, text) for text in expected} == expected
+    assert column.atoms[bin_of(column, "37")] == 37
+
+
+def test_codes_other_texts_and_gaps() -> None:
+    column = ScoutedColumn(name="x", kind="listed", codes={"1": "a", "2": "b"}, missing=("9",))
+    assert [bin_of(column, text) for text in ("1", "2.0", "7", "9", "")] == [0, 1, 2, 3, 3]
+
+
+def test_full_cells_are_cut_and_empty_ones_are_not() -> None:
+    column = number(whole=True, low=Fraction(0), high=Fraction(120))
+    counts = [1000 if cell.low in (20, 50) else 0 for cell in column.cells]
+    edges = column.second_look(counts, 10.0, 2000)
+    inside = [edge for edge in edges if 20 <= edge < 50]
+    assert len(inside) > 2
+    assert {*column.first_look} <= {*edges}
+    assert not [edge for edge in edges if 10 < edge < 20]
+
+
+def test_groups_send_each_atom_to_its_cell() -> None:
+    column = number(whole=True, low=Fraction(0), high=Fraction(120))
+    groups = column.groups(column.first_look)
+    lows = column.first_look
+    for atom, group in zip(column.atoms, groups.tolist(), strict=False):
+        assert lows[group] == max(low for low in lows if low <= atom)
+    assert groups[-2:].tolist() == [len(lows), len(lows) + 1]
+
+
+def test_a_codebook_has_to_say_what_a_column_holds() -> None:
+    entries = {
+        "age": CodebookEntry(number=True, low=Fraction(0), whole=True),
+        "sex": CodebookEntry(labels={"1": "f", "9": "unknown"}, missing=frozenset({"9"})),
+        "job": CodebookEntry(code=True),
+        "note": CodebookEntry(description="nothing"),
+    }
+    with pytest.raises(InputError, match="found nothing of 'note'"):
+        scouted_columns(entries)
+    found = {column.name: column for column in scouted_columns(entries, leave_out=("note",))}
+    assert [found[name].kind for name in ("age", "sex", "job")] == ["number", "listed", "texts"]
+    assert (found["sex"].codes, found["sex"].missing) == ({"1": "f"}, ("9",))
+    with pytest.raises(InputError, match="'gone'"):
+        scouted_columns(entries, only=("gone",))

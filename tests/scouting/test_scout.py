@@ -1,0 +1,240 @@
+"""Whole scouts of made-up registers: charged before reading, exact but for noise, verified, drafted from and released."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from synthrelease.cli import app
+from synthrelease.errors import BudgetError, InputError, SynthreleaseError
+from synthrelease.privacy.ledger import load_ledger, open_ledger
+from synthrelease.privacy.public_entropy import NoNoise
+from synthrelease.scouting.columns import ScoutedColumn
+from synthrelease.scouting.document import ScoutDocument, lines_of
+from synthrelease.scouting.folder import read_scout, verify_scout
+from synthrelease.scouting.scout import Scouting, cap_of, measured, scout
+from synthrelease.settings.columns import InputTable
+from synthrelease.settings.tables import UnitTable
+from synthrelease.sources.source import Source
+from synthrelease.spec.load import load_spec
+
+pytestmark = pytest.mark.slow
+
+COLUMNS = (
+    ScoutedColumn(name="age", kind="number", whole=True, low=Fraction(0), high=Fraction(110), missing=("999",)),
+    ScoutedColumn(name="sex", kind="listed", codes={"1": "female", "2": "male"}, missing=("9",)),
+    ScoutedColumn(name="town", kind="texts"),
+    ScoutedColumn(name="pay", kind="number"),
+)
+ROWS = 14_000
+
+
+def register(folder: Path, rows: int = ROWS) -> Path:
+    """Ages, sexes, towns and pay that hang together; a few gaps, wrong texts and rare towns."""
+    rng = np.random.default_rng(11)
+    age = rng.integers(18, 90, rows)
+    sex = np.where(rng.random(rows) < 0.3 + age / 200, "1", "2")
+    town = np.where(age < 50, rng.choice(["North", "South"], rows, p=[0.8, 0.2]), rng.choice(["South", "West"], rows))
+    pay = np.where(age > 65, 0, np.round(rng.lognormal(7, 0.5, rows) * (1 + (sex == "2")), 2))
+    table = [[str(a), s, t, f"{p:g}"] for a, s, t, p in zip(age, sex, town, pay, strict=True)]
+    table[0], table[1], table[2] = ["999", "9", "Hamlet", "much"], ["", "7", "", "-3"], ["old", "", "Farm", "1e30"]
+    path = folder / "register.csv"
+    path.write_text("\n".join(["age,sex,town,pay", *(",".join(row) for row in table)]) + "\n")
+    return path
+
+
+def asked(rows: int = ROWS, columns: tuple[ScoutedColumn, ...] = COLUMNS, unit: UnitTable | None = None) -> Scouting:
+    cap = cap_of(columns, Fraction(2), Fraction(1, 10**9))
+    return Scouting(title="Register", columns=columns, policy=InputTable(), unit=unit or UnitTable(), cap=cap, rows=rows)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ScoutDocument]:
+    folder = tmp_path_factory.mktemp("register")
+    open_ledger(folder / "register.ledger", "register", 2, delta_limit="1e-9")
+    data = register(folder)
+    document = scout(asked(), Source.of(data), folder / "register.ledger", folder / "scout")
+    return folder, document
+
+
+def exact(path: Path, columns: tuple[ScoutedColumn, ...] = COLUMNS) -> ScoutDocument:
+    return measured(asked(columns=columns), Source.of(path), NoNoise())
+
+
+def test_without_noise_the_counts_are_those_of_the_file(tmp_path: Path) -> None:
+    path = register(tmp_path)
+    rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
+    document = exact(path)
+    counts = {(name, value): count for name, value, count in lines_of(document)}
+    assert counts["sex", "1"] == sum(row[1] == "1" for row in rows)
+    assert (counts["sex", "other texts"], counts["sex", "no value"]) == (1, 2)
+    assert counts["town", "North"] == sum(row[2] == "North" for row in rows)
+    assert ("town", "Hamlet") not in counts
+    assert counts["town", "other texts"] == 2
+    assert (counts["age", "not a number"], counts["age", "no value"]) == (1, 2)
+    assert counts["pay", "not a number"] == 1
+    for part in document.columns:
+        table = part.second or [*part.counts.values(), ROWS - sum(part.counts.values())]
+        assert sum(table) == ROWS
+    old = document.columns[0]
+    edges = old.column.second_look(old.first, document.deviation, ROWS)
+    inside = [int(row[0]) for row in rows if row[0].isdigit() and row[0] != "999"]
+    for low, high, count in zip(edges, [*edges[1:], 10**6], old.second, strict=False):
+        assert count == sum(low <= age < high for age in inside)
+
+
+def test_a_replaced_row_moves_its_own_counts_alone(tmp_path: Path) -> None:
+    path = register(tmp_path)
+    before = exact(path)
+    lines = path.read_text().splitlines()
+    lines[500] = "33,2,Hamlet,7000"
+    path.write_text("\n".join(lines) + "\n")
+    after = exact(path)
+    for left, right in zip(before.columns, after.columns, strict=True):
+        for one, other in ((left.first, right.first), (left.counts, right.counts)):
+            values = [(one.get(key, 0), other.get(key, 0)) for key in {**one, **other}] if isinstance(one, dict) else [
+                *zip(one, other, strict=True)
+            ]  # fmt: skip
+            moved = [a - b for a, b in values if a != b]
+            assert sum(map(abs, moved)) <= 2
+            assert all(abs(step) == 1 for step in moved)
+
+
+def test_the_scout_is_charged_and_verified(made: tuple[Path, ScoutDocument]) -> None:
+    folder, document = made
+    statement = load_ledger(folder / "register.ledger").statement()
+    assert [(entry.epsilon, entry.delta) for entry in statement.entries] == [(document.cap.alone, Fraction(1, 10**9))]
+    assert statement.entries[0].notes.cap == document.cap
+    report = verify_scout(folder / "scout")
+    assert report.passed, [check.problems for check in report.checks]
+    assert read_scout(folder / "scout")[0] == document
+    assert document.rows == ROWS
+    assert 5 * document.deviation <= 0.03 * ROWS
+
+
+def test_counts_lie_within_their_noise(made: tuple[Path, ScoutDocument]) -> None:
+    folder, document = made
+    truth = exact(folder / "register.csv")
+    for noisy, clean in zip(document.columns, truth.columns, strict=True):
+        pairs = [
+            *zip(noisy.first, clean.first, strict=True),
+            *((noisy.counts[text], clean.counts[text]) for text in noisy.counts),
+        ]
+        assert all(abs(left - right) < 6 * document.deviation for left, right in pairs)
+    error = abs(document.dependence.value - truth.dependence.value)
+    assert error < 6 * document.dependence_deviation + 0.02  # and bins that differ
+
+
+CHANGES = {
+    "a count": lambda tables: tables["columns"][1]["counts"].update({"1": 5}),
+    "the cap": lambda tables: tables.update(rare_exact="0"),
+    "tables alone": lambda tables: tables.update(tables_exact=tables["rho_exact"]),
+    "a cell more": lambda tables: tables["columns"][0]["first"].append(4),
+    "a rare text": lambda tables: tables["columns"][2]["counts"].update({"Hamlet": 3}),
+    "another code": lambda tables: tables["columns"][1]["codes"].update({"3": "other"}),
+    "an unknown field": lambda tables: tables.update(more=1),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_scout_does_not_pass(made: tuple[Path, ScoutDocument], tmp_path: Path, change: str) -> None:
+    folder, _ = made
+    copy = tmp_path / "scout"
+    copy.mkdir()
+    for file in (folder / "scout").iterdir():
+        (copy / file.name).write_bytes(file.read_bytes())
+    tables = json.loads((copy / "scout.json").read_text())
+    CHANGES[change](tables)
+    (copy / "scout.json").write_text(json.dumps(tables))
+    assert not verify_scout(copy).passed
+    with pytest.raises(InputError, match="passes `synthrelease verify`"):
+        read_scout(copy)
+
+
+def test_what_cannot_be_meant_is_refused_before_the_charge(tmp_path: Path) -> None:
+    data, ledger = Source.of(register(tmp_path, 3_000)), tmp_path / "a.ledger"
+    open_ledger(ledger, "register", 2, delta_limit="1e-9")
+    persons = UnitTable(key="person", first_by="random")
+    refused: list[tuple[Scouting, type[SynthreleaseError], str]] = [
+        (asked(rows=2_000), BudgetError, "takes [0-9],[0-9]{3} rows"),
+        (asked(unit=persons), InputError, "list of codes"),
+        (asked(columns=(*COLUMNS, ScoutedColumn(name="gone", kind="texts"))), InputError, "gone"),
+        (replace(asked(), cap=replace(asked().cap, epsilon=Fraction(3))), BudgetError, "together cost epsilon = 3"),
+    ]
+    for scouting, kind, words in refused:
+        with pytest.raises(kind, match=words):
+            scout(scouting, data, ledger, tmp_path / "out")
+    assert load_ledger(ledger).statement().entries == ()
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_file_that_breaks_off_costs_and_says_no_value(tmp_path: Path) -> None:
+    path, ledger = register(tmp_path), tmp_path / "a.ledger"
+    path.write_text(path.read_text() + "secret,1\n")
+    open_ledger(ledger, "register", 2, delta_limit="1e-9")
+    with pytest.raises(InputError, match="counts as spent") as failed:
+        scout(asked(), Source.of(path), ledger, tmp_path / "out")
+    assert "secret" not in str(failed.value)
+    assert len(load_ledger(ledger).statement().entries) == 1
+
+
+def test_with_a_key_one_row_of_each_person_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    lines = [f"{person},{day},{person % 2 + 1},{20 + person % 60}" for person in range(ROWS) for day in (1, 2)]
+    path.write_text("\n".join(["person,day,sex,age", *lines]) + "\n")
+    unit = UnitTable(key="person", first_by=["day"])
+    document = measured(asked(columns=COLUMNS[:2], unit=unit), Source.of(path), NoNoise())
+    assert document.rows == ROWS
+    assert document.columns[1].counts == {"1": ROWS // 2, "2": ROWS // 2, "": 0}
+    assert (document.key, document.first_by) == ("person", ["day"])
+
+
+def test_a_draft_from_a_scout_is_a_release_under_the_cap(made: tuple[Path, ScoutDocument]) -> None:
+    folder, document = made
+    run = CliRunner().invoke(app, ["init", "towns", "--scout", str(folder / "scout"), "--into", str(folder)])
+    assert run.exit_code == 0, run.output
+    configuration = folder / "configs" / "towns.toml"
+    spec = load_spec(configuration)
+    assert (spec.plan.total.epsilon, spec.plan.total.delta) == (2, Fraction(1, 10**9))
+    assert spec.options.scout is not None
+    assert spec.options.scout.cap == document.cap
+    assert "What is worse" in configuration.read_text().replace("\n# ", " ")
+    assert all(column.missing == "bin" and column.outside in ("bin", "clip") for column in spec.schema.columns)
+    assert spec.rows.way == "whole"
+    pairs = next(criterion for criterion in spec.criteria if criterion.kind == "mean_marginal_error")
+    assert pairs.threshold <= document.dependence.value / 2 < pairs.threshold + 0.001
+    again = CliRunner().invoke(app, ["init", "towns", "--scout", str(folder / "scout"), "--into", str(folder)])
+    assert again.exit_code != 0
+    ledger = folder / "register.ledger"
+    arguments = ["release", str(configuration), "--data", str(folder / "register.csv"), "--ledger", str(ledger)]
+    released = CliRunner().invoke(app, [*arguments, "--out", str(folder / "out"), "--unrehearsed"])
+    assert released.exit_code in (0, 3), released.output
+    statement = load_ledger(ledger).statement()
+    assert (statement.epsilon, statement.delta, len(statement.entries)) == (2, Fraction(1, 10**9), 2)
+
+
+def test_the_command_says_what_it_costs_and_what_comes_next(tmp_path: Path) -> None:
+    data, book, ledger = register(tmp_path), tmp_path / "book.json", tmp_path / "a.ledger"
+    told = {
+        "age": {"kind": "integer", "values": {"min": 0, "max": 110}},
+        "sex": {"values": {"1": "female", "2": "male"}},
+        "town": {"kind": "text"},
+    }
+    book.write_text(json.dumps(told))
+    open_ledger(ledger, "register", 2, delta_limit="1e-9")
+    arguments = ["scout", str(book), "--data", str(data), "--ledger", str(ledger), "--cap", "2", "--delta", "1e-9"]
+    arguments += ["--rows", str(ROWS), "--out", str(tmp_path / "out")]
+    run = CliRunner().invoke(app, [*arguments, "--unit", "row"])
+    assert run.exit_code == 0, run.output
+    assert "Charged." in run.output
+    assert "init NAME --scout" in " ".join(run.output.split())
+    checked = CliRunner().invoke(app, ["verify", str(tmp_path / "out")])
+    assert checked.exit_code == 0, checked.output
+    wrong = CliRunner().invoke(app, [*arguments, "--unit", "person"])
+    assert wrong.exit_code != 0
