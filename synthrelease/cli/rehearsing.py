@@ -52,13 +52,11 @@ def compare(request: ComparisonRequest) -> None:
 
 def _print_comparison(comparison: MethodComparison) -> None:
     from synthrelease.studio.rehearsal.compare import (
-        answer_rows,
         comparison_rows,
         comparison_words,
         configuration_words,
     )
 
-    beside = {"box": None, "padding": (0, 2, 0, 2)}
     screen.print(f"{configuration_words(comparison)}. Public data: nothing here protects anybody.")
     headings = ("method", "epsilon", "met", "CPU", "match risk", *map(str, range(1, len(comparison.spec.criteria) + 1)))
     rows = comparison_rows(comparison)
@@ -73,9 +71,6 @@ def _print_comparison(comparison: MethodComparison) -> None:
     screen.print("\nFigures as shares of the thresholds, without noise; above 1 a threshold is missed:")
     for number, criterion in enumerate(comparison.spec.criteria, start=1):
         screen.print(f"  {number}  {criterion.name}, at most {criterion.threshold:g}")
-    for question, answers in answer_rows(comparison).items():
-        screen.print(f"\nOne number, how far off (median): {question}")
-        screen.table(("method", "epsilon", "error"), (map(_shown, answer) for answer in answers), **beside)
     screen.print()
     screen.bullets(comparison_words(comparison))
 

@@ -175,8 +175,8 @@ class ComparisonRequest(TableRequest):
     Attributes
     ----------
     data : Read this PUBLIC file or database, which has the columns of the private one.
-    method : Compare with this method: swapping, sequential, dami, independent or imputation. May
-        be repeated. By default all.
+    method : Compare with this method: swapping, sequential, dami or independent. May be repeated. By
+        default all.
     out : Write all statistics to this new JSON file. By default none.
     shortlist : Use the configurations of this shortlist. By default all.
     copies : Draw this many tables with each method. Below 2 there are no statistics of utility.

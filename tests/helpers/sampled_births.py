@@ -22,12 +22,13 @@ from synthrelease.generators import GENERATORS
 from synthrelease.generators.base import Background
 from synthrelease.privacy.charges import Meter
 from synthrelease.studio.baselines.imputation import Neighbours
-from synthrelease.studio.baselines.weighting import PostStrata, choose
+from synthrelease.studio.baselines.weighting import PostStrata
 from tests.conftest import ROOT
 from tests.helpers.margins import calibration, margin
 from tests.helpers.noisy_raking import noisy_counts, raked_to
 from tests.helpers.running_example import of_counts
 from tests.helpers.small import layout_of
+from tests.helpers.weighted_counts import choose, weighted_count
 
 AGES, SEXES, WEIGHTS = 6, 2, 6
 LOW = 2
@@ -105,7 +106,7 @@ def by_thesis(
     strata = PostStrata(into=np.repeat(stratum.ravel(), WEIGHTS), totals=table.totals)
     respondents = of_counts(answered.ravel())
     counted = question.chosen.ravel()[respondents.bins]
-    return strata.count(respondents, counted, 6 * epsilon / 10, neighbours, generator).value
+    return weighted_count(strata, respondents, counted, 6 * epsilon / 10, neighbours, generator).value
 
 
 def by_calibration(

@@ -103,14 +103,6 @@ OF_BASELINES = (
         tests=(NOISE,),
     ),
     Mutation(
-        name="kNN: a scale that pays for the slide alone",
-        breaks="the dilation is not paid for",
-        place="studio.baselines.base:CauchyNoise.with_gamma",
-        old="(epsilon - beta * (gamma - 1)) / slide_cost(gamma)",
-        new="epsilon / slide_cost(gamma)",
-        tests=(NOISE,),
-    ),
-    Mutation(
         name="kNN: noise with another exponent than is paid for",
         breaks="another law",
         place="studio.baselines.base:draws",
@@ -212,14 +204,6 @@ OF_BASELINES = (
         place="studio.baselines.weighting:PostStrata.smooth_bound",
         old="max(float(bound.max()) for bound in bounds)",
         new="max(float(bound[0]) for bound in bounds)",
-        tests=(STRATA,),
-    ),
-    Mutation(
-        name="post-strata: replacing moves a weighted count by one weight",
-        breaks="half of the noise",
-        place="studio.baselines.weighting:PostStrata.count",
-        old="STEPS[neighbours] * self.smooth_bound(respondents, noise.beta)",
-        new="self.smooth_bound(respondents, noise.beta)",
         tests=(STRATA,),
     ),
     Mutation(

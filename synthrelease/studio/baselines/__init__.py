@@ -20,6 +20,5 @@ BASELINES: Mapping[str, type[Baseline]] = Kinds(
         "sequential": "sequential:Sequential",
         "dami": "data_augmented:AugmentedImputation",
         "independent": "base:IndependentColumns",
-        "imputation": "imputation:Imputation",
     },
 )

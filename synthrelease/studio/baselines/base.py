@@ -7,14 +7,13 @@ A method makes whole tables, or answers single questions about the file, or both
 from __future__ import annotations
 
 import math
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
-from scipy import optimize, special
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Plausibility
@@ -223,60 +222,19 @@ class MadeTables:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class AskedNumber:
-    """One number that is asked of a table.
-
-    Attributes
-    ----------
-    words : the question.
-    of : the exact number of a table over the bins of the file. Raises DoesNotFit where the table has none.
-    """
-
-    words: str
-    of: Callable[[Counts], float]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class MadeAnswers:
-    """Many independent draws of the answer to one question, each for the whole epsilon.
-
-    Attributes
-    ----------
-    name, guarantee, epsilon, notes : as of tables. values : the draws.
-    """
-
-    name: str
-    guarantee: str
-    epsilon: float
-    question: AskedNumber
-    values: np.ndarray
-    notes: tuple[str, ...] = ()
-
-
 class Baseline(ABC):
     """A method to compare with. To add one: a file with a subclass, and a line in `BASELINES`.
 
     Attributes
     ----------
     sentence : what it does.
-    makes_tables : whether it gives whole tables, which criteria can look at; otherwise it answers one question.
     """
 
     sentence: ClassVar[str]
-    makes_tables: ClassVar[bool] = True
 
+    @abstractmethod
     def tables(self, file: ComparedFile) -> list[MadeTables]:
-        """Whole tables, each way of the method with its copies. Raises DoesNotFit."""
-        return []
-
-    def question(self, file: ComparedFile) -> AskedNumber:
-        """Return what a method without tables asks of the file, and may be asked of any table. Raises DoesNotFit."""
-        raise DoesNotFit("it asks nothing")
-
-    def answers(self, file: ComparedFile) -> list[MadeAnswers]:
-        """Answers to its question. Raises DoesNotFit."""
-        return []
+        """Return whole tables, each way of the method with its copies. Raises DoesNotFit."""
 
 
 # Noise for smooth sensitivity under pure differential privacy (theory 11.5, generalised Cauchy noise).
@@ -340,40 +298,6 @@ class CauchyNoise:
         beta = epsilon / (2 * (gamma - 1)) if gamma > 1 else math.nan
         return cls(gamma=gamma, alpha=beta, beta=beta)
 
-    @classmethod
-    def with_gamma(cls, epsilon: float, beta: float, gamma: float) -> CauchyNoise:
-        """The smallest scale that a gamma allows: alpha = (epsilon - beta (gamma - 1)) / (gamma - 1)^(1 - 1/gamma).
-
-        Raises
-        ------
-        ValueError : for a gamma below 2, or one that leaves nothing of epsilon.
-        """
-        if epsilon <= beta * (gamma - 1):
-            raise ValueError(
-                f"expected an epsilon above beta (gamma - 1) = {beta * (gamma - 1):.4g}, which the scale costs, "
-                f"found {epsilon:g}"
-            )
-        return cls(gamma=gamma, alpha=(epsilon - beta * (gamma - 1)) / slide_cost(gamma), beta=beta)
-
-    @classmethod
-    def least_error(cls, epsilon: float, beta: float) -> CauchyNoise:
-        """The gamma with the smallest median error, its variance finite or not, and the smallest scale that it allows.
-
-        Raises
-        ------
-        ValueError : for an epsilon of beta or less, which leaves no scale to a gamma of 2.
-        """
-        if not epsilon > beta:
-            raise ValueError(f"expected an epsilon above beta = {beta:.4g}, found {epsilon:g}")
-        rounding = 1e-9 * (1 + epsilon / beta - LEAST_GAMMA)
-        best = optimize.minimize_scalar(
-            lambda gamma: cls.with_gamma(epsilon, beta, gamma).median_error,
-            bounds=(LEAST_GAMMA + rounding, 1 + epsilon / beta - rounding),
-            method="bounded",
-            options={"xatol": 1e-10},
-        )
-        return cls.with_gamma(epsilon, beta, float(best.x))
-
     @property
     def epsilon(self) -> float:
         """Return what one answer costs: alpha slides and beta dilations (theory 11.5, generalised Cauchy noise)."""
@@ -383,12 +307,6 @@ class CauchyNoise:
     def deviation(self) -> float:
         """Standard deviation of the noise for S = 1; infinite for gamma of at most 3."""
         return math.sqrt(variance(self.gamma)) / self.alpha
-
-    @property
-    def median_error(self) -> float:
-        """Median of the noise without its sign, for S = 1: |X|^gamma / (1 + |X|^gamma) has a beta law (`draws`)."""
-        middle = special.betaincinv(1 / self.gamma, 1 - 1 / self.gamma, 0.5)
-        return float((middle / (1 - middle)) ** (1 / self.gamma) / self.alpha)
 
     def draw(self, smooth_bound: float, generator: np.random.Generator) -> float:
         """One number of noise for a smooth bound S >= 0."""

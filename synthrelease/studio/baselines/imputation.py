@@ -1,8 +1,7 @@
-"""The mean of a column whose gaps are filled from the nearest records, one answer for the whole epsilon.
+"""The mean of a column whose gaps are filled from the nearest records, as the source has it: one answer for one epsilon.
 
-What is asked is the same of everybody: fill the gaps of the table from its nearest records, then take the mean. A release
-does it in its released rows, at no cost; here it is done in the file, and the mean gets noise of a smooth bound. Gaps that a
-rule demands, of those who were not asked, are left out of the question: the other columns of a row tell that.
+For the tables of the source (`studio.reproduction`). A release fills gaps in its released rows, at no cost; here it is done in
+the file, and the mean gets noise of a smooth bound.
 """
 
 from __future__ import annotations
@@ -15,8 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from synthrelease.data.counts import Counts
-from synthrelease.studio.baselines.base import AskedNumber, Baseline, CauchyNoise, ComparedFile, DoesNotFit, MadeAnswers
+from synthrelease.studio.baselines.base import CauchyNoise
 
 # Nearest-neighbour imputation in a fixed order, and what one record can change in it (theory 11.6, changed donees).
 #
@@ -220,14 +218,6 @@ class ImputedAnswers:
         """The law of the noise for S = 1, which is public. Raises ValueError for an epsilon that is too small for it."""
         return CauchyNoise.printed(epsilon, smoothness(self.neighbours))
 
-    def count(self, table: GappedTable, chosen: Chosen, epsilon: float, generator: np.random.Generator) -> Answer:
-        """The number of records that are chosen, as imputed.
-
-        Privacy: epsilon-DP; S = 1 + L_1, replacing 1 + 2 L_1: the record itself, and those that change donors.
-        """
-        meant = chosen(table.cells, self._imputed(table))
-        return self._answer(float(np.count_nonzero(meant)), self.bound(table, 1, 1), epsilon, generator)
-
     def mean(
         self,
         table: GappedTable,
@@ -274,131 +264,3 @@ class ImputedAnswers:
     def _answer(self, exact: float, smooth_bound: float, epsilon: float, generator: np.random.Generator) -> Answer:
         value = exact + self.noise(epsilon).draw(smooth_bound, generator)
         return Answer(value=value, epsilon=epsilon, neighbours=self.neighbours)
-
-
-MOST_CELLS = 400
-"""Of the columns that say who is near: every cell is ordered by its distance from every other."""
-
-MOST_COLUMNS = 3
-DRAWS = 400
-
-
-class Imputation(Baseline):
-    """Nearest neighbours with smooth sensitivity, a record replaced (Merrill 2021, chapter 6; Clifton et al. 2022)."""
-
-    sentence = "fill gaps from the nearest records, and publish one mean with smooth sensitivity"
-    makes_tables = False
-
-    def question(self, file: ComparedFile) -> AskedNumber:
-        mean = _ImputedMean.of(file)
-        return AskedNumber(words=mean.words, of=mean.exact)
-
-    def answers(self, file: ComparedFile) -> list[MadeAnswers]:
-        beta = smoothness("replace one")
-        if not file.epsilon > beta:
-            raise DoesNotFit(f"one answer needs an epsilon above ln 3 = {beta:.4g}, and the release has {file.epsilon:.4g}")
-        mean = _ImputedMean.of(file)
-        gapped = mean.gapped(file.table)
-        scheme = mean.scheme
-        method = ImputedAnswers(scheme=scheme, neighbours="replace one", low=mean.low, high=mean.high)
-        size = len(gapped.cells)
-        noise = CauchyNoise.least_error(file.epsilon, beta)  # what is compared is the median error
-        exact, random = float(scheme.imputed(gapped).mean()), file.generator(9)
-        bound = method.bound(gapped, mean.high, mean.high - mean.low) / size
-        values = np.array([noise.draw(bound, random) for _ in range(DRAWS)]) + exact
-        return [
-            MadeAnswers(
-                name="imputed mean",
-                guarantee=f"epsilon = {file.epsilon:.7g} for this one number, their number of rows taken as known",
-                epsilon=file.epsilon,
-                question=AskedNumber(words=mean.words, of=mean.exact),
-                values=np.clip(values + mean.shift, mean.low + mean.shift, mean.high + mean.shift),
-                notes=(f"{int(gapped.gaps.sum()):,} of {size:,} are filled from records near in {mean.near}",),
-            )
-        ]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _ImputedMean:
-    """The mean of a column with gaps. Numbers are counted from the least one, as the bounds of a sum start at 0."""
-
-    file: ComparedFile
-    column: int
-    others: tuple[int, ...]
-    scheme: NearestNeighbours
-    numbers: np.ndarray
-    shift: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, file: ComparedFile) -> _ImputedMean:
-        """The column with most gaps that no rule demands. Raises DoesNotFit where there is none."""
-        gaps = {column: n_gaps for column in range(len(file.names)) if (n_gaps := _gaps(file, column))}
-        if not gaps:
-            raise DoesNotFit("no column with numbers has a gap that the rules leave open")
-        column = max(gaps, key=lambda candidate: (gaps[candidate], -candidate))
-        sizes, neighbours, cells = file.table.layout.sizes, list[int](), 1
-        for neighbour in file.by_strength(column, [c for c in range(len(sizes)) if c != column]):
-            if len(neighbours) < MOST_COLUMNS and cells * sizes[neighbour] <= MOST_CELLS:
-                neighbours.append(neighbour)
-                cells *= sizes[neighbour]
-        if not neighbours:
-            raise DoesNotFit(f"no other column than {file.names[column]!r} has few enough bins to say who is near")
-        values = file.transformation.numbers(file.names[column]).astype(float)
-        shift, high = float(np.nanmin(values)), float(np.nanmax(values) - np.nanmin(values))
-        points = np.indices(tuple(sizes[neighbour] for neighbour in neighbours)).reshape(len(neighbours), -1).T
-        return cls(
-            file=file,
-            column=column,
-            others=tuple(neighbours),
-            scheme=NearestNeighbours(order=order_by_distance(points), k=1, default=high / 2),
-            numbers=values - shift,
-            shift=shift,
-            low=0.0,
-            high=high,
-        )
-
-    @property
-    def near(self) -> str:
-        return ", ".join(self.file.names[column] for column in self.others)
-
-    @property
-    def words(self) -> str:
-        return f"mean {self.file.names[self.column]}, gaps filled from the nearest rows by {self.near}"
-
-    def gapped(self, table: Counts) -> GappedTable:
-        """The rows that are asked, each with its cell, a label of its own and its number, or a gap."""
-        open_ = np.repeat(~_demanded(self.file, self.column, table), table.counts)
-        sizes = table.layout.sizes
-        cells = np.ravel_multi_index(
-            tuple(table.rows(column)[open_] for column in self.others), tuple(sizes[column] for column in self.others)
-        )
-        values = self.numbers[table.rows(self.column)[open_]]
-        return GappedTable(cells=cells, labels=self.file.generator(10).permutation(len(cells)), values=values)
-
-    def exact(self, table: Counts) -> float:
-        rows = self.gapped(table)
-        if not len(rows.cells):
-            raise DoesNotFit("no row is asked")
-        return float(self.scheme.imputed(rows).mean()) + self.shift
-
-
-def _gaps(file: ComparedFile, column: int) -> int:
-    """Gaps of a column with numbers that no rule demands."""
-    missing = file.transformation.binnings[column].missing
-    if missing is None or file.numbers(column) is None or file.transformation.binnings[column].present < 2:
-        return 0
-    is_open = (file.table.bins[column] == missing) & ~_demanded(file, column, file.table)
-    return int(file.table.counts[is_open].sum())
-
-
-def _demanded(file: ComparedFile, column: int, table: Counts) -> np.ndarray:
-    """Return (n_cells,) whether the other columns of a row leave no value to this one."""
-    demanded = np.ones(len(table), dtype=bool)
-    for value in range(file.transformation.binnings[column].present):
-        tried = [np.full(len(table), value) if c == column else bins.astype(np.int64) for c, bins in enumerate(table.bins)]
-        demanded &= file.plausibility.forbidden(tried)
-        if not demanded.any():
-            break
-    return demanded

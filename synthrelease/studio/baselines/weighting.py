@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.studio.baselines.base import CauchyNoise
-from synthrelease.studio.baselines.imputation import STEPS, Answer, Neighbours
+from synthrelease.studio.baselines.imputation import STEPS, Neighbours
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,31 +78,6 @@ class PostStrata:
         """Strata over the largest potential weight: many strata, and none with heavy weights."""
         return len(self.totals) / self.largest_weight(respondents)
 
-    def count(
-        self,
-        respondents: Respondents,
-        chosen: np.ndarray,
-        epsilon: float,
-        neighbours: Neighbours,
-        generator: np.random.Generator,
-        *,
-        gamma: float = 4.0,
-    ) -> Answer:
-        """The weighted count of the chosen with smooth sensitivity.
-
-        Privacy: epsilon-DP. Adding or removing a record moves it by at most W_0, replacing one by at most 2 W_0; the bound is
-        smooth for beta = epsilon / (2 (gamma - 1)) (theory 11.8, weighted count).
-
-        Parameters
-        ----------
-        chosen : (n,) whether a record counts, by a rule that looks at each record alone.
-        gamma : at least 2.
-        """
-        noise = CauchyNoise.printed_with_gamma(epsilon, gamma)
-        exact = float(self.weights(respondents)[chosen].sum())
-        bound = STEPS[neighbours] * self.smooth_bound(respondents, noise.beta)
-        return Answer(value=exact + noise.draw(bound, generator), epsilon=epsilon, neighbours=neighbours)
-
     def _potential(self, respondents: Respondents) -> Iterator[np.ndarray]:
         """Yield for each stratum (n + 1,) its largest potential weight when 0 to n of its n records may be gone, or more."""
         strata = self._strata(respondents)
@@ -147,19 +121,3 @@ def choice_law(scores: Sequence[float], alpha: float) -> np.ndarray:
     """Return (n_candidates,) probabilities proportional to exp(alpha x score)."""
     exponents = alpha * (np.asarray(scores) - np.max(scores))
     return np.exp(exponents) / np.exp(exponents).sum()
-
-
-def choose(
-    candidates: Sequence[PostStrata],
-    respondents: Respondents,
-    epsilon: float,
-    neighbours: Neighbours,
-    generator: np.random.Generator,
-) -> int:
-    """The place of the chosen strata among the candidates, by the exponential mechanism.
-
-    Privacy: epsilon-DP; alpha is the one that `selection_epsilon` gives epsilon for.
-    """
-    alpha = epsilon / selection_epsilon(1, score_sensitivity(candidates), neighbours)
-    law = choice_law([candidate.score(respondents) for candidate in candidates], alpha)
-    return int(generator.choice(len(candidates), p=law))

@@ -32,7 +32,7 @@ from synthrelease.releasing.selection import one_thread
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import ComparisonRequest
 from synthrelease.studio.baselines import BASELINES
-from synthrelease.studio.baselines.base import NO_GUARANTEE, AskedNumber, ComparedFile, DoesNotFit, MadeTables
+from synthrelease.studio.baselines.base import NO_GUARANTEE, ComparedFile, MadeTables
 from synthrelease.studio.rehearsal.attempts import PublicTable, made_candidate, run_attempts
 from synthrelease.studio.rehearsal.closer_look import PublicJudge, merged
 from synthrelease.studio.rehearsal.rehearse import Progress, running
@@ -90,7 +90,6 @@ class BaselineFigures:
     met : per criterion, whether that figure is within the threshold.
     breaks_rules : share of the rows that no release could have, for the rules forbid them.
     utility, risk : as of the configurations (`copies.CopyFigures`).
-    errors : by question, how far the answer is off, the median over copies or draws.
     seconds : CPU time of making it; no part of what is compared, as it differs from run to run.
     """
 
@@ -105,7 +104,6 @@ class BaselineFigures:
     breaks_rules: float = 0.0
     utility: Mapping[str, float]
     risk: Mapping[str, float]
-    errors: Mapping[str, float] = field(default_factory=dict)
     seconds: float = field(default=0.0, compare=False, repr=False)
 
 
@@ -165,37 +163,18 @@ def compare_baseline(
             ),
         )
     try:
-        tables, answers = maker.tables(file), maker.answers(file)
+        tables = maker.tables(file)
     except (ValueError, np.linalg.LinAlgError) as error:
         return (not_made(method, str(error)),)
     except MemoryError:
         return (not_made(method, "this machine's memory is too small for it; compare on a random sample to have it"),)
     taken = process_time() - start
-    numbers_asked = questions(file, request.method)
-    results = [
-        replace(
-            judged(spec, counts, index, comparison, method, table), errors=errors_on(numbers_asked, file.table, table.copies)
-        )
-        for table in tables
-    ]
-    results += [
-        BaselineFigures(
-            method=method,
-            name=answer.name,
-            guarantee=answer.guarantee,
-            epsilon=answer.epsilon,
-            notes=answer.notes,
-            errors={answer.question.words: _typical(answer.values - answer.question.of(file.table))},
-            utility={},
-            risk={},
-        )
-        for answer in answers
-    ]
+    results = [judged(spec, counts, index, comparison, method, table) for table in tables]
     return tuple(replace(result, seconds=taken / len(results)) for result in results)
 
 
 def not_made(method: str, why: str) -> BaselineFigures:
-    """A method without a table or an answer, and why."""
+    """Return a method without a table, and why."""
     return BaselineFigures(method=method, name=method, guarantee=NO_GUARANTEE, not_made=why, utility={}, risk={})
 
 
@@ -230,33 +209,6 @@ def judged(
         utility=utility,
         risk=risk,
     )
-
-
-def questions(file: ComparedFile, methods: Sequence[str]) -> list[AskedNumber]:
-    """Return what the methods without a table ask, where they fit the file."""
-    numbers_asked = []
-    for method in methods:
-        if not BASELINES[method].makes_tables:
-            with suppress(DoesNotFit):
-                numbers_asked.append(BASELINES[method]().question(file))
-    return numbers_asked
-
-
-def errors_on(questions: Sequence[AskedNumber], original: Counts, copies: Sequence[Counts]) -> dict[str, float]:
-    """Return for each question the median error of the copies' own answers; NaN where a copy has none."""
-    errors = {}
-    for question in questions:
-        try:
-            exact = question.of(original)
-            errors[question.words] = _typical(np.array([question.of(copy) - exact for copy in copies]))
-        except DoesNotFit:
-            errors[question.words] = math.nan
-    return errors
-
-
-def _typical(errors: np.ndarray) -> float:
-    """The median of how far off: noise for smooth sensitivity may have no mean square."""
-    return float(np.median(np.abs(errors)))
 
 
 def _share(value: float) -> str:
@@ -340,7 +292,7 @@ def compare_methods(
         figures = {result[0].configuration: result[0].figures for result in results("configurations", run_attempts, attempts)}
         index = min(tried, key=lambda c: (_worst(spec, figures[c]), c))
 
-        # copies of the release, and tables or answers of every method, judged alike
+        # copies of the release, and tables of every method, judged alike
         shared = (index, comparison, request)
         (release,) = results("the release", own_figures, [(spec, public, counts, priors, *shared)])
         arguments = [(spec, counts, *shared, method) for method in request.method]
@@ -407,9 +359,7 @@ def own_figures(
         copies=copies,
         notes=((f"{lacking} of {comparison.copies} attempts ended without a candidate",) if lacking else ()),
     )
-    file = public_file(spec, counts, index, comparison, request)
-    errors = errors_on(questions(file, request.method), file.table, copies)
-    return replace(judged(spec, counts, index, comparison, RELEASE, tables), errors=errors, seconds=taken)
+    return replace(judged(spec, counts, index, comparison, RELEASE, tables), seconds=taken)
 
 
 # A comparison with other methods as rows of a table, as sentences, and as JSON.
@@ -432,19 +382,6 @@ def comparison_rows(comparison: MethodComparison) -> list[tuple[str, ...]]:
         for method in comparison.methods
         if method.figures
     ]
-
-
-def answer_rows(comparison: MethodComparison) -> dict[str, list[tuple[str, str, str]]]:
-    """Return, by question, the methods that answer it: name, guarantee, and how far off, the median over copies or draws."""
-    questions_asked = dict.fromkeys(question for method in comparison.methods for question in method.errors)
-    return {
-        question: [
-            (method.name, guarantee_word(method), short(method.errors[question]) or "no answer")
-            for method in comparison.methods
-            if question in method.errors
-        ]
-        for question in questions_asked
-    }
 
 
 def guarantee_word(method: BaselineFigures) -> str:
@@ -539,7 +476,7 @@ def _measures(comparison: MethodComparison, method: BaselineFigures) -> Iterator
             "met": met,
         }
     by_kind = {"utility": method.utility, "risk": method.risk}
-    for kind, figures in (by_kind | {"error of one answer": method.errors}).items():
+    for kind, figures in by_kind.items():
         for name, value in figures.items():
             yield {"kind": kind, "name": name, "threshold": None, "figure": finite(value), "met": None}
 

@@ -16,11 +16,11 @@ from synthrelease.studio.baselines.weighting import (
     PostStrata,
     Respondents,
     choice_law,
-    choose,
     score_sensitivity,
     selection_epsilon,
 )
 from tests.helpers.running_example import SAMPLES, STRATA, of_counts
+from tests.helpers.weighted_counts import choose, weighted_count
 from tests.studio.baselines.test_cauchy_noise import exact_loss
 
 NAMES = list(STRATA)
@@ -278,7 +278,7 @@ class Draw:
 def test_a_weighted_count_gets_noise_of_the_smooth_bound(neighbours: str, factor: int) -> None:
     sample, strata = SAMPLES["B"], STRATA["minors-adults"]
     chosen = sample.bins < 2
-    exact, noisy = (strata.count(sample, chosen, 1, neighbours, Draw(size)) for size in (0.0, 16.0))  # type: ignore[arg-type]
+    exact, noisy = (weighted_count(strata, sample, chosen, 1, neighbours, Draw(size)) for size in (0.0, 16.0))  # type: ignore[arg-type]
     assert exact.value == pytest.approx(200_000)
     assert noisy.value - exact.value == pytest.approx(factor * 6 * strata.smooth_bound(sample, 1 / 6) * 2)
     assert {field.name for field in dataclasses.fields(exact)} == {"value", "epsilon", "neighbours"}
@@ -300,7 +300,7 @@ def test_exact_losses_of_a_weighted_count_stay_below_epsilon() -> None:
 
 def test_impossible_strata_and_questions_are_refused() -> None:
     with pytest.raises(ValueError, match="gamma of at least 2"):
-        STRATA["all"].count(SAMPLES["A"], SAMPLES["A"].bins < 2, 1, "add or remove", np.random.default_rng(0), gamma=1.9)
+        weighted_count(STRATA["all"], SAMPLES["A"], SAMPLES["A"].bins < 2, 1, "add or remove", Draw(0.0), gamma=1.9)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a total above 0"):
         PostStrata(into=np.array([0, 1]), totals=np.array([10.0, 0.0]))
     with pytest.raises(ValueError, match="a total above 0"):

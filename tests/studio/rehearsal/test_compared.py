@@ -17,7 +17,6 @@ from synthrelease.errors import InputError, SpecError
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import ComparisonRequest
-from synthrelease.studio.baselines import BASELINES
 from synthrelease.studio.baselines.sequential import Sequential
 from synthrelease.studio.baselines.swapping import Swapping, pairwise_epsilon
 from synthrelease.studio.rehearsal import compare as compared
@@ -49,7 +48,7 @@ def figures(spec: ReleaseSpec, survey: Counts, method: str, **wanted: object) ->
 
 @pytest.fixture(scope="module")
 def every(spec: ReleaseSpec, survey: Counts) -> dict[str, tuple[BaselineFigures, ...]]:
-    return {method: figures(spec, survey, method) for method in METHODS if BASELINES[method].makes_tables}
+    return {method: figures(spec, survey, method) for method in METHODS}
 
 
 @pytest.mark.slow
