@@ -290,7 +290,10 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
 def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun:
     """Return what the ledger has to know of the release; of one piece where one alone is read."""
     run = ChargedRun(
-        domain=spec.exact_domain, year=spec.year, cap=None if spec.options.scout is None else spec.options.scout.cap
+        domain=spec.exact_domain,
+        year=spec.year,
+        cap=None if spec.options.scout is None else spec.options.scout.cap,
+        key=spec.unit.key,
     )
     if piece is None:
         return run

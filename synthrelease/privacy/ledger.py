@@ -42,6 +42,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 
 from synthrelease.errors import BudgetError, so_many
@@ -169,6 +170,7 @@ class ChargedRun:
     year : which year of which plan the release is; None for one that is in no plan.
     cap : of a scout, or of a release after one, the cap on both; None for a release by itself.
     scouts : whether the run is the scout.
+    key : of a scout, or of a release after one, the column that identifies the person; None where a row is a record.
     """
 
     domain: str | None = None
@@ -177,6 +179,7 @@ class ChargedRun:
     year: YearOfSeries | None = None
     cap: Cap | None = None
     scouts: bool = False
+    key: str | None = None
 
 
 ALL_ROWS = ChargedRun()
@@ -242,9 +245,15 @@ class Ledger:
         check_year(self.path, statement, run.year, epsilon, delta)
         notes = Notes(piece=run.piece) if run.year is None else Notes(year=run.year.year, again=run.year.again)
         if run.cap is not None:
+            if run.piece is not None or run.year is not None:
+                raise BudgetError(
+                    "Refused: expected a release on all rows after a scout, which read all of them, found one of a piece or "
+                    f"of a plan over years. {UNSPENT}"
+                )
             for part in (run.cap.epsilon, run.cap.delta, run.cap.rho, run.cap.rare, run.cap.tests):
                 amount("a part of the cap", part)
-            notes = Notes(cap=run.cap) if run.scouts else Notes(scouted=_open_scout(self.path, statement, run.cap))
+            promised = Notes(cap=run.cap, persons="" if run.key is None else sha256(run.key.encode("utf-8")).hexdigest())
+            notes = promised if run.scouts else Notes(scouted=_open_scout(self.path, statement, promised))
             if not run.scouts:  # the scout paid the delta and its own epsilon
                 epsilon, delta = epsilon - run.cap.alone, delta - run.cap.delta
         charged = statement.with_charge(started=_now(), what=purpose, epsilon=epsilon, delta=delta, domain=domain, notes=notes)
@@ -364,13 +373,15 @@ class Ledger:
             )
 
 
-def _open_scout(path: Path, statement: Statement, cap: Cap) -> int:
-    """Return the entry of a scout with this cap, after which no release was charged. Raises BudgetError where there is none."""
+def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
+    """Return the entry of a scout with this cap, for the same persons, after which no release was charged. Raises BudgetError
+    where there is none: costs add up for the same neighbours alone (theory 1.5)."""
     released = {entry.notes.scouted for entry in statement.entries}
-    scouts = [entry.number for entry in statement.entries if entry.notes.cap == cap and entry.number not in released]
+    scouts = [entry.number for entry in statement.entries if entry.notes == promised and entry.number not in released]
     if not scouts:
         raise BudgetError(
-            f"Refused: expected {path} to note a scout with the cap of [scout] and no release after it, found none. "
+            f"Refused: expected {path} to note a scout with the cap of [scout], for rows or persons as in "
+            "[unit] key, and no release after it, found none. "
             "Name the ledger of the scout. A second release after one scout leaves [scout] out and costs its whole epsilon. "
             f"{UNSPENT}"
         )

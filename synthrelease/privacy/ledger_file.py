@@ -58,7 +58,7 @@ def from_text(text: object) -> Fraction:
 _PIECE = re.compile(r"[1-9][0-9]{0,3}")
 _YEAR = re.compile(r"year (-?[0-9]{1,4})( again)?")
 _SPLIT = re.compile(r"split ([1-9][0-9]{0,3}) ([0-9a-f]{64}) ([0-9a-f]{64})")
-_CAP = re.compile(r"scout ([0-9/]+) ([0-9/]+) ([0-9/]+) ([0-9/]+) ([0-9/]+)")
+_CAP = re.compile(r"scout ([0-9/]+) ([0-9/]+) ([0-9/]+) ([0-9/]+) ([0-9/]+)(?: ([0-9a-f]{64}))?")
 _SCOUTED = re.compile(r"release of scout ([1-9][0-9]{0,5})")
 _HORIZON = re.compile(r"years (-?[0-9]{1,4}) ([0-9,/]+) ([0-9/]+) ([1-9][0-9]{0,3}) ([1-9][0-9]{0,5}) ([0-9]{1,3}) ([0-9/]+)")
 
@@ -74,6 +74,7 @@ class Notes:
     year, again : the year of the release, None without a plan over years, and whether it replaces one that released nothing.
     horizon : the plan over years; such an entry costs nothing.
     cap : of a scout, the cap on it and on a release after it.
+    persons : of a scout, the SHA-256 of the name of the column that identifies the person; "" where a row is a record.
     scouted : of a release within such a cap, the number of the scout's entry; the two entries add up to the cap.
     """
 
@@ -83,6 +84,7 @@ class Notes:
     again: bool = False
     horizon: Horizon | None = None
     cap: Cap | None = None
+    persons: str = ""
     scouted: int | None = None
 
     @property
@@ -101,7 +103,7 @@ class Notes:
             return f"years {plan.first} {epsilons} {to_text(plan.delta)} {plan.in_year} {plan.in_all} {second}"
         if self.cap is not None:
             amounts = self.cap.epsilon, self.cap.delta, self.cap.rho, self.cap.rare, self.cap.tests
-            return f"scout {' '.join(map(to_text, amounts))}"
+            return f"scout {' '.join([*map(to_text, amounts), *filter(None, [self.persons])])}"
         if self.scouted is not None:
             return f"release of scout {self.scouted}"
         if self.year is not None:
@@ -158,8 +160,8 @@ def _read(text: str) -> Notes | None:
         )
         return Notes(horizon=plan) if len(epsilons) <= MOST_YEARS else None
     if match := _CAP.fullmatch(text):
-        epsilon, delta, rho, rare, tests = map(from_text, match.groups())
-        return Notes(cap=Cap(epsilon=epsilon, delta=delta, rho=rho, rare=rare, tests=tests))
+        epsilon, delta, rho, rare, tests = map(from_text, match.groups()[:5])
+        return Notes(cap=Cap(epsilon=epsilon, delta=delta, rho=rho, rare=rare, tests=tests), persons=match[6] or "")
     if match := _SCOUTED.fullmatch(text):
         return Notes(scouted=int(match[1]))
     if match := _YEAR.fullmatch(text):

@@ -193,7 +193,7 @@ def scout(
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
     key = [] if scouting.unit.key is None else [scouting.unit.key, *scouting.unit.order]
     check_opens(data, schema_of(scouting.columns, {}), scouting.policy, key)
-    cap, run = scouting.cap, ChargedRun(cap=scouting.cap, scouts=True)
+    cap, run = scouting.cap, ChargedRun(cap=scouting.cap, scouts=True, key=scouting.unit.key)
     charge = mechanism("scout", cap.alone, "noisy tables of single columns", cap.delta)
     with ExitStack() as held:
         place = held.enter_context(taking(out))

@@ -19,6 +19,7 @@ from synthrelease.privacy.curves import delta_up, epsilon_of, root
 from synthrelease.privacy.grids import gaussian_scale
 from synthrelease.privacy.ledger import ChargedRun, Ledger, load_ledger, open_ledger
 from synthrelease.privacy.ledger_file import LedgerError, Notes, notes_of
+from synthrelease.privacy.subsets import Split
 
 CAP = Cap(epsilon=Fraction(2), delta=Fraction(1, 10**9), rho=Fraction(3, 1000), rare=Fraction(1, 10**12), tests=Fraction(1, 5))
 STEP = Fraction(1, 10**9)
@@ -183,12 +184,12 @@ def ledger(tmp_path: Path) -> Ledger:
     return open_ledger(tmp_path / "births.ledger", "births", 4, delta_limit="2e-9")
 
 
-def scout(ledger: Ledger, cap: Cap = CAP) -> None:
-    ledger.reserve(mechanism("scout", cap.alone, "", cap.delta), "a scout", ChargedRun(cap=cap, scouts=True))
+def scout(ledger: Ledger, cap: Cap = CAP, key: str | None = None) -> None:
+    ledger.reserve(mechanism("scout", cap.alone, "", cap.delta), "a scout", ChargedRun(cap=cap, scouts=True, key=key))
 
 
-def released(ledger: Ledger, cap: Cap = CAP) -> None:
-    ledger.reserve(mechanism("release", cap.epsilon, "", cap.delta), "a release", ChargedRun(cap=cap))
+def released(ledger: Ledger, cap: Cap = CAP, key: str | None = None) -> None:
+    ledger.reserve(mechanism("release", cap.epsilon, "", cap.delta), "a release", ChargedRun(cap=cap, key=key))
 
 
 def test_scout_and_release_add_up_to_the_cap(ledger: Ledger) -> None:
@@ -215,6 +216,24 @@ def test_one_release_follows_a_scout(ledger: Ledger) -> None:
     assert ledger.statement().epsilon == 2 * CAP.epsilon
 
 
+@pytest.mark.parametrize(("of_scout", "of_release"), [(None, "patient"), ("patient", None), ("patient", "household")])
+def test_a_release_protects_whom_its_scout_protects(ledger: Ledger, of_scout: str | None, of_release: str | None) -> None:
+    """Rows of a scout and persons of a release have no sum: all rows of a person moved the scout's counts."""
+    scout(ledger, key=of_scout)
+    with pytest.raises(BudgetError, match="persons as in"):
+        released(ledger, key=of_release)
+    released(ledger, key=of_scout)
+
+
+def test_a_release_of_a_piece_follows_no_scout(ledger: Ledger) -> None:
+    """Its entry could note either the piece or the scout: the limit of one piece and the charge to all would not agree."""
+    split = Split(pieces=2, key="a" * 64, register="b" * 64)
+    ledger.split(split)
+    scout(ledger)
+    with pytest.raises(BudgetError, match="on all rows after a scout"):
+        ledger.check(mechanism("release", CAP.epsilon, "", CAP.delta), "a", ChargedRun(cap=CAP, piece=1, split=split))
+
+
 def test_a_cap_beyond_the_limit_is_refused_at_the_release(ledger: Ledger) -> None:
     large = replace(CAP, epsilon=Fraction(5))
     scout(ledger, large)
@@ -223,7 +242,7 @@ def test_a_cap_beyond_the_limit_is_refused_at_the_release(ledger: Ledger) -> Non
 
 
 def test_what_an_entry_notes_is_read_back() -> None:
-    for notes in (Notes(cap=CAP), Notes(scouted=3)):
+    for notes in (Notes(cap=CAP), Notes(cap=CAP, persons="ab" * 32), Notes(scouted=3)):
         assert notes_of(notes.text, []) == notes
     for text in ("scout 2/1", "scout 2/1 1/1000000000 3/1 0/1 1/5", "release of scout 0", "scout 4/2 1/9 1/9 0/1 0/1"):
         with pytest.raises((ValueError, LedgerError)):
