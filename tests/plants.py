@@ -24,7 +24,7 @@ HEAD = """# Planted slips
 
 Slips that an author of a criterion or generator may make, planted by rule in every kind (`tests/helpers/plants.py`,
 `tests/generators/test_noise_of_every_family.py`). `make plants` plants each one and writes this page. `make criterion NAME=`
-and `make generator NAME=` plant the same ones, and every cell says what they show: before, and now. Before 28 November 2026
+and `make generator NAME=` plant the same ones, and every cell says what they show: before, and now. Before 2026-11-28
 `make criterion` had no worlds but those whose numbers begin at 0, of two records for three kinds; a generator had no check but
 its contract.
 """

@@ -1,7 +1,7 @@
 """Draw rows that meet a condition from the published noisy tables of a release: the command `rows`.
 
 A model of largest entropy is fitted to the noisy tables and restricted to the condition. All of it is post-processing of what
-is published (theory 1.2), so it costs no epsilon; no acceptance criterion holds for the rows.
+is published (theory 1.2, post-processing), so it costs no epsilon; no acceptance criterion holds for the rows.
 """
 
 from __future__ import annotations

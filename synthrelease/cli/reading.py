@@ -81,7 +81,7 @@ def audit(
     Parameters
     ----------
     out : Write all results to this JSON file. By default only print them.
-    draws : With --against, draw this often from each library for every law. [default: 10000]
+    draws : Draw this often from each library for every law (--against). [default: 10000]
     part : Run this part. May be repeated. By default all parts.
     only : Run only enumerations and losses whose names have this text. By default all.
     release : Audit the generator, criteria and selection of this published release. By default all.

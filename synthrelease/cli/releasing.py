@@ -106,23 +106,24 @@ def scout(
     Parameters
     ----------
     codebook : Codebook: JSON, CSV with column,code,label,kind,min,max, or a DDI codebook (XML).
-    data : Private file, files or database.
+    data : Read this private file, these files or this database.
     ledger : Charge this ledger of the dataset (see ledger open). It has to have the whole cap left.
-    cap : Epsilon of scout and release together.
-    delta : Delta of scout and release together, such as 1e-9.
-    rows : The public number of rows, or of persons with --unit KEY. Too few for the noise are refused before the charge.
+    cap : Set the epsilon of scout and release together.
+    delta : Set the delta of scout and release together, such as 1e-9.
+    rows : State the public number of rows, or of persons with --unit KEY. Too few for the noise are refused before the charge.
     unit : Say whose a row is. row: every row is a different person. KEY: the column that identifies the person; one row of
         each person is counted.
     out : Write the folder of the scout here.
-    first_by : With --unit KEY, columns that order the rows of a person, or random. The release takes the same rows.
+    first_by : Name the columns that order the rows of a person, or random. The release takes the same rows. By default none,
+        which is for --unit row.
     only : Ask about these columns of the codebook only, such as A,B. By default all.
     leave_out : Leave these columns out, such as A,B. By default none.
-    title : Title of the register. By default the name of the codebook.
-    delimiter : Separator between two cells of a CSV file.
-    encoding : Encoding of a CSV file, as [input] encoding.
-    decimal : Decimal sign of numbers that are written as text.
-    rho : Cost of the scout as a rho. By default about 6% of what the cap allows.
-    tests : Epsilon that is kept for tests and figures of the release. By default 12% of --cap.
+    title : Set the title of the register. By default the name of the codebook.
+    delimiter : Set the separator between two cells of a CSV file.
+    encoding : Set the encoding of a CSV file, as [input] encoding.
+    decimal : Set the decimal sign of numbers that are written as text.
+    rho : Set the cost of the scout as a rho. By default about 6% of what the cap allows.
+    tests : Keep this epsilon for tests and figures of the release. By default 12% of --cap.
     """
     from synthrelease.errors import InputError, Unexpected
     from synthrelease.privacy.charges import exact

@@ -339,7 +339,8 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True, kw_only=True)
 class SharedNoise:
-    """One noise of many numbers, at a scale so large that its whole numbers count as continuous (theory 9.18).
+    """One noise of many numbers, at a scale so large that whole numbers count as continuous (theory 9.18, one
+    noise for many numbers).
 
     Given the radius k, of a gamma law with the shape size + 1, every number is uniform from -k to k.
 

@@ -4,8 +4,8 @@ The mean of a column, the coefficients of a linear regression and the ratio of t
 and of their products. Such sums are measured on purpose, all of them with one noise (theory 12.16, named models): a sum has the
 noise of one number, and no bin stands between it and the rows. A function that several analyses need is measured once.
 
-The mean of each group is measured by the rows of each group, in shares of each row (theory 12.16 (c)): all groups together
-move by as much as one.
+The mean of each group is measured by the rows of each group, in shares of each row (theory 12.16, named models): all groups
+together move by as much as one.
 """
 
 from __future__ import annotations

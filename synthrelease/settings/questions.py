@@ -49,8 +49,7 @@ class ModelTable(SpecTable):
     Attributes
     ----------
     question : the question, as `synthrelease estimate` takes it. After "on" a condition stands for an indicator, 1 for a row
-        that meets it. Example: `question = "mean income by region"`, or
-        `question = "slope income on age, hours, sex == 'F'"`.
+        that meets it. Example: `question = "slope income on age, hours, sex == 'F'"`.
     limits : the lowest and highest value of a column, to which its values are clipped; the bounds of the column otherwise.
         Narrow limits make the noise smaller. They are public: never look them up in the private file.
         Example: `limits = { income = [0, 9000] }`, `question = "mean income"`.

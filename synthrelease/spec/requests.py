@@ -231,8 +231,8 @@ class DraftRequest:
     Attributes
     ----------
     name : Name of the release. Both files get this name.
-    public : Read this PUBLIC file or database, which has the layout of the private one.
-    scout : Draft from this folder of a scout, where there is no public file. Only --into goes with it.
+    public : Read this PUBLIC file or database, which has the layout of the private one. By default the draft is from --scout.
+    scout : Draft from this folder of a scout, if there is no public file; only --into goes with it. By default from --from.
     codebook : Read the meaning of columns and codes from this file: JSON, CSV with column,code,label, or a DDI codebook (XML),
         which also says where the columns of a fixed-width file stand. By default none.
     only : Draft these columns only, such as A,B. By default all.

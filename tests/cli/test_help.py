@@ -17,7 +17,7 @@ VERBS = frozenset(
     """
     Accept Add Adopt Answer Ask Assume Audit Begin Charge Check Choose Commit Compare Compute Connect Count Divide
     Draft Draw Edit Enumerate Estimate Find Join Keep Leave Limit List Make Measure Name Open Overwrite Preview Print
-    Propose Put Read Recommend Refuse Release Run Say Select Set Show Sign Split Start Swap Take Test Try Use
+    Propose Publish Put Read Recommend Refuse Release Run Say Select Set Show Sign Split Start State Swap Take Test Try Use
     Weight Widen Write
     """.split()  # noqa: SIM905
 )

@@ -32,7 +32,7 @@ def test_texts_are_counted_in_their_normal_form(tmp_path: Path) -> None:
 
 
 def test_each_row_adds_its_own_text_whatever_the_others_are(tmp_path: Path) -> None:
-    """Theory 1.8 (b): counts of the file are the sum of those of its rows."""
+    """Theory 1.8, reading row by row: counts of the file are the sum of those of its rows."""
     alone = [counted(tmp_path, [line]) for line in LINES]
     together = counted(tmp_path, LINES)
     for name in ("word", "other"):

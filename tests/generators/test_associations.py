@@ -349,7 +349,7 @@ def test_mostly_noise_is_not_carried_and_a_table_with_less_noise_decides() -> No
     assert (one.carried, bool(one), loud.measured("town", "year")) == ("mostly noise", False, "mostly noise")
     assert str(one).endswith("measured together (noise of 67 rows on average makes a Cramer's V of 3.04)")
     both = CarriedPairs.of([loud])
-    assert (both.carried, both.noisy) == (2, 1)  # the noise of the other table is not known
+    assert (both.carried, both.noisy) == (2, (("town", "year"),))  # the noise of the other table is not known
     assert [(line.column, line.others) for line in both.columns] == [("town", ("year",))]
     assert not replace(loud, rows=40_000).of("town", "year")  # noise of a V of 0.19: nobody knows that they are associated more
     assert replace(loud, rows=40_000, strengths=Strengths(pairs={"town:year": 0.3})).of("town", "year")
@@ -360,7 +360,7 @@ def test_mostly_noise_is_not_carried_and_a_table_with_less_noise_decides() -> No
         loud, noise={(0, 1): TableNoise(law=DiscreteLaplace(67.0)), (0, 1, 2): TableNoise(law=DiscreteLaplace(0.5))}
     )
     assert second.of("town", "year")
-    assert CarriedPairs.of([loud, second]).noisy == 1
+    assert CarriedPairs.of([loud, second]).noisy == (("town", "year"),)
     assert weakest_of([loud.of("town", "year"), second.of("town", "year")]).carried == "mostly noise"
 
 

@@ -1,4 +1,4 @@
-"""Mutations of named models: their budget, which rows count, and what is said of their answers (theory 12.16, 13.19)."""
+"""Mutations of named models: their budget, which rows count, and what is said of their answers (theory 12.16, named models)."""
 
 from __future__ import annotations
 

@@ -39,6 +39,7 @@ OUTPUTS = {
     "imputation": "made of the released rows",
     "estimates": "made of published noisy tables, whose noise is charged, and of queries that were stated beforehand",
     "files": "checksums of the released rows",
+    "models": "sums and shares with noise that is charged, for questions that were stated beforehand",
 }
 WORDS = {"format", "title", "description", "synthetic", "guarantee", "charges", "selection", "specification", "versions",
          "written_by", "card", "flavour", "bundle", "intended_queries", "not_promised", "plugins", "attacks",
