@@ -121,7 +121,7 @@ LONG = {
     ),
     "studio/audit/test_losses.py::test_a_generator_whose_answers_are_drawn_shows_nearly_all_of_its_claim[adaptive, "
     "zero-concentrated]": ("half of its noise is found, in the same file, and the other families show theirs"),
-    "studio/audit/test_against.py::test_the_command_holds_both_libraries_against_the_laws": "the laws one by one in the same file",  # noqa: E501
+    "studio/audit/test_against.py::test_both_libraries_follow_the_laws": "the laws one by one in the same file",  # noqa: E501
     "generators/test_patectgan.py::test_it_learns_columns_that_depend_on_each_other": (
         "tests/test_contracts.py; its votes and what they cost in the same file"
     ),

@@ -66,12 +66,10 @@ def reproduce(only: Annotated[list[str] | None, Option(metavar="NAME")] = None, 
 def audit(
     out: File | None = None,
     jobs: Number = 1,
-    draws: Annotated[int | None, Option(least=50)] = None,
     part: list[AuditPart] | None = None,
     only: Text | None = None,
     release: Folder | None = None,
     records: Annotated[int | None, Option(least=1, most=5)] = None,
-    against: Annotated[str | None, Option(metavar="LIBRARY")] = None,
 ) -> None:
     """Test the guarantee on made-up tables.
 
@@ -81,13 +79,10 @@ def audit(
     Parameters
     ----------
     out : Write all results to this JSON file. By default only print them.
-    draws : Draw this often from each library for every law (--against). [default: 10000]
     part : Run this part. May be repeated. By default all parts.
     only : Run only enumerations and losses whose names have this text. By default all.
     release : Audit the generator, criteria and selection of this published release. By default all.
     records : Enumerate tables of at most this many records. [default: 5; 4 with --release]
-    against : Compare noise and private choices with diffprivlib or opendp, and nothing else (needs the extra `audit`). By
-        default no library.
     """
     from synthrelease.bundle.write import check_free_name
     from synthrelease.errors import InputError
@@ -95,15 +90,8 @@ def audit(
     from synthrelease.studio.audit.audit import PARTS, RECORDS_OF_A_RELEASE, Scope, run_audit
     from synthrelease.studio.audit.enumeration import MOST_RECORDS
 
-    if draws is not None and against is None:
-        raise InputError("--draws: expected it with --against, found it alone.")
     if out is not None:
         check_free_name(out, "a file")
-    if against is not None:
-        if part or only or release:
-            raise InputError("--against: expected it with --draws, --out or nothing else, found --part, --only or --release.")
-        _compare_laws(against, draws, out)
-        return
     parts: list[Part] = [chosen.value for chosen in part or ()]
     if release is not None and only:
         raise InputError("--release: expected it with --part, --records, --jobs, --out or nothing else, found --only.")
@@ -129,26 +117,6 @@ def audit(
             err.print(f"A known fault that was not found: {name}.", style="red")
         raise typer.Exit(CONTRADICTED)
     screen.print("Nothing contradicts a claim.")
-
-
-def _compare_laws(library: str, draws: int | None, out: Path | None) -> None:
-    """Compare draws of both libraries with the exact laws."""
-    from synthrelease.studio.audit.against import DRAWS, compare_laws
-
-    with progress_bars() as progress:
-        laws = compare_laws(library, draws=draws or DRAWS, progress=progress)
-    screen.table(
-        ("law", "draws", "p of synthrelease", f"p of {library}"),
-        ((law.name, f"{law.draws:,}", f"{law.ours:.3g}", f"{law.theirs:.3g}") for law in laws),
-        title="Draws against exact laws, chi-square",
-    )
-    if out is not None:
-        _write_figures(out, {"against": library, "laws": [{**asdict(law), "agrees": law.agrees} for law in laws]})
-    if different := [law.name for law in laws if not law.agrees]:
-        for name in different:
-            err.print(f"Draws that do not follow the law: {name}.", style="red")
-        raise typer.Exit(CONTRADICTED)
-    screen.print(f"Both follow all {len(laws)} laws.")
 
 
 def _write_figures(out: Path, figures: object) -> None:

@@ -71,7 +71,6 @@ def test_a_fault_that_is_not_found_ends_with_5(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--draws", "100"), "--draws: expected it with --against, found it alone."),
         (("--only", "no such thing", "--part", "losses"), "--only no such thing: expected a part of the name"),
         (("--seed", "3"), "No such option"),
     ],
