@@ -516,20 +516,21 @@ BIRTHS = {
 """Of each release of births its configuration, which needs no extra library, and an example of a question."""
 
 
-def demo(out: Folder, release: Shipped = Shipped.published, charges: bool = False, jobs: Number = 1) -> None:
+def demo(out: Folder, release: Shipped = Shipped.births, charges: bool = False, jobs: Number = 1) -> None:
     """Run a whole release on simulated data that come with synthrelease. Needs no file and no network.
 
     Parameters
     ----------
     out : Write the released files to this new folder.
-    release : Choose the data. published: 160,000 births, 6 columns, with noisy tables and so with ask.html, some seconds.
-        births: the same births at a smaller epsilon, without noisy tables. paper: the same births as Hod & Canetti (2024)
-        released theirs, beside Table 2 of the paper. labour: a survey with codes, gaps and weights. visits: patients with
-        hospital stays. years: five years of births. country: people in municipalities and regions. The last four show every
-        command and take minutes; visits, labour and country write the release to DIR/release.
+    release : Choose the data. births: 160,000 births, 6 columns, some seconds. paper: the same births as Hod & Canetti (2024)
+        released theirs, beside Table 2 of the paper. published: the same births with noisy tables, for estimate. labour: a
+        survey with codes, gaps and weights. visits: patients with hospital stays. years: five years of births. country:
+        people in municipalities and regions. The last four show every command and take minutes; visits, labour and country
+        write the release to DIR/release.
     charges : Print each charge of the privacy budget (births and published; off by default, always on for paper).
     """
     from synthrelease.bundle.write import check_free
+    from synthrelease.data.texts import program
     from synthrelease.resources import resource
 
     if release not in BIRTHS:
@@ -545,6 +546,9 @@ def demo(out: Folder, release: Shipped = Shipped.published, charges: bool = Fals
     _until_released(lambda: run(request, steps=False, charges=charges, question=question))
     if release is Shipped.paper:
         print_table_2(out)
+    if release is Shipped.births:
+        screen.print("  See a release that answers questions in a browser:")
+        screen.print(f"    {program()} demo --release published --out published", soft_wrap=True)
     screen.print("  For your own data start with docs/tutorial.md.")
 
 

@@ -71,7 +71,7 @@ def one_run(case: str, data: Path, folder: Path) -> dict[str, Any]:
     setattr(synthrelease.publish, "write_bundle", write_and_keep)  # noqa: B010
     out = folder / "release"
     release = ["release", str(config), "--data", str(data), "--out", str(out)]
-    code, text, seconds = command(["demo", "--release", "births", "--out", str(out)] if case == "demo" else release)
+    code, text, seconds = command(["demo", "--out", str(out)] if case == "demo" else release)
     again = text.count("The demonstration runs again")
     outcome: dict[str, Any] = {"code": code, "again": again, "seconds": seconds}
     if code not in (0, NOTHING):

@@ -78,7 +78,7 @@ def test_the_wheel_alone_releases_verifies_and_plans(alone: Path, tmp_path: Path
     found = subprocess.run(where, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout.strip()
     assert Path(found) == alone / "synthrelease"
     run("demo", "--out", "release")
-    assert {"release.json", "ask.html"} <= set(os.listdir(tmp_path / "release"))
+    assert "release.json" in os.listdir(tmp_path / "release")
     run("verify", "release")
     assert "| 19.38 | 19.38 |" in run("reproduce", "--only", "swapping")
     assert "epsilon = 6.6978102" in run("plan", str(alone / "synthrelease" / "resources" / "configs" / "births.toml"))
