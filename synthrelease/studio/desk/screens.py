@@ -382,12 +382,12 @@ def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]
     """The picture of the marks, and the marks in words."""
     if look is None or not criterion.compares:
         return {"marks": "", "values": [], "says_nothing": False}
+    alone = look["yardstick"]["independent"]
     values = {
-        "the two halves of the public file": look["halves"],
-        "this draft": look["typical_figure"],
-        "independent columns": look["independent_columns"],
+        "the two halves of the public file": look["yardstick"]["perfect"],
+        "this draft": look["figure"],
+        "independent columns": alone,
     }
-    alone = look["independent_columns"]
     nothing = alone is not None and alone <= criterion.threshold and not explain(criterion).asks_single_columns
     return {
         "marks": marks(criterion.threshold, *values.values(), bad=nothing),

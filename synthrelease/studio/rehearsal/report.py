@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from markupsafe import Markup
+from pydantic import BaseModel
 
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import words
@@ -19,12 +22,11 @@ from synthrelease.errors import OutputError, cut, percent
 from synthrelease.generators.associations import LEAST_STRENGTH
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import decimal_text
-from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.resources import templates
 from synthrelease.spec.shortlist import VerdictTable, judged_digest, shortlist_text
 from synthrelease.spec.tried import leave
 from synthrelease.studio.rehearsal import charts
-from synthrelease.studio.rehearsal.advice import MARGIN, BudgetPoint, CriterionAdvice, Offer, Proposal, cheapest
+from synthrelease.studio.rehearsal.advice import MARGIN, BudgetPoint, CriterionAdvice, Offer, cheapest
 from synthrelease.studio.rehearsal.attempts import ShareEstimate
 from synthrelease.studio.rehearsal.closer_look import CriterionLook
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
@@ -42,29 +44,8 @@ from synthrelease.studio.rehearsal.words import (
     units,
 )
 
-# Utility and risk of synthetic copies, as a part of rehearsal.json and as texts of the report.
-
 _ROUNDING = 1e-9
 """Below this a figure is 0 but for the rounding of floats."""
-
-
-def copies_document(rehearsal: Rehearsal) -> dict[str, Any]:
-    """The part "copies" of rehearsal.json; what is not a number is null."""
-    comparison = rehearsal.comparison
-    return {
-        "number": comparison.copies,
-        "quasi_identifiers": list(comparison.quasi_identifiers),
-        "regression_target": comparison.target,
-        "odds_target": comparison.odds.target if comparison.odds else None,
-        "figures": [
-            {
-                "index": copy.configuration,
-                "utility": {name: finite(value) for name, value in copy.utility.items()},
-                "risk": {name: finite(value) for name, value in copy.risk.items()},
-            }
-            for copy in rehearsal.copies
-        ],
-    }
 
 
 def statistic(value: float | None) -> str:
@@ -74,84 +55,38 @@ def statistic(value: float | None) -> str:
     return "0" if abs(value) < _ROUNDING else f"{value:.3g}"
 
 
-def proposal_document(proposal: Proposal | None) -> dict[str, Any] | None:
-    """The advice as a part of rehearsal.json."""
-    if proposal is None:
-        return None
-    return {
-        "nothing_at_most": proposal.wanted,
-        "proposed": _offer_document(proposal.chosen),
-        "judged": None if proposal.judgement is None else vars(proposal.judgement),
-        "never_giving_up": None if proposal.without_limit is None else float(proposal.without_limit),
-        "budgets": [_offer_document(offer) for offer in proposal.offers],
-    }
+# rehearsal.json.
 
 
-def _offer_document(offer: Offer | None) -> dict[str, Any] | None:
-    if offer is None:
-        return None
-    return {
-        "generation": float(offer.generation),
-        "looked_at_anew": offer.anew,
-        "acceptance": offer.acceptance if offer.chances else None,
-        "rounds": None if offer.law is None else _rounds_document(offer.law),
-        "total": None if offer.total is None else float(offer.total),
-        "nothing": offer.nothing,
-    }
-
-
-def _rounds_document(law: FiniteLaw) -> dict[str, float]:
-    return {str(number): float(share) for number, share in law.atoms}
-
-
-# The closer look of a rehearsal as a part of rehearsal.json.
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: a data class by its fields, fractions as numbers; what is not a number is null."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if is_dataclass(value):
+        return {of.name: plain(getattr(value, of.name)) for of in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return finite(float(value)) if isinstance(value, float | Fraction) else value
 
 
 def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
-    """The part "look" of rehearsal.json; what is not a number is null."""
+    """Return the part "look" of rehearsal.json."""
     look = rehearsal.look
     if look is None:
         return None
-    names = [criterion.name for criterion in rehearsal.spec.criteria]
     return {
         "configuration": look.configuration,
         "candidates": look.candidates,
         "criteria": [
-            {"name": name, **_criterion_document(criterion)} for name, criterion in zip(names, look.criteria, strict=True)
+            {"name": criterion.name, **plain(look_at_it)}
+            for criterion, look_at_it in zip(rehearsal.spec.criteria, look.criteria, strict=True)
         ],
-        "unguarded_pairs": [
-            {
-                "columns": list(pair.columns),
-                "cramers_v": pair.cramers_v,
-                "candidates_cramers_v": pair.candidates_v,
-                "condition": pair.condition,
-                "outcome": pair.outcome,
-                "share_of_outcome": pair.overall,
-                "share_among_condition": pair.original,
-                "candidates_share_among_condition": pair.released,
-                "lost": pair.lost,
-            }
-            for pair in look.pairs
-        ],
-        "verdict": look.verdict.model_dump(mode="json"),
+        "unguarded_pairs": [{**plain(pair), "lost": pair.lost} for pair in look.pairs],
+        "verdict": plain(look.verdict),
         "replaced_share": look.replaced,
-        "conclusions": [asdict(conclusion) for conclusion in look.conclusions],
-    }
-
-
-def _criterion_document(look: CriterionLook) -> dict[str, Any]:
-    offender = look.offender
-    return {
-        "typical_figure": finite(look.figure),
-        "largest_error": None
-        if offender is None
-        else {"where": offender.where, "released": offender.released, "public": offender.original},
-        "places": [{"where": cell, "candidates": times} for cell, times in look.places],
-        "halves": finite(look.yardstick.perfect),
-        "halves_projected": finite(look.yardstick.projected),
-        "fit_without_noise": finite(look.noiseless),
-        "independent_columns": finite(look.yardstick.independent),
-        "verdicts": [{"kind": verdict.kind, "text": verdict.text} for verdict in look.verdicts],
+        "conclusions": plain(look.conclusions),
     }
 
 
@@ -257,31 +192,16 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
             }
             for c, (estimate, standing) in enumerate(zip(race.estimates, race.standings, strict=True))
         ],
-        "criteria": [
-            {
-                "name": advice.name,
-                "threshold": advice.threshold,
-                "epsilon": float(advice.epsilon),
-                "median_figure": advice.figure,
-                "noise_sd": advice.noise_sd,
-                "rejected_share": advice.fails,
-                "false_decision": advice.false_rejection,
-                "smallest_epsilon": advice.smallest_epsilon,
-            }
-            for advice in rehearsal.criteria
-        ],
-        "budgets": [
-            {"generation": float(point.generation), "total": float(point.total), **_interval(point.acceptance)}
-            for point in rehearsal.budgets
-        ],
-        "proposal": proposal_document(rehearsal.proposal),
-        "copies": copies_document(rehearsal),
+        "criteria": plain(rehearsal.criteria),
+        "budgets": plain(rehearsal.budgets),
+        "proposal": plain(rehearsal.proposal),
+        "copies": {**plain(rehearsal.comparison), "figures": plain(rehearsal.copies)},
         "attacks": None
         if rehearsal.attacks is None
         else {"index": rehearsal.attacks.configuration, **rehearsal.attacks.table().model_dump(mode="json")},
-        "outlook": {name: finite(value) for name, value in vars(rehearsal.outlook).items()} if rehearsal.outlook else None,
+        "outlook": plain(rehearsal.outlook),
         "look": look_document(rehearsal),
-        "words": asdict(Sentences.of(rehearsal)),
+        "words": plain(Sentences.of(rehearsal)),
     }
 
 

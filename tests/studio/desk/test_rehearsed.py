@@ -86,7 +86,7 @@ def test_it_shows_what_the_documents_of_the_rehearsal_say(window: Window) -> Non
 
 def test_a_threshold_that_independent_columns_meet_is_red_and_one_that_they_do_not_is_none(window: Window) -> None:
     document = window.rehearsals.found(load_spec(window.config)).document
-    alone = document["look"]["criteria"][0]["independent_columns"]
+    alone = document["look"]["criteria"][0]["yardstick"]["independent"]
     page = window.page("questions")
     assert "Independent columns meet this threshold" in page
     assert 'class="alone wrong"' in page

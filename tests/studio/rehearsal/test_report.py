@@ -173,8 +173,8 @@ def test_the_document_says_what_the_rehearsal_found(coins: tuple[Rehearsal, Path
     assert generations == [0.125, 0.25, 0.375, 0.5, 0.75, 1.0]  # the quarters, and what is beside the cheapest
     totals = [float(total_epsilon(found.spec, Fraction(generation))) for generation in generations]
     assert [budget["total"] for budget in read_back["budgets"]] == totals
-    assert [budget["trials"] for budget in read_back["budgets"][:5]] == [2 * BUDGET_ATTEMPTS] * 5
-    assert [entry["index"] for entry in read_back["copies"]["figures"]] == list(found.shortlist)
+    assert [budget["acceptance"]["trials"] for budget in read_back["budgets"][:5]] == [2 * BUDGET_ATTEMPTS] * 5
+    assert [entry["configuration"] for entry in read_back["copies"]["figures"]] == list(found.shortlist)
 
 
 def test_a_figure_that_is_0_but_for_rounding_is_shown_as_0() -> None:
@@ -237,12 +237,12 @@ def test_the_lines_of_the_advice_make_the_release_that_it_promises(coins: tuple[
     }
     spec = load_spec(write_config(tmp_path, changes))
     proposed = json.loads((out / "rehearsal.json").read_text())["proposal"]
-    assert float(spec.plan.total.epsilon) == proposed["proposed"]["total"]
-    assert proposed["proposed"]["total"] < float(found.spec.plan.total.epsilon)
+    assert float(spec.plan.total.epsilon) == proposed["chosen"]["total"]
+    assert proposed["chosen"]["total"] < float(found.spec.plan.total.epsilon)
     law = spec.selection_rule.rounds
     assert law is not None
-    assert {str(k): float(share) for k, share in law.atoms} == proposed["proposed"]["rounds"]
-    assert proposed["judged"]["attempts"] == 10  # half of 18, as many of each configuration
+    assert [[k, float(share)] for k, share in law.atoms] == proposed["chosen"]["law"]["atoms"]
+    assert proposed["judgement"]["attempts"] == 10  # half of 18, as many of each configuration
     for text in proposal_words(found):
         assert text in " ".join(read(out).texts["p"].split())
 
@@ -441,10 +441,10 @@ def test_the_report_and_the_document_name_where_errors_are(coins: tuple[Rehearsa
     (entry, _) = json.loads((out / "rehearsal.json").read_text())["look"]["criteria"]
     offender = look.criteria[0].offender
     assert offender is not None
-    assert entry["largest_error"] == {"where": offender.where, "released": offender.released, "public": offender.original}
+    assert entry["offender"] == {"where": offender.where, "released": offender.released, "original": offender.original}
     units = "share of the rows"
     assert report.row(CRITERION, BINDS)[4:] == [offender.where, offender.released, offender.original, units]
-    assert entry["halves"] == look.criteria[0].yardstick.perfect
+    assert entry["yardstick"]["perfect"] == look.criteria[0].yardstick.perfect
     assert "a table with independent columns passes it" in report.texts["li"]  # the threshold is 0.9
     assert [pair["columns"] for pair in json.loads((out / "rehearsal.json").read_text())["look"]["unguarded_pairs"]] == [
         list(pair.columns) for pair in look.pairs
