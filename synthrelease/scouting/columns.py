@@ -221,7 +221,8 @@ def scouted_columns(
 
     Raises
     ------
-    InputError : for a name that the codebook does not have, and for columns of which it says neither codes nor a kind.
+    InputError : for a name that the codebook does not have, columns of which it says neither codes nor a kind, bounds out of
+        order or of integers not whole, and fewer than two columns, of which a scout has no figure of dependence.
     """
     unknown = [name for name in (*(only or ()), *leave_out) if name not in entries]
     if unknown:
@@ -235,7 +236,20 @@ def scouted_columns(
             f"{listing(unsaid or ['any column'])}. "
             'Say "kind": "integer", "number" or "text", list its codes, or leave it out (--leave-out). Nothing was read.'
         )
-    return tuple(column for column in columns if column is not None)
+    asked = tuple(column for column in columns if column is not None)
+    out_of_order = [each.name for each in asked if each.low is not None and each.high is not None and not each.low < each.high]
+    broken = [
+        each.name for each in asked if each.whole and any(bound % 1 for bound in (each.low, each.high) if bound is not None)
+    ]
+    if out_of_order:
+        raise InputError(
+            f"expected a least number below the largest one, found others for {listing(out_of_order)}. Nothing was read."
+        )
+    if broken:
+        raise InputError(f"expected whole numbers as bounds of integers, found others for {listing(broken)}. Nothing was read.")
+    if len(asked) < 2:
+        raise InputError(f"expected at least two columns, found {listing(names)} alone. Nothing was read.")
+    return asked
 
 
 def _scouted(name: str, entry: CodebookEntry) -> ScoutedColumn | None:
