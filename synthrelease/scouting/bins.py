@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from synthrelease.scouting.columns import EMPTY, ScoutedColumn
+from synthrelease.scouting.columns import EMPTY, FULL, ScoutedColumn
 
 MASS, TAIL, ALONE = Fraction(1, 8), 0.02, 0.03
 """Shares of the rows: of a bin of numbers, of a tail at least, and from which on 0 has a bin of its own."""
@@ -78,7 +78,8 @@ def number_bins(
     cells = [
         (low, high, count if count > EMPTY * deviation else 0) for low, high, count in zip(edges, ends, counts, strict=True)
     ]
-    filled = [place for place, (_, _, count) in enumerate(cells) if count]
+    # of some hundred empty cells a few are above EMPTY by their noise alone: none of these is an end
+    filled = [place for place, (_, _, count) in enumerate(cells) if count > FULL * deviation]
     if not filled:
         return ScoutedBins(column=column, edges=(cells[0][0], cells[-1][1]), numbers=(0.0,), gaps=gaps)
     first = 0 if column.low is not None else filled[0]
