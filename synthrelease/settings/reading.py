@@ -251,7 +251,7 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
             taken |= {f"card.{name}" for name in texts.keys() - card.keys()}
         inherited, tables = inherited | {"card": texts}, tables | ({"card": texts | card} if "card" in tables else {})
     merged = inherited | tables
-    settings = dict(_settings(instead)) if isinstance(instead, Mapping) else {(): instead}
+    settings = dict(all_settings(instead)) if isinstance(instead, Mapping) else {(): instead}
     for steps, value in settings.items():
         if not steps or steps[0] not in taken or not _overridden(merged, steps, value):
             expected = f"a setting of a table that is taken from {extended}; write other settings in their own table"
@@ -260,11 +260,11 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
     return ConfigurationFile(path=path, tables=merged, inherited=taken, base=base, overridden=overridden)
 
 
-def _settings(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def all_settings(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield every value that is no table with a header of its own, by its place."""
     for name, value in tables.items():
         if isinstance(value, Mapping) and value:
-            yield from _settings(value, (*above, name))
+            yield from all_settings(value, (*above, name))
         else:
             yield (*above, name), value
 

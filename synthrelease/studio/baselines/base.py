@@ -223,14 +223,7 @@ class MadeTables:
 
 
 class Baseline(ABC):
-    """A method to compare with. To add one: a file with a subclass, and a line in `BASELINES`.
-
-    Attributes
-    ----------
-    sentence : what it does.
-    """
-
-    sentence: ClassVar[str]
+    """A method to compare with. To add one: a file with a subclass, and a line in `BASELINES`."""
 
     @abstractmethod
     def tables(self, file: ComparedFile) -> list[MadeTables]:
@@ -462,9 +455,10 @@ class OrderedMask:
 
 
 class IndependentColumns(Baseline):
-    """A criterion that these tables meet says nothing about the associations of columns."""
+    """Draw each column by itself, with the file's own shares.
 
-    sentence = "draw each column by itself, with the file's own shares"
+    A criterion that these tables meet says nothing about the associations of columns.
+    """
 
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         copies = [independent_columns(file.table, file.generator(5, copy)) for copy in range(file.copies)]

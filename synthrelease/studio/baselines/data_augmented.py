@@ -198,8 +198,6 @@ class _ColumnStep:
 class AugmentedImputation(Baseline):
     """The columns that an intruder knows, drawn anew with masks by group of risk."""
 
-    sentence = "draw identifying columns anew, from imputation with noisy copies (DA-MI)"
-
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         columns = range(len(file.names))
         masks = [{c: _mask(file, c, *levels) for c in file.known} for levels in zip(KEPT_SHARES, SPREADS, strict=True)]

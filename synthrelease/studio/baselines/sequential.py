@@ -88,8 +88,6 @@ def _by_table(
 class Sequential(Baseline):
     """Saturated tables with a prior, and the same without."""
 
-    sentence = "draw columns in turn, from tables without noise"
-
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         columns = range(len(file.names))
         predictors = {column: file.by_strength(column, range(column)) for column in columns}

@@ -259,8 +259,6 @@ LOOSE = 0.5
 class Swapping(Baseline):
     """Values of some columns exchanged between records that agree on others."""
 
-    sentence = "exchange values between records that agree on a key"
-
     def tables(self, file: ComparedFile) -> list[MadeTables]:
         if len(file.names) < 2:
             raise DoesNotFit("swapping needs two columns or more")

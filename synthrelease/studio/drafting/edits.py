@@ -55,6 +55,7 @@ from synthrelease.studio.drafting.toml_edit import (
     replace_files,
     taken_over,
     toml,
+    value_at,
 )
 from synthrelease.studio.rehearsal.advice import Offer, with_law
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
@@ -721,7 +722,7 @@ def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | N
     for column in spec.schema.columns:
         above, name = table_of(spec, column.name)[:-1], table_of(spec, column.name)[-1]
         source = public if above == ("columns",) or members is None else members
-        table = _at(tables, above).get(name)  # none of the number of members
+        table = value_at(tables, above).get(name)  # none of the number of members
         if column.bounds is None or name in added or column.source not in source.columns or table is None:
             continue
         numbers_of = table.get("numbers", {})
@@ -736,16 +737,10 @@ def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | N
     return FilledNumbers(path=path, added=added, removed=len(stale))
 
 
-def _at(tables: Any, path: Path_) -> Any:
-    for step in path:
-        tables = tables[step]
-    return tables
-
-
 def _stale_numbers(tables: Mapping[str, Any]) -> Iterable[Edit]:
     """Yield numbers that stand for no bin of their column of numbers."""
     for above in (("columns",), ("members", "columns")):
-        for name, table in _at(tables, above).items() if above[0] in tables else ():
+        for name, table in value_at(tables, above).items() if above[0] in tables else ():
             if table.get("kind") not in ("integer", "real"):
                 continue
             whole, alternatives = table["kind"] == "integer", table.get("alternatives", {}).values()

@@ -17,7 +17,7 @@ import re
 import shutil
 import textwrap
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -30,7 +30,7 @@ import tomlkit
 from synthrelease.criteria.scoring import none_can_fail
 from synthrelease.data.texts import with_codes
 from synthrelease.errors import OutputError, Problem, SpecError
-from synthrelease.settings.reading import ConfigurationFile, toml_tables
+from synthrelease.settings.reading import ConfigurationFile, all_settings, toml_tables
 from synthrelease.spec.load import load_changed
 from synthrelease.spec.release_spec import ReleaseSpec
 
@@ -77,8 +77,8 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
             _change(document, edit)
     result = tomlkit.dumps(document)
     for edit in later:
-        if isinstance(edit.path[-1], int) and _value(expected, edit.path[:-2]).get(edit.path[-2]) == []:
-            del _value(expected, edit.path[:-2])[edit.path[-2]]  # headers of a list without a table are none
+        if isinstance(edit.path[-1], int) and value_at(expected, edit.path[:-2]).get(edit.path[-2]) == []:
+            del value_at(expected, edit.path[:-2])[edit.path[-2]]  # headers of a list without a table are none
         result = _without_table(result, edit.path) if edit.toml is None else _with_key(result, edit)
     if _tables(result) != expected:
         raise ValueError("a layout that cannot be changed line by line")
@@ -94,7 +94,8 @@ def _from_behind(edits: Sequence[Edit]) -> list[Edit]:
     return sorted(edits, key=lambda edit: [-step if isinstance(step, int) else 0 for step in edit.path])
 
 
-def _value(tables: Any, path: Path_) -> Any:
+def value_at(tables: Any, path: Path_) -> Any:
+    """Return what stands at a place of the tables. Raises KeyError or IndexError."""
     for step in path:
         tables = tables[step]
     return tables
@@ -102,7 +103,7 @@ def _value(tables: Any, path: Path_) -> Any:
 
 def _is_there(tables: Any, path: Path_) -> bool:
     try:
-        _value(tables, path)
+        value_at(tables, path)
     except (KeyError, IndexError):
         return False
     return True
@@ -422,17 +423,8 @@ def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) 
     text = text_of(changed(file.path, content, gone))
     remark = f"# As in {file.base.name}, which this file extends; changes of that file do not reach these tables any more."
     whole = "\n".join([text.rstrip("\n"), "", remark, "\n\n".join(copied), ""])
-    settings = [Edit(path=steps, toml=toml(value)) for steps, value in _settings(overridden, ())]
+    settings = [Edit(path=steps, toml=toml(value)) for steps, value in all_settings(overridden)]
     return changed(file.path, written_as(content, whole), settings)
-
-
-def _settings(tables: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every value that is no table, by its place."""
-    for name, value in tables.items():
-        if isinstance(value, Mapping) and value:
-            yield from _settings(value, (*above, name))
-        else:
-            yield (*above, name), value
 
 
 def own_acceptance(file: ConfigurationFile, acceptance: Path) -> tuple[Path, Edit]:

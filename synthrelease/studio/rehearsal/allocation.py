@@ -653,7 +653,6 @@ class AllocationOutcome:
     chosen : the allocation, which may be that of the specification.
     first_as_is, first_others, chosen_as_is, chosen_others : both judged, on the public file and on the other populations.
     steps : that were taken to other weights; 0 where only the first ones were tried.
-    n_tries : in all.
     """
 
     divisible: Divisible
@@ -663,7 +662,6 @@ class AllocationOutcome:
     chosen_as_is: Judged
     chosen_others: Judged
     steps: int
-    n_tries: int
 
 
 class Search:
@@ -681,7 +679,7 @@ class Search:
     ):
         self._divisible, self._populations, self._run, self._seed = divisible, populations, run, seed
         self._deadline, self._progress = deadline, progress
-        self._next_number = self._n_tries = 0
+        self._next_number = 0
 
     def outcome(self, goal: float | None = None) -> AllocationOutcome:
         """Run the whole search; the judgement is made also when the time is used up.
@@ -713,7 +711,6 @@ class Search:
             chosen_as_is=judged(specs[1], on_file[1]),
             chosen_others=judged(specs[1], on_others[1]),
             steps=len(path) - 1,
-            n_tries=self._n_tries,
         )
 
     def _climbed(self, first: Allocation) -> list[Allocation]:
@@ -841,7 +838,6 @@ class Search:
             tries[index].extend(of_place)
             done += len(of_place)
             self._progress(phase, done, total)
-        self._n_tries += done
         return [sorted(of_place, key=lambda attempt: (attempt.population, attempt.number)) for of_place in tries.values()]
 
     def _possible(self, allocation: Allocation) -> bool:

@@ -99,15 +99,13 @@ class RiskReport:
 
     Attributes
     ----------
-    expected_match_risk : sum_i I_i, expected number of persons that are picked, from 0 to n, where I_i is the mean over the
-        copies of 1/s, or of 0 where s = 0. It supposes, as the source does, that one of the matching rows is the
-        person's; synthetic rows are nobody's, so this is an upper bound.
-    mean_risk : expected_match_risk / n, from 0 to 1.
+    mean_risk : sum_i I_i / n, the expected share of persons that are picked, where I_i is the mean over the copies of 1/s,
+        or of 0 where s = 0. It supposes, as the source does, that one of the matching rows is the person's; synthetic rows are
+        nobody's, so this is an upper bound.
     highest_risk : the largest I_i.
     mean_risk_of_original : mean_risk if the original itself were released: what the synthesis has to be compared with.
     correct_attribution : mean over persons and copies of a/s, or of 0 where s = 0, from 0 to 1: how often a random match is
         right in every other column.
-    unique_match_rate : share of the persons with s = 1, over all copies.
     true_match_rate : share of the persons with s = 1 and a = 1: one match, and all it says is true. From 0 to 1.
     false_match_rate : share of the unique matches that are false (a = 0); NaN when there is no unique match.
     replicated_uniques : share, among the persons that nobody else matches in the original, of those with s = 1; NaN when there
@@ -115,12 +113,10 @@ class RiskReport:
     groups : the same for persons of low, medium and high risk (`risk_groups.risk_groups`).
     """
 
-    expected_match_risk: float
     mean_risk: float
     highest_risk: float
     mean_risk_of_original: float
     correct_attribution: float
-    unique_match_rate: float
     true_match_rate: float
     false_match_rate: float
     replicated_uniques: float
@@ -187,12 +183,10 @@ def risk_report(
     true = ((matches == 1) & (agreeing == 1)).sum(axis=0) / len(copies)
     unique_matches, alone = float(persons @ unique), persons[at_home == 1]
     return RiskReport(
-        expected_match_risk=float(persons @ risks),
         mean_risk=float(persons @ risks) / n,
         highest_risk=float(risks.max()),
         mean_risk_of_original=float(persons @ _inverse(at_home)) / n,
         correct_attribution=float(persons @ correct) / n,
-        unique_match_rate=unique_matches / n,
         true_match_rate=float(persons @ true) / n,
         false_match_rate=float(persons @ (unique - true)) / unique_matches if unique_matches else math.nan,
         replicated_uniques=float(alone @ unique[at_home == 1]) / float(alone.sum()) if len(alone) else math.nan,

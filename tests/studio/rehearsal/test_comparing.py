@@ -65,7 +65,6 @@ def asked(spec: ReleaseSpec, survey: Counts, seed: int = 1) -> ComparedFile:
 @pytest.mark.parametrize("name", METHODS)
 def test_a_method_keeps_its_contract(name: str, spec: ReleaseSpec, survey: Counts, file: ComparedFile) -> None:
     method: Baseline = BASELINES[name]()
-    assert method.sentence.endswith(("key", "shares", "noise", "(DA-MI)"))
     tables = method.tables(file)
     assert tables
     for made in tables:
