@@ -73,8 +73,8 @@ class DependencePart(Part):
     """The mean total variation distance of pairs of columns from independence, with noise, in steps of which `one` are 1."""
 
     steps: int
-    one: int
-    rows: int
+    one: Annotated[int, Field(ge=1)]
+    rows: Annotated[int, Field(ge=1)]
 
     @property
     def value(self) -> float:

@@ -104,10 +104,17 @@ def _cap_problems(document: ScoutDocument) -> Iterator[str]:
         yield "cap: expected the probability that follows from the thresholds of texts, found another"
     if not 0 < Fraction(document.tables_exact) < Fraction(document.rho_exact):
         yield "cap: expected a part of rho for tables, and one for the dependence, found another division"
+    if texts and document.key is not None:
+        yield "columns: expected codes or numbers alone where a key tells the persons, found texts, whose rows all count"
 
 
 def _table_problems(document: ScoutDocument) -> Iterator[str]:
     least, _ = text_threshold(document.share)
+    figure, number = document.dependence, len(document.columns)
+    if len({part.name for part in document.columns}) < number:
+        yield "columns: expected different names, found one twice"
+    if figure.rows > document.rows or figure.one != figure.rows**2 * number * (number - 1):
+        yield "dependence: expected the steps of all pairs of columns on rows of the file, found others"
     for part in document.columns:
         column, wanted = part.column, f"{part.name}: expected"
         if column.kind == "number":
