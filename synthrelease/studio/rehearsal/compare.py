@@ -36,10 +36,10 @@ from synthrelease.studio.baselines.base import NO_GUARANTEE, ComparedFile, MadeT
 from synthrelease.studio.rehearsal.attempts import PublicTable, made_candidate, run_attempts
 from synthrelease.studio.rehearsal.closer_look import PublicJudge, merged
 from synthrelease.studio.rehearsal.rehearse import Progress, running
-from synthrelease.studio.rehearsal.report import describe, write_new
+from synthrelease.studio.rehearsal.report import describe, plain, write_new
 from synthrelease.studio.rehearsal.risk import risk_groups
 from synthrelease.studio.rehearsal.utility import CopyComparison, check_known, compared
-from synthrelease.studio.rehearsal.words import finite, short
+from synthrelease.studio.rehearsal.words import short
 
 MOST_VALUES = 2**28
 """Rows times columns of the largest table that is handled row by row; some numbers of 8 bytes each are held."""
@@ -439,46 +439,16 @@ def configuration_words(comparison: MethodComparison) -> str:
 
 
 def comparison_document(comparison: MethodComparison) -> dict[str, Any]:
-    """Everything, without rounding; what is not a number is null. CPU times differ from run to run."""
+    """Return everything, without rounding; what is not a number is null. CPU times differ from run to run."""
     return {
         "public_data_only": True,
         "configuration": comparison.spec.described(comparison.spec.space[comparison.configuration]),
         "rows": comparison.n_rows,
         "copies": comparison.copies,
         "seed": comparison.seed,
-        "methods": [
-            {
-                "method": method.method,
-                "name": method.name,
-                "guarantee": method.guarantee,
-                "epsilon": method.epsilon,
-                "left_out": method.not_made or None,
-                "notes": list(method.notes),
-                "thresholds_met": sum(method.met) if method.met else None,
-                "cpu_seconds": round(method.seconds, 3),
-                "breaks_rules_share": method.breaks_rules,
-                "measures": list(_measures(comparison, method)),
-            }
-            for method in comparison.methods
-        ],
+        "criteria": [{"name": criterion.name, "threshold": criterion.threshold} for criterion in comparison.spec.criteria],
+        "methods": plain(comparison.methods),
     }
-
-
-def _measures(comparison: MethodComparison, method: BaselineFigures) -> Iterator[dict[str, Any]]:
-    """Yield every measure of a method; what is not a number is null."""
-    criteria = comparison.spec.criteria if method.figures else ()
-    for criterion, figure, met in zip(criteria, method.figures, method.met, strict=True):
-        yield {
-            "kind": "criterion",
-            "name": criterion.name,
-            "threshold": criterion.threshold,
-            "figure": finite(figure),
-            "met": met,
-        }
-    by_kind = {"utility": method.utility, "risk": method.risk}
-    for kind, figures in by_kind.items():
-        for name, value in figures.items():
-            yield {"kind": kind, "name": name, "threshold": None, "figure": finite(value), "met": None}
 
 
 def check_comparison_file(path: Path) -> None:
