@@ -136,7 +136,11 @@ class ScoutDocument(Part):
     @property
     def margin(self) -> int:
         """How far an exact count lies from its noisy one in 95% of scouts, at most."""
-        return math.ceil(NormalDist().inv_cdf((1 + LEVEL) / 2) * self.deviation + 0.5)
+        return self.margin_of(1)
+
+    def margin_of(self, noises: int) -> int:
+        """Return the same for a sum of so many noisy counts."""
+        return math.ceil(NormalDist().inv_cdf((1 + LEVEL) / 2) * self.deviation * math.sqrt(noises) + 0.5)
 
     @property
     def dependence_deviation(self) -> float:
@@ -158,19 +162,24 @@ def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
     return code_bins(column, counts, part.gaps, rows=rows, deviation=deviation)
 
 
-def lines_of(document: ScoutDocument) -> Iterator[tuple[str, str, int]]:
-    """Yield all noisy counts of single columns: column, value, count. Of numbers those of the second look."""
+def lines_of(document: ScoutDocument) -> Iterator[tuple[str, str, int, int]]:
+    """Yield all noisy counts of single columns: column, value, count, and how many noises it has.
+
+    Of numbers those of the second look.
+    """
     for part in document.columns:
         column = part.column
         if column.kind == "number":
             edges = column.second_look(part.first, document.deviation, document.rows)
             ends = [*edges[1:], column.cells[-1].high]
             texts = [f"{_plain(low)} to below {_plain(high)}" for low, high in zip(edges, ends, strict=True)]
-            yield from ((part.name, text, count) for text, count in zip((*texts, UNREAD, GAP), part.second, strict=True))
+            yield from ((part.name, text, count, 1) for text, count in zip((*texts, UNREAD, GAP), part.second, strict=True))
             continue
-        yield from ((part.name, text or GAP, count) for text, count in part.counts.items())
-        rest = document.rows - sum(part.counts.values()) if part.other is None else part.other
-        yield part.name, OTHER, rest
+        yield from ((part.name, text or GAP, count, 1) for text, count in part.counts.items())
+        if part.other is None:
+            yield part.name, OTHER, document.rows - sum(part.counts.values()), len(part.counts)
+        else:
+            yield part.name, OTHER, part.other, 1
 
 
 def _plain(number: Fraction) -> str:

@@ -23,8 +23,9 @@ def files_of(document: ScoutDocument) -> dict[str, bytes]:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["column", "value", "count", "lower", "upper"])
-    for name, value, count in lines_of(document):
-        lower, upper = max(0, count - document.margin), min(document.rows, max(0, count + document.margin))
+    for name, value, count, noises in lines_of(document):
+        margin = document.margin_of(noises)
+        lower, upper = max(0, count - margin), min(document.rows, max(0, count + margin))
         writer.writerow([name, value, count, min(lower, upper), upper])
     return {
         NAME: json_bytes(document.model_dump(mode="json"), indent=1),

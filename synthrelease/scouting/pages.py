@@ -23,7 +23,7 @@ def pages(document: ScoutDocument) -> dict[str, bytes]:
 
 def _values(document: ScoutDocument) -> dict[str, Any]:
     cap, counts = document.cap, dict[str, list[tuple[str, int]]]()
-    for name, value, count in lines_of(document):
+    for name, value, count, _ in lines_of(document):
         counts.setdefault(name, []).append((value, count))
     amounts = {"epsilon": cap.epsilon, "alone": cap.alone, "tests": cap.tests, "rho": cap.rho, "left": cap.rho_left}
     return {

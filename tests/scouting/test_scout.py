@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -15,9 +17,9 @@ from synthrelease.cli import app
 from synthrelease.errors import BudgetError, InputError, SynthreleaseError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.privacy.public_entropy import NoNoise
-from synthrelease.scouting.columns import ScoutedColumn
+from synthrelease.scouting.columns import OTHER, ScoutedColumn
 from synthrelease.scouting.document import ScoutDocument, lines_of
-from synthrelease.scouting.folder import read_scout, verify_scout
+from synthrelease.scouting.folder import files_of, read_scout, verify_scout
 from synthrelease.scouting.scout import Scouting, cap_of, measured, scout
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import UnitTable
@@ -71,7 +73,7 @@ def test_without_noise_the_counts_are_those_of_the_file(tmp_path: Path) -> None:
     path = register(tmp_path)
     rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
     document = exact(path)
-    counts = {(name, value): count for name, value, count in lines_of(document)}
+    counts = {(name, value): count for name, value, count, _ in lines_of(document)}
     assert counts["sex", "1"] == sum(row[1] == "1" for row in rows)
     assert (counts["sex", "other texts"], counts["sex", "no value"]) == (1, 2)
     assert counts["town", "North"] == sum(row[2] == "North" for row in rows)
@@ -129,6 +131,21 @@ def test_counts_lie_within_their_noise(made: tuple[Path, ScoutDocument]) -> None
         assert all(abs(left - right) < 6 * document.deviation for left, right in pairs)
     error = abs(document.dependence.value - truth.dependence.value)
     assert error < 6 * document.dependence_deviation + 0.02  # and bins that differ
+
+
+def test_intervals_of_counts_csv_hold_the_exact_counts(made: tuple[Path, ScoutDocument]) -> None:
+    """Other texts are all rows less the published counts, so that they have the noise of all of these."""
+    _, document = made
+    rng, held, drawn = np.random.default_rng(3), 0, 60
+    towns = next(part for part in document.columns if part.kind == "texts")
+    exact_rest = document.rows - sum(towns.counts.values())
+    for _ in range(drawn):
+        counts = {text: count + round(rng.normal(0, document.deviation)) for text, count in towns.counts.items()}
+        columns = [part.model_copy(update={"counts": counts}) if part is towns else part for part in document.columns]
+        content = files_of(document.model_copy(update={"columns": columns}))["counts.csv"].decode()
+        row = next(row for row in csv.DictReader(io.StringIO(content)) if (row["column"], row["value"]) == ("town", OTHER))
+        held += int(row["lower"]) <= max(0, exact_rest) <= int(row["upper"])
+    assert held / drawn > 0.82
 
 
 CHANGES = {
