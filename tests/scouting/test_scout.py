@@ -138,14 +138,16 @@ def test_intervals_of_counts_csv_hold_the_exact_counts(made: tuple[Path, ScoutDo
     _, document = made
     rng, held, drawn = np.random.default_rng(3), 0, 60
     towns = next(part for part in document.columns if part.kind == "texts")
+    towns = towns.model_copy(update={"counts": {text: count - 500 for text, count in towns.counts.items()}})
     exact_rest = document.rows - sum(towns.counts.values())
     for _ in range(drawn):
         counts = {text: count + round(rng.normal(0, document.deviation)) for text, count in towns.counts.items()}
-        columns = [part.model_copy(update={"counts": counts}) if part is towns else part for part in document.columns]
+        columns = [part.model_copy(update={"counts": counts}) if part.name == "town" else part for part in document.columns]
         content = files_of(document.model_copy(update={"columns": columns}))["counts.csv"].decode()
         row = next(row for row in csv.DictReader(io.StringIO(content)) if (row["column"], row["value"]) == ("town", OTHER))
         held += int(row["lower"]) <= max(0, exact_rest) <= int(row["upper"])
-    assert held / drawn > 0.82
+    assert exact_rest > 10 * document.deviation
+    assert held / drawn > 0.85
 
 
 CHANGES = {
