@@ -50,7 +50,7 @@ def draft_by_beginning(answers: Answers, taken: Collection[str]) -> ColumnDraft 
     texts = answers.texts
     if not are_too_many(texts) or (texts.keys() & answers.entry.labels.keys() and not answers.named_by):
         return None
-    characters, share = beginning(texts), share_of_frequent(texts)
+    characters, share = _beginning(texts), share_of_frequent(texts)
     if not characters or share >= 1 - MOST_TOGETHER:
         return None
     groups = _sums(texts, lambda text: text[:characters])
@@ -63,7 +63,7 @@ def draft_by_beginning(answers: Answers, taken: Collection[str]) -> ColumnDraft 
     return replace(draft_codes(grouped, taken, remark, apart=True), kind="code", characters=characters)
 
 
-def beginning(texts: Collection[str]) -> int:
+def _beginning(texts: Collection[str]) -> int:
     """Return how many first characters say what a code is about; 0 where they do not tell, or make more than 100 groups.
 
     The letters before digits, the digits before a point, or the first two of at least four digits (more where all begin so).

@@ -24,7 +24,6 @@ from synthrelease.studio.drafting.categories import (
     MAX_CATEGORIES,
     MAX_WELL_FILLED,
     are_too_many,
-    beginning,
     draft_by_beginning,
     draft_codes,
     share_of_frequent,
@@ -958,15 +957,8 @@ def _with_levels(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[Colum
         larger = [other for other in plain if 2 <= len(other.codes) <= n / 2]
         if n > _FEW_CATEGORIES and rows.n_rows >= _ROWS_OF_EACH * n:
             homes = (_homes(column, other, rows) for other in sorted(larger, key=lambda other: -len(other.codes)))
-            within[column.name] = next((home for home in homes if home.keys() == column.codes.keys()), _by_beginning(column))
+            within[column.name] = next((home for home in homes if home.keys() == column.codes.keys()), {})
     return [replace(column, within=within.get(column.name, {})) for column in columns]
-
-
-def _by_beginning(column: ColumnDraft) -> dict[str, str]:
-    """Return the group of each code by its first characters; nothing where these do not tell, or make too many groups."""
-    characters = beginning(column.codes)
-    groups = {text[:characters] for text in column.codes}
-    return {text: f"{text[:characters]}..." for text in column.codes} if 2 <= len(groups) <= len(column.codes) / 2 else {}
 
 
 def _homes(column: ColumnDraft, larger: ColumnDraft, rows: PublicRows) -> dict[str, str]:

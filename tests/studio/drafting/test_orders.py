@@ -152,18 +152,3 @@ def test_a_draft_of_grouped_neighbours_is_read_as_it_says(tmp_path: Path) -> Non
     assert len(expected) > 2
     assert dict(zip(transformation.binnings[place].labels, found.tolist(), strict=True)) == expected
     assert spec.schema["age"].ordered
-
-
-def test_codes_of_a_classification_lie_in_the_groups_of_their_first_characters(tmp_path: Path) -> None:
-    """No other column tells the groups: rare codes of one group are joined, and never with those of another."""
-    rows = {"2310": 900, "2320": 40, "2330": 30, "7110": 800, "7120": 20, "7130": 25, "9410": 600, "9420": 35}
-    texts = [code for code, times in rows.items() for _ in range(times)]
-    found = column(drafted(pd.DataFrame({"job": texts, "sex": ["f", "m"] * (len(texts) // 2)}), tmp_path), "job")
-    assert found.within == {code: f"{code[:2]}..." for code in rows}
-    joined = with_levels_joined(found, 0.05)
-    assert joined.groups == {
-        "2310": ("2310",), "other: 23...": ("2320", "2330"), "7110": ("7110",), "other: 71...": ("7120", "7130"),
-        "9410": ("9410",), "9420": ("9420",),
-    }  # fmt: skip
-    plain = column(drafted(pd.DataFrame({"job": [f"{int(text) % 97:02d}" for text in texts], "sex": "f"}), tmp_path), "job")
-    assert not plain.within  # numbers of two digits are no classification

@@ -262,7 +262,7 @@ def test_where_too_little_is_kept_bins_are_wider_and_the_narrower_ones_can_be_ha
     configuration, _, found = write_draft("codes", tmp_path / "public.csv", tmp_path, promise=Promise(epsilon=Fraction(1)))
     assert found.smaller.startswith("In this draft the bins of 'code_0', 'code_1', 'code_2', 'code_3' are wider")
     others = [int(share) for share in re.findall(r"the first bins at epsilon 1 (\d+)%", found.smaller)]
-    kept = re.search(r"kept (\d+)% of the associations in the other half, in the narrower bins", found.criteria.kept)
+    kept = re.search(r"preserved (\d+)% of the associations in the other half, in the narrower bins", found.criteria.kept)
     assert kept is not None
     assert int(kept[1]) > max(others)
     text = configuration.read_text(encoding="utf-8")
