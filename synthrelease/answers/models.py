@@ -397,6 +397,7 @@ def expected_half_widths(measured: Measured, model: Model, n: int, n_groups: int
 
     Examples
     --------
+    >>> from fractions import Fraction
     >>> from synthrelease.data.rules import Domain
     >>> model = read_model("mean age", {"age": Domain(kind="integer", bounds=(0, 100))}, {})
     >>> [(name, half)] = expected_half_widths(Measured(models=(model,), epsilon=Fraction(1, 10)), model, 10_000, 1)

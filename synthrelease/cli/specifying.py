@@ -312,7 +312,7 @@ def _print_weighted(spec: ReleaseSpec) -> None:
     weight = None if spec.options.design is None else spec.options.design.weight
     if weight is None or not spec.publish_measurements:
         return
-    from synthrelease.studio.rehearsal.expected_noise import measured_tables
+    from synthrelease.studio.rehearsal.measured_tables import measured_tables
 
     together = {name for table in measured_tables(spec) if weight in table.columns for name in table.columns} - {weight}
     columns = listing((name for name in spec.schema.names if name in together), 200) or "none"
@@ -338,7 +338,7 @@ def _print_models(spec: ReleaseSpec, rows: int) -> None:
 
 def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:
     """Print what the rows will be good for, which pairs of columns they will carry, and what readers can ask."""
-    from synthrelease.studio.rehearsal.expected_noise import askable_in_words
+    from synthrelease.studio.rehearsal.measured_tables import askable_in_words
 
     for line in carried_lines(spec, rows):
         screen.print(line, soft_wrap=line.startswith(" "))

@@ -375,7 +375,7 @@ class Ledger:
 
 def _open_scout(path: Path, statement: Statement, promised: Notes) -> int:
     """Return the entry of a scout with this cap, for the same persons, after which no release was charged. Raises BudgetError
-    where there is none: costs add up for the same neighbours alone (theory 1.5)."""
+    where there is none: costs add up for the same neighbours alone (theory 1.5, domain)."""
     released = {entry.notes.scouted for entry in statement.entries}
     scouts = [entry.number for entry in statement.entries if entry.notes == promised and entry.number not in released]
     if not scouts:

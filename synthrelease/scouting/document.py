@@ -94,8 +94,8 @@ class ScoutDocument(Part):
     input : how the private file is written.
     """
 
-    format: Literal[1] = 1
-    kind: Literal["scout"] = "scout"
+    format: Literal[1]
+    kind: Literal["scout"]
     title: str
     rows: Annotated[int, Field(ge=1)]
     unit: str

@@ -323,6 +323,8 @@ def _document(scouting: Scouting, rows: int, parts: list[ScoutedPart], figure: D
     cap, unit, policy = scouting.cap, scouting.unit, scouting.policy
     first_by: list[str] | Literal["random"] = "random" if unit.first_by == "random" else list(unit.first_by)
     return ScoutDocument(
+        format=1,
+        kind="scout",
         title=scouting.title,
         rows=rows,
         unit=unit.name,

@@ -54,7 +54,7 @@ def test_every_file_says_which_column_is_the_weight(folder: Path) -> None:
     assert "svyset [pweight = year_number], strata(face)" in words(folder / "read.do")
     assert 'data[["year_number"]] <- unname(numbers[["year"]][as.character(data[["year"]])])' in words(folder / "read.R")
     assert "year says for how many persons a respondent stood" in words(folder / "README.md")
-    assert 'Statistics that begin with "weighted" count every row of the original file with its `year`' in words(
+    assert 'Statistics that begin with "weighted" weight every row of the original file by its `year`' in words(
         folder / "QUESTIONS.md"
     )
 

@@ -37,7 +37,11 @@ def test_who_said_what_stands_in_plan_card_and_release_json_and_verifies(tmp_pat
     assert verify_bundle(tmp_path / "out").passed
     for name in ("README.md", "README.html"):
         card = (tmp_path / "out" / name).read_text(encoding="utf-8")
-        for words in ("the mint", "Threshold agreed by the council on 2026-11-22", "signed by A. Levi and B. Cohen"):
+        for words in (
+            "the mint",
+            "Threshold agreed by the council on 2026-11-22",
+            "allowed the run of the release: A. Levi and B. Cohen",
+        ):
             assert words in card.replace("\\", ""), (name, words)
 
 

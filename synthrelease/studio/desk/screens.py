@@ -33,14 +33,8 @@ from synthrelease.studio.desk.strips import Strips, marks
 from synthrelease.studio.drafting.edits import Guesses, limits_of, table_of
 from synthrelease.studio.drafting.public_file import GroupingError, PublicBins, PublicFile
 from synthrelease.studio.drafting.toml_edit import NOT_WRITTEN, Path_
-from synthrelease.studio.rehearsal.expected_noise import (
-    accuracies,
-    askable_in_words,
-    cheapest_for,
-    expected_answers,
-    measured_tables,
-    off_by_column,
-)
+from synthrelease.studio.rehearsal.expected_noise import accuracies, cheapest_for, expected_answers, off_by_column
+from synthrelease.studio.rehearsal.measured_tables import askable_in_words, measured_tables
 
 SCREENS = {
     "people": "Whom do we protect?",

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,42 +14,19 @@ import numpy as np
 from synthrelease.answers.questions import over_cells, parse_condition, parse_question
 from synthrelease.answers.stated import in_words, question
 from synthrelease.data.questions import is_question, split_question
-from synthrelease.errors import InputError, so_many
-from synthrelease.generators.base import MeasuringGenerator
-from synthrelease.generators.measured_noise import CountNoise, Noises, half_width
+from synthrelease.errors import InputError
 from synthrelease.generators.measurements import read_bins
 from synthrelease.published.options import DesignPart
 from synthrelease.sources.source import Source
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.measured_tables import MeasuredTable, measured_tables
 
 if TYPE_CHECKING:
     from synthrelease.studio.rehearsal.attempts import BinnedColumns
 
-LEVEL = 0.95
 MOST_STEPS = 60
 _DEAREST = Fraction(1000)
 """Generation budget up to which one is looked for."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeasuredTable:
-    """A table of which every cell is counted with noise, whatever the data.
-
-    Attributes
-    ----------
-    columns : its columns.
-    sizes : their numbers of bins.
-    noise : of each of its cells.
-    """
-
-    columns: tuple[str, ...]
-    sizes: tuple[int, ...]
-    noise: CountNoise
-
-    def off(self, cells: int) -> float:
-        """Return by how many rows the sum of so many cells is off at most, in 95 of 100 releases."""
-        noises = Noises(laws=(self.noise,), law=np.zeros(1, dtype=np.int64), count=np.array([cells]))
-        return half_width(noises, np.ones(1), 0.0, LEVEL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,45 +47,6 @@ class ExpectedAnswer:
     cells: int = 0
     off: float | None = None
     why: str = ""
-
-
-def measured_tables(spec: ReleaseSpec) -> tuple[MeasuredTable, ...]:
-    """The tables that the first family of models measures; none where it chooses them itself."""
-    generator = spec.space.generators[0]
-    if not isinstance(generator, MeasuringGenerator):
-        return ()
-    layout = spec.space.common.layout if spec.shared_measurements else spec.space[0].transformation.layout
-    return tuple(
-        MeasuredTable(
-            columns=tuple(layout.columns[axis] for axis in axes),
-            sizes=tuple(layout.sizes[axis] for axis in axes),
-            noise=generator.noise.of_table(cost),
-        )
-        for axes, cost in generator.measured_tables(layout, generator.part(spec.generation_charge)).items()
-    )
-
-
-def askable_in_words(spec: ReleaseSpec) -> str:
-    """Return what readers can ask of the published noisy tables, in a sentence for screens."""
-    tables, family = measured_tables(spec), spec.space.generators[0].family
-    if not spec.publish_measurements:
-        way = "set [selection] publish_measurements = true" if tables else f"take a family that measures tables, not {family}"
-        divided = spec.options.partition is not None or spec.options.split is not None
-        advice = "" if divided else f" For ask.html and `estimate` {way}."
-        return f"Readers get rows, and no answers with intervals: no noisy table is published.{advice}"
-    n_columns, largest = len(spec.schema.names), max(len(table.columns) for table in tables)
-    held = [
-        {names for table in tables for names in combinations(sorted(table.columns), size)}
-        for size in range(1, min(largest, 3) + 1)
-    ]
-    parts = [f"{len(held[0])} of {n_columns} columns by themselves"]
-    parts += [f"{len(held[1]):,} of {math.comb(n_columns, 2):,} pairs"] if largest > 1 else []
-    parts += [so_many(len(held[2]), "group of three columns", "groups of three columns")] if largest > 2 else []
-    asked = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
-    return (
-        f"Readers can ask: shares, numbers of rows, means and medians of {asked}, each with an interval, in ask.html (no "
-        "program needed) or with `estimate`."
-    )
 
 
 def off_by_column(tables: Sequence[MeasuredTable]) -> dict[str, float]:

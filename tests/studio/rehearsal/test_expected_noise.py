@@ -9,13 +9,8 @@ import numpy as np
 import pytest
 
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.rehearsal.expected_noise import (
-    askable_in_words,
-    cheapest_for,
-    expected_answers,
-    measured_tables,
-    off_by_column,
-)
+from synthrelease.studio.rehearsal.expected_noise import cheapest_for, expected_answers, off_by_column
+from synthrelease.studio.rehearsal.measured_tables import askable_in_words, measured_tables
 from tests.conftest import ROOT
 from tests.helpers.tiny import MEASURED, write_config
 

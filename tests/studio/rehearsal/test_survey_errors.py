@@ -10,7 +10,8 @@ import pytest
 
 from synthrelease.errors import InputError
 from synthrelease.spec.load import load_spec
-from synthrelease.studio.rehearsal.expected_noise import REPLICATES, measured_tables, survey_errors
+from synthrelease.studio.rehearsal.expected_noise import REPLICATES, survey_errors
+from synthrelease.studio.rehearsal.measured_tables import measured_tables
 from tests.helpers.command_line import called
 
 CONFIG = """title = "Survey"

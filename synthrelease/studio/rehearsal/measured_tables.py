@@ -1,0 +1,76 @@
+"""The noisy tables that a plan measures, and what readers can ask of them, known from the two files."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from synthrelease.errors import so_many
+from synthrelease.generators.base import MeasuringGenerator
+from synthrelease.generators.measured_noise import CountNoise, Noises, half_width
+from synthrelease.spec.release_spec import ReleaseSpec
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredTable:
+    """A table of which every cell is counted with noise, whatever the data.
+
+    Attributes
+    ----------
+    columns : its columns.
+    sizes : their numbers of bins.
+    noise : of each of its cells.
+    """
+
+    columns: tuple[str, ...]
+    sizes: tuple[int, ...]
+    noise: CountNoise
+
+    def off(self, cells: int) -> float:
+        """Return by how many rows the sum of so many cells is off at most, in 95 of 100 releases."""
+        noises = Noises(laws=(self.noise,), law=np.zeros(1, dtype=np.int64), count=np.array([cells]))
+        return half_width(noises, np.ones(1), 0.0, LEVEL)
+
+
+def measured_tables(spec: ReleaseSpec) -> tuple[MeasuredTable, ...]:
+    """The tables that the first family of models measures; none where it chooses them itself."""
+    generator = spec.space.generators[0]
+    if not isinstance(generator, MeasuringGenerator):
+        return ()
+    layout = spec.space.common.layout if spec.shared_measurements else spec.space[0].transformation.layout
+    return tuple(
+        MeasuredTable(
+            columns=tuple(layout.columns[axis] for axis in axes),
+            sizes=tuple(layout.sizes[axis] for axis in axes),
+            noise=generator.noise.of_table(cost),
+        )
+        for axes, cost in generator.measured_tables(layout, generator.part(spec.generation_charge)).items()
+    )
+
+
+def askable_in_words(spec: ReleaseSpec) -> str:
+    """Return what readers can ask of the published noisy tables, in a sentence for screens."""
+    tables, family = measured_tables(spec), spec.space.generators[0].family
+    if not spec.publish_measurements:
+        way = "set [selection] publish_measurements = true" if tables else f"take a family that measures tables, not {family}"
+        divided = spec.options.partition is not None or spec.options.split is not None
+        advice = "" if divided else f" For ask.html and `estimate` {way}."
+        return f"Readers get rows, and no answers with intervals: no noisy table is published.{advice}"
+    n_columns, largest = len(spec.schema.names), max(len(table.columns) for table in tables)
+    held = [
+        {names for table in tables for names in combinations(sorted(table.columns), size)}
+        for size in range(1, min(largest, 3) + 1)
+    ]
+    parts = [f"{len(held[0])} of {n_columns} columns by themselves"]
+    parts += [f"{len(held[1]):,} of {math.comb(n_columns, 2):,} pairs"] if largest > 1 else []
+    parts += [so_many(len(held[2]), "group of three columns", "groups of three columns")] if largest > 2 else []
+    asked = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
+    return (
+        f"Readers can ask: shares, numbers of rows, means and medians of {asked}, each with an interval, in ask.html (no "
+        "program needed) or with `estimate`."
+    )
