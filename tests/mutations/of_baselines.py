@@ -73,9 +73,9 @@ OF_BASELINES = (
     Mutation(
         name="swapping: offered as a generator of some other name",
         breaks="a guarantee subject to invariants in a release",
-        place="settings.mistakes:refused_method",
-        old="any(word in spoken for word in words)",
-        new="any(word == spoken for word in words)",
+        place="settings.mistakes:_named_in",
+        old="any(word in spoken for word in said['words'])",
+        new="any(word == spoken for word in said['words'])",
         tests=(REFUSED,),
     ),
     Mutation(

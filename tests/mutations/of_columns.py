@@ -143,8 +143,8 @@ OF_COLUMNS = (
         name="bounds: the limit of a mean speaks of all rows",
         breaks="a bound that the original table may lie outside of",
         place="answers.facts:_Builder.add_mean",
-        old="self._mean(of_cells, present, self._smallest(None, error.column)[0], error, source)",
-        new="self._mean(of_cells, present, self.n, error, source)",
+        old="self._mean(of_cells, present, self._smallest(None, error.column)[0], error)",
+        new="self._mean(of_cells, present, self.n, error)",
         tests=(BOUNDS,),
     ),
     Mutation(

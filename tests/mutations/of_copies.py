@@ -97,14 +97,6 @@ OF_COPIES = (
         new="math.log(worst)",
         tests=(f"{AUGMENTED}::test_the_local_epsilon_is_the_worst_ratio_over_masked_and_drawn_values",),
     ),
-    Mutation(
-        name="DA-MI: offered to a release",
-        breaks="columns that are published as they are pass for protected ones",
-        place="settings.mistakes",
-        old='("da mi", "dami", "data augmented", "partially synthetic")',
-        new='("da mi", "data augmented", "partially synthetic")',
-        tests=(f"{COMPARED}::test_a_release_refuses_each_with_its_reason",),
-    ),
     # --- Risk, intervals, combining rules
     Mutation(
         name="risk: a person hides behind himself",

@@ -118,7 +118,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a slope without the noise of X'X",
         breaks="intervals of slopes that are too narrow",
-        place="answers.slopes:slopes",
+        place="answers.slopes:coefficients",
         old="np.stack([(noise_b - fixed @ noise_a[rest]) * unit, h @ noise_a])",
         new="np.stack([noise_b * unit, 0 * (h @ noise_a)])",
         tests=(f"{ESTIMATE}::test_the_standard_error_of_a_slope_is_the_spread_of_its_estimates",),
@@ -142,7 +142,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a population where clusters have no design effect",
         breaks="an interval as if rows of one cluster were no more alike than others",
-        place="answers.averages:Sampling.of",
+        place="answers.averages:Sampling.of_columns",
         old='if stated_effect is None and design.clusters is not None and "clusters" not in reasons:',
         new="if False:",
         tests=("tests/answers/test_survey.py",),

@@ -92,14 +92,6 @@ OF_FORMATS = (
         tests=(f"{MANY}::test_a_file_that_is_written_meanwhile_is_an_error",),
     ),
     Mutation(
-        name="URI of a store: one with a password is taken",
-        breaks="a password in histories and messages",
-        place="sources.source:Source.of",
-        old='_PASSWORD.search(text) or _SECRET_IN_ADDRESS.search(text) or "::" in text',
-        new="False",
-        tests=(f"{MANY}::test_a_uri_of_a_store_that_may_hold_a_password_is_refused_and_not_shown",),
-    ),
-    Mutation(
         name="SPSS: the file decides what is missing",
         breaks="declarations in the private file decide which rows are kept",
         place="enclave.statistical:read_package",

@@ -97,10 +97,10 @@ OF_THE_LEDGER = (
         place="publish:publish",
         old=(
             "reserve(spec, request, listener, checked.piece)\nwith protected():\n"
-            "    return _spent(checked, request, listener, places, run)"
+            "    return _spent(checked, request, listener, places)"
         ),
         new=(
-            "with protected():\n    found = _spent(checked, request, listener, places, run)\n"
+            "with protected():\n    found = _spent(checked, request, listener, places)\n"
             "reserve(spec, request, listener, checked.piece)\nreturn found"
         ),
         tests=(IN_THE_LEDGER,),

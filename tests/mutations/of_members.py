@@ -377,7 +377,7 @@ OF_MEMBERS = (
         name="bounds of members: as many in each slot as the release has",
         breaks="a bound that the file's own numbers of members are beyond",
         place="answers.bounds:_farthest",
-        old="members[slot].high.value if rank < highest else members[slot].low.value",
+        old="members[slot].high if rank < highest else members[slot].low",
         new="members[slot].answer",
         tests=("tests/answers/test_bounds_members.py::test_the_farthest_mean_takes_weights_at_their_ends",),
     ),

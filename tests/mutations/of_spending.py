@@ -41,11 +41,11 @@ OF_SPENDING = (
         place="publish:_spent",
         old=(
             "release(checked.spec, request.source, jobs=request.jobs, progress=listener.phase, priors=checked.priors, "
-            "public=checked.public_tables, run=run, piece=checked.piece)"
+            "public=checked.public_tables, piece=checked.piece, trust=request.trust)"
         ),
         new=(
             "release(checked.spec, request.source, jobs=request.jobs, progress=listener.phase, "
-            "public=checked.public_tables, run=run, piece=checked.piece)"
+            "public=checked.public_tables, piece=checked.piece, trust=request.trust)"
         ),
         tests=(f"{OF_PUBLISH}::test_everything_is_done_once_and_in_this_order",),
     ),
@@ -109,8 +109,8 @@ OF_SPENDING = (
         name="publish: a call from Python is not protected",
         breaks="messages on the screen, core files on the disk",
         place="publish:publish",
-        old=("with protected():\n    return _spent(checked, request, listener, places, run)"),
-        new=("if True:\n    return _spent(checked, request, listener, places, run)"),
+        old=("with protected():\n    return _spent(checked, request, listener, places)"),
+        new=("if True:\n    return _spent(checked, request, listener, places)"),
         tests=(CALLED,),
     ),
     Mutation(

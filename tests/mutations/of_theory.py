@@ -788,7 +788,7 @@ OF_THE_THEORY = (
     Mutation(
         name="plan: charges after acceptance forgotten",
         breaks="epsilon is spent and not charged",
-        place="privacy.plan:_rounds_and_after",
+        place="privacy.plan:_figures",
         old='(in_sequence("figures of the accepted dataset", *figures),) if figures else ()',
         new="()",
         tests=("tests/privacy/test_plan.py::test_charges_after_acceptance_are_added_once",),

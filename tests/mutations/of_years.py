@@ -250,12 +250,4 @@ OF_YEARS = (
         new="False",
         tests=(TRENDS,),
     ),
-    Mutation(
-        name="years: the most exact level has the weights of the noisiest years",
-        breaks="it is the least exact one",
-        place="answers.estimates:_level",
-        old="1 / error**2 if error > 0 else math.inf",
-        new="error**2",
-        tests=(f"{TRENDS}::test_the_most_exact_level_has_the_weights_of_the_inverse_variances",),
-    ),
 )
