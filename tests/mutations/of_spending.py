@@ -192,7 +192,7 @@ OF_SPENDING = (
         breaks="an accepted dataset without figures",
         place="releasing.dry_run:_attempt",
         old="released_figures(spec, verdict, private, prepared)",
-        new="del verdict",
+        new="pass",
         tests=(f"{OF_DRY}::test_what_is_asked_after_acceptance_is_tried_too",),
     ),
     Mutation(
