@@ -15,9 +15,9 @@ import numpy as np
 
 from synthrelease.answers.averages import Average, Ratio, Sampling, possible, term_of
 from synthrelease.answers.contrasts import of_means
-from synthrelease.answers.limits import KeptRows, check_confidence
+from synthrelease.answers.limits import RISK, KeptRows, check_confidence
 from synthrelease.answers.slopes import Moments, check_noise, coefficients
-from synthrelease.answers.stated import told
+from synthrelease.answers.stated import POPULATION, hidden, told
 from synthrelease.answers.tables import NoisyTables
 from synthrelease.answers.words import CONSTANT, INTERVAL, Estimate, Term
 from synthrelease.data.questions import split_question
@@ -27,12 +27,9 @@ from synthrelease.generators.measured_noise import DiscreteLaplace, Noises, Shar
 from synthrelease.generators.models import Measured, Model, read_model
 from synthrelease.generators.row_functions import SHARE_STEPS, SHARES, STEPS, Factor, RowFunction, Value
 from synthrelease.published import PublishedRelease
-from synthrelease.published.base import Number, number
+from synthrelease.published.base import six_digits
 from synthrelease.published.measurements import NotSample
 from synthrelease.published.models import ModelAnswerPart, ModelPart, ModelsPart, ModelTermPart
-
-RISK = 0.02
-"""Of the risk of an answer: the part for the noise of the number of rows, in words."""
 
 MEASURED = "Own values of rows count, not those of bins. They are clipped: {limits}."
 GRID = "Values count as the nearest multiple of {step:.15g} ({column}); the interval leaves room for that."
@@ -294,9 +291,7 @@ def answered_by_models(
         difference = _with_room(of_means(unit, [first], [second], True, level), 2 * room)
         contrasts = [_judged(difference, 2 * answer.possible_width)]
     if survey.reasons:
-        population = ("population_standard_error", "population_low", "population_high")
-        terms = [term.without(population) for term in terms]
-        contrasts = [term.without(population) for term in contrasts]
+        terms, contrasts = ([term.without(POPULATION) for term in of_terms] for of_terms in (terms, contrasts))
     clipped = (factor for factor in model.factors if isinstance(factor, Value))
     limits = ", ".join(f"{factor.column} to {factor.low:g}..{factor.high:g}" for factor in clipped)
     approximate = [MEASURED.format(limits=limits)]
@@ -342,10 +337,7 @@ def _with_room(term: Term, room: float) -> Term:
 
 def _judged(term: Term, possible_width: float) -> Term:
     """Return a term without numbers where its interval leaves half of all that is possible or more."""
-    if term.estimate is not None and told(term.low, term.high, possible_width):
-        return term
-    hidden = ("estimate", "standard_error", "population_standard_error", *INTERVAL)
-    return replace(term.without(hidden), estimable=False)
+    return term if term.estimate is not None and told(term.low, term.high, possible_width) else hidden(term)
 
 
 def model_answers(release: PublishedRelease, declared: Sequence[NotSample] = ()) -> list[ModelAnswerPart]:
@@ -375,13 +367,8 @@ def model_answers(release: PublishedRelease, declared: Sequence[NotSample] = ())
 
 
 def _term_part(term: Term) -> ModelTermPart:
-    numbers = {name: _rounded(getattr(term, name)) for name in ("estimate", *INTERVAL)}
+    numbers = {name: six_digits(getattr(term, name)) for name in ("estimate", *INTERVAL)}
     return ModelTermPart(name=term.name, group=term.group, unit=term.unit, **numbers)
-
-
-def _rounded(value: float | None) -> Number | None:
-    """Six digits, so that release.json is the same on every machine."""
-    return None if value is None else number(float(f"{value:.6g}"))
 
 
 def expected_half_widths(measured: Measured, model: Model, n: int, n_groups: int) -> list[tuple[str, float]]:

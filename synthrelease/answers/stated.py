@@ -64,9 +64,9 @@ def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) 
     if statistic == "share" and not told(term.rows_low, term.rows_high, tables.kept.most * float(weights.max())):
         term = term.without(("rows", "rows_low", "rows_high", "population_rows_low", "population_rows_high"))
     if statistic == "median":
-        return term if _tells_bin(term, tables, question) else _hidden(term)
+        return term if _tells_bin(term, tables, question) else hidden(term)
     if statistic == "difference of medians":
-        return term if told(term.low, term.high) and term.estimate is not None else _hidden(term)
+        return term if told(term.low, term.high) and term.estimate is not None else hidden(term)
     possible, by_bins = possible_width(statistic, tables, question), term.binned_low is not None
     has_own = told(term.low, term.high, possible)
     is_told = told(term.binned_low, term.binned_high, possible) if by_bins else has_own
@@ -74,7 +74,7 @@ def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) 
         term = term.without(INTERVAL)
         names = filter(None, (question.parts[0].column, question.weight))
         is_told = is_told and not any(open_bins(tables.release.by_name[name]) for name in names)
-    return term if is_told and term.estimate is not None else _hidden(term)
+    return term if is_told and term.estimate is not None else hidden(term)
 
 
 def _tells_bin(median: Term, tables: NoisyTables, question: Question) -> bool:
@@ -110,7 +110,7 @@ def open_bins(column: PublishedColumn) -> tuple[str, ...]:
     return tuple(label for label, low, high in edges if math.isinf(low) or math.isinf(high))
 
 
-def _hidden(term: Term) -> Term:
+def hidden(term: Term) -> Term:
     """No number but that of rows, which may be told where their share is not."""
     return replace(term.without(_NUMBERS), estimable=False)
 

@@ -24,7 +24,7 @@ from synthrelease.data.weights import WEIGHT
 from synthrelease.errors import InputError, Unexpected
 from synthrelease.generators.associations import noisy_strength
 from synthrelease.published import PublishedRelease
-from synthrelease.published.base import Number, number, sha256
+from synthrelease.published.base import Number, number, sha256, six_digits
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import measurements_of, release_of
 from synthrelease.published.measurements import (
@@ -131,26 +131,21 @@ def _estimated(release: PublishedRelease, intended: QuestionTable, as_first: boo
         return None  # one number for each bin or column: `estimate` tells them
     term = (answer.contrasts or answer.terms)[0]
     ratios = [
-        RatioPart(name=ratio.name, estimate=_rounded(ratio.estimate), low=_rounded(ratio.low), high=_rounded(ratio.high))
+        RatioPart(name=ratio.name, estimate=six_digits(ratio.estimate), low=six_digits(ratio.low), high=six_digits(ratio.high))
         for ratio in answer.contrasts[1:]
     ]
     numbers = (term.rows, term.rows_low, term.rows_high) if counted else (term.estimate, term.low, term.high)
-    estimated, low, high = (_rounded(value) for value in numbers)
+    estimated, low, high = (six_digits(value) for value in numbers)
     return IntendedEstimatePart(
         question=question,
         estimate=estimated,
         low=low,
         high=high,
-        binned_low=_rounded(term.binned_low),
-        binned_high=_rounded(term.binned_high),
+        binned_low=six_digits(term.binned_low),
+        binned_high=six_digits(term.binned_high),
         unit="rows" if counted else term.unit,
         ratios=ratios,
     )
-
-
-def _rounded(value: float | None) -> Number | None:
-    """Six digits, so that release.json is the same on every machine."""
-    return None if value is None else number(float(f"{value:.6g}"))
 
 
 CSV = f"{STEM}.csv"

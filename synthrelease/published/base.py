@@ -235,6 +235,11 @@ def number(value: float) -> float | int:
     return int(value) if math.isfinite(value) and float(value).is_integer() else float(value)
 
 
+def six_digits(value: float | None) -> float | int | None:
+    """A computed number in six digits, so that release.json is the same on every machine."""
+    return None if value is None else number(float(f"{value:.6g}"))
+
+
 def upwards(value: Fraction) -> float:
     """An exact epsilon as the number that is shown, never understated."""
     return float(decimal_text(value))

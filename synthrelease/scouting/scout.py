@@ -244,7 +244,7 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
     """
     from synthrelease.scouting.scout_mechanism import MOST_ROWS, dependence, frequent_texts, noisy_tables
 
-    columns, looks = scouting.columns, scouting.looks()
+    columns, looks, deviation = scouting.columns, scouting.looks(), gaussian_scale(1 / scouting.share)
     found = dict[str, dict[str, int]]()
     if charge := looks.get("texts"):
         names = [column.name for column in columns if column.kind == "texts"]
@@ -266,7 +266,6 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
         tables = {place: table.tolist() for place, table in noisy.items()}
     again = dict[int, list[int]]()
     if charge := looks.get("second look"):
-        deviation = gaussian_scale(1 / scouting.share)
         edges = {
             place: column.second_look(tables[place], deviation, rows.n_file)
             for place, column in enumerate(columns)
@@ -277,7 +276,6 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
         noisy = rows.spend(charge, partial(noisy_tables, groups=second, rho=rho, entropy=entropy))
         again = {place: table.tolist() for place, table in noisy.items()}
     parts = [_part(column, found.get(column.name), tables.get(place), again.get(place)) for place, column in enumerate(columns)]
-    deviation = gaussian_scale(1 / scouting.share)
     drafted = [bins_of(part, rows.n_file, deviation) for part in parts]
     groups = [bins.groups(categories.get(bins.column.name, ())) for bins in drafted]
     charge = looks["dependence"]

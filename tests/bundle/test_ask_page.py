@@ -21,7 +21,7 @@ from synthrelease.answers.estimates import estimate
 from synthrelease.published import load
 from tests.conftest import ROOT
 from tests.helpers.tiny import write_measured_release
-from tests.studio.desk.browser import Browser, browser, driver, missing
+from tests.studio.desk.browser import Browser, browser, driver, missing, needs_axe
 
 if TYPE_CHECKING:
     import httpx
@@ -30,8 +30,6 @@ pytestmark = pytest.mark.slow
 if missing():
     pytest.skip(missing(), allow_module_level=True)
 
-AXE = os.environ.get("SYNTHRELEASE_AXE", "")
-"""The path of axe.min.js, of the npm package axe-core."""
 TAB, SPACE, ENTER, DOWN = "\ue004", "\ue00d", "\ue007", "\ue015"
 RUN = "document.title='run'"
 HOSTILE = f"<img src=x onerror={RUN}>"
@@ -236,17 +234,13 @@ def test_the_lines_for_stata_are_one_record_each(chromium: Browser, folder: Path
         assert all(value.startswith('"') or float(value.replace(".", "0") if value == "." else value) >= 0 for value in values)
 
 
-@pytest.mark.skipif(not AXE, reason="needs axe-core: set SYNTHRELEASE_AXE to the path of its axe.min.js")
+@needs_axe
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", ["ask.html", "ask.he.html"])
 def test_axe_finds_nothing(chromium: Browser, folder: Path, name: str, width: int, dark: bool) -> None:
-    source = Path(AXE).read_text(encoding="utf-8")
     chromium.size(width, dark=dark)
     for question in (SHARES, "#show=median&of=year&by=face&rows=1&population=1", "#show=share&of=face&among=year&keep=0"):
         _open(chromium, folder, question, name)
         chromium.run("document.querySelector('details').open = true; document.getElementById('copied').hidden = false")
-        chromium.run(source + "\nreturn 0")
-        script = "const done = arguments[0]; axe.run().then(found => done(found.violations.map(each => each.id + ' ' + "
-        script += "each.nodes.map(node => node.target + ' ' + node.failureSummary).join('; '))))"
-        assert chromium.ask("execute/async", {"script": script, "args": []}) == [], question
+        assert chromium.axe() == [], question

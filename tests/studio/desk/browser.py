@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 """By this name WebDriver hands out an element."""
@@ -28,6 +29,11 @@ def missing() -> str:
     """Why no browser can be started; empty where one can."""
     lacking = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
     return f"needs {' and '.join(lacking)} on the path" if lacking else ""
+
+
+AXE = os.environ.get("SYNTHRELEASE_AXE", "")
+"""The path of axe.min.js, of the npm package axe-core."""
+needs_axe = pytest.mark.skipif(not AXE, reason="needs axe-core: set SYNTHRELEASE_AXE to the path of its axe.min.js")
 
 
 class Browser:
@@ -144,6 +150,13 @@ class Browser:
             "Page.captureScreenshot", format=path.suffix[1:], quality=60, clip=clip, captureBeyondViewport=True
         )
         path.write_bytes(base64.b64decode(taken["data"]))
+
+    def axe(self) -> list[str]:
+        """What axe finds wrong with the page for people who use a keyboard or a screen reader: a line for each rule."""
+        self.run(Path(AXE).read_text(encoding="utf-8") + "\nreturn 0")
+        script = "const done = arguments[0]; axe.run().then(found => done(found.violations.map(each => each.id + ' ' + "
+        script += "each.nodes.map(node => node.target + ' ' + node.failureSummary).join('; '))))"
+        return list(self.ask("execute/async", {"script": script, "args": []}))
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -22,7 +21,7 @@ from synthrelease.studio.desk.pages import entrance
 from synthrelease.studio.drafting.edits import limits_of
 from tests.conftest import ROOT
 from tests.helpers.labour_force import simulated
-from tests.studio.desk.browser import Browser, browser, desk, driver, missing
+from tests.studio.desk.browser import Browser, browser, desk, driver, missing, needs_axe
 
 if TYPE_CHECKING:
     import httpx
@@ -31,8 +30,6 @@ pytestmark = pytest.mark.slow
 if missing():
     pytest.skip(missing(), allow_module_level=True)
 
-AXE = os.environ.get("SYNTHRELEASE_AXE", "")
-"""The path of axe.min.js, of the npm package axe-core."""
 TAB, ENTER, LEFT = "\ue004", "\ue007", "\ue012"
 SCREENS = ("people", "columns", "questions", "budget", "rehearsal", "signoff", "folder")
 
@@ -282,19 +279,14 @@ def test_two_windows_lose_nothing(chromium: Browser, births: Path) -> None:
         chromium.without_scripts(on=False)
 
 
-@pytest.mark.skipif(not AXE, reason="needs axe-core: set SYNTHRELEASE_AXE to the path of its axe.min.js")
+@needs_axe
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_nothing_on_any_screen(chromium: Browser, births: Path, width: int, dark: bool) -> None:
-    source = Path(AXE).read_text(encoding="utf-8")
     with desk(births, "--data", births.parents[1] / "public.csv") as address:
         chromium.size(width, dark=dark)
         chromium.enter(address)
         _answer(chromium)
         for screen in SCREENS:
             chromium.open(f"{address.split('/?')[0]}/{screen}")
-            chromium.run(source + "\nreturn 0")
-            script = "const done = arguments[0]; axe.run().then(found => done(found.violations.map(each => each.id + ' ' + "
-            script += "each.nodes.map(node => node.target + ' ' + node.failureSummary).join('; '))))"
-            found = chromium.ask("execute/async", {"script": script, "args": []})
-            assert found == [], screen
+            assert chromium.axe() == [], screen
