@@ -20,18 +20,11 @@ from synthrelease.bundle.write import check_archive, check_free, keep_space, tak
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import CalledPublic, check_not_public, tables_in
 from synthrelease.enclave.record_numbers import PieceOfRegister
-from synthrelease.errors import (
-    BudgetError,
-    InputError,
-    InternalError,
-    Interrupted,
-    SynthreleaseError,
-    failure_of,
-)
+from synthrelease.errors import BudgetError, InputError
 from synthrelease.privacy.ledger import ChargedRun, ledger_beside, load_ledger, place_beside, purpose_of, reserve_for_release
 from synthrelease.privacy.ledger_file import Statement
 from synthrelease.privacy.plan import check_delta
-from synthrelease.privacy.protection import protected
+from synthrelease.privacy.protection import after_the_charge, protected
 from synthrelease.privacy.subsets import Split
 from synthrelease.releasing.attempt import check_rows, read_priors
 from synthrelease.releasing.attempt_costs import check_memory, check_possible
@@ -325,31 +318,27 @@ def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
 
 
 def _spent(checked: Checked, request: ReleaseRequest, listener: Listener, places: Places) -> Published | None:
-    """Read, run and write; what goes wrong from here on ends with a message that holds nothing private, and no cause."""
-    problem: SynthreleaseError
-    try:
-        result = release(
-            checked.spec,
-            request.source,
-            jobs=request.jobs,
-            progress=listener.phase,
-            priors=checked.priors,
-            public=checked.public_tables,
-            piece=checked.piece,
-            trust=request.trust,
-        )
-        if result is None:
-            return None
-        listener.phase("writing the release")
-        folder = write_bundle(result, request.out, checked.key, places.folder)
-        archive = None if request.archive is None else write_archive(folder, request.archive, places.archive)
-        return Published(release=result, folder=folder, archive=archive)
-    except KeyboardInterrupt:
-        problem = Interrupted()
-    except InputError as error:  # the file does not fit, which is known only now
-        problem = InputError(str(error) if request.nobodys else f"{error} {SPENT}")
-    except SynthreleaseError:
-        raise
-    except Exception as error:
-        problem = InternalError(failure_of(error))
-    raise problem
+    """Read, run and write, and end in nothing private, whatever happens."""
+    return after_the_charge(
+        lambda: _released(checked, request, listener, places),
+        lambda error: str(error) if request.nobodys else f"{error} {SPENT}",
+    )
+
+
+def _released(checked: Checked, request: ReleaseRequest, listener: Listener, places: Places) -> Published | None:
+    result = release(
+        checked.spec,
+        request.source,
+        jobs=request.jobs,
+        progress=listener.phase,
+        priors=checked.priors,
+        public=checked.public_tables,
+        piece=checked.piece,
+        trust=request.trust,
+    )
+    if result is None:
+        return None
+    listener.phase("writing the release")
+    folder = write_bundle(result, request.out, checked.key, places.folder)
+    archive = None if request.archive is None else write_archive(folder, request.archive, places.archive)
+    return Published(release=result, folder=folder, archive=archive)

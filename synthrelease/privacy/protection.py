@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TypeVar
 
-from synthrelease.errors import InputError
+from synthrelease.errors import InputError, InternalError, Interrupted, SynthreleaseError, failure_of
 
 try:
     import resource
@@ -88,3 +88,29 @@ def told_of(action: Callable[[], Result], before: str, after: str = "") -> Resul
     except InputError as error:
         problem = str(error)
     raise InputError(f"{before}{problem}{after}")
+
+
+def after_the_charge(action: Callable[[], Result], in_words: Callable[[InputError], str]) -> Result:
+    """Return what an action with private data gives; what goes wrong ends with a message that holds nothing private, and no
+    cause.
+
+    Parameters
+    ----------
+    in_words : of a file that does not fit, which is known only once it was read.
+
+    Raises
+    ------
+    Interrupted, InputError, InternalError : in place of what happened; other errors of this program as they are.
+    """
+    problem: SynthreleaseError
+    try:
+        return action()
+    except KeyboardInterrupt:
+        problem = Interrupted()
+    except InputError as error:
+        problem = InputError(in_words(error))
+    except SynthreleaseError:
+        raise
+    except Exception as error:
+        problem = InternalError(failure_of(error))
+    raise problem

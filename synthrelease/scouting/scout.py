@@ -23,15 +23,7 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.unlisted import count_texts
-from synthrelease.errors import (
-    BudgetError,
-    InputError,
-    InternalError,
-    Interrupted,
-    SynthreleaseError,
-    failure_of,
-    listing,
-)
+from synthrelease.errors import BudgetError, InputError, listing
 from synthrelease.privacy.cap import Cap, text_threshold
 from synthrelease.privacy.charges import Charge, decimal_text, gaussian, mechanism, rounded_down
 from synthrelease.privacy.curves import rho_within
@@ -40,7 +32,7 @@ from synthrelease.privacy.ledger import ChargedRun, load_ledger, purpose_of
 from synthrelease.privacy.ledger_file import Statement
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.privacy.plan import check_delta
-from synthrelease.privacy.protection import protected
+from synthrelease.privacy.protection import after_the_charge, protected
 from synthrelease.releasing.attempt_costs import machine_megabytes
 from synthrelease.releasing.opening import check_opens
 from synthrelease.scouting.columns import ScoutedColumn, schema_of
@@ -58,6 +50,7 @@ MOST_NOISE = 0.03
 """Five standard deviations of a count may be such a share of the rows."""
 BYTES_OF_TEXT = 300
 """Memory for a text that stands in one row alone."""
+OPENED = "Nothing was published. The cost of the scout counts as spent, because the file was opened."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,7 +194,12 @@ def scout(
         check_cap_fits(opened.statement(), cap)
         charged(opened.reserve(charge, purpose_of(f"{scouting.title} (scout)"), run))
         with protected():
-            return _spent(scouting, data, out, place)
+            return after_the_charge(
+                lambda: _written(scouting, data, out, place),
+                lambda error: (
+                    f"{error} Nothing was published. The cost of the scout counts as spent, because the file was opened."
+                ),
+            )
 
 
 def check_cap_fits(statement: Statement, cap: Cap) -> None:
@@ -215,24 +213,10 @@ def check_cap_fits(statement: Statement, cap: Cap) -> None:
         )
 
 
-def _spent(scouting: Scouting, data: Source, out: Path, place: Path) -> ScoutDocument:
-    """Read, measure and write; what goes wrong from here on ends with a message that holds nothing private, and no cause."""
-    problem: SynthreleaseError
-    try:
-        document = measured(scouting, data)
-        write_folder(files_of(document), out, workspace=place)
-        return document
-    except KeyboardInterrupt:
-        problem = Interrupted()
-    except InputError as error:
-        problem = InputError(
-            f"{error} Nothing was published. The cost of the scout counts as spent, because the file was opened."
-        )
-    except SynthreleaseError:
-        raise
-    except Exception as error:
-        problem = InternalError(failure_of(error))
-    raise problem
+def _written(scouting: Scouting, data: Source, out: Path, place: Path) -> ScoutDocument:
+    document = measured(scouting, data)
+    write_folder(files_of(document), out, workspace=place)
+    return document
 
 
 def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) -> ScoutDocument:

@@ -38,7 +38,7 @@ OF_SPENDING = (
     Mutation(
         name="publish: priors are read twice",
         breaks="another file than the one that was compared",
-        place="publish:_spent",
+        place="publish:_released",
         old=(
             "release(checked.spec, request.source, jobs=request.jobs, progress=listener.phase, priors=checked.priors, "
             "public=checked.public_tables, piece=checked.piece, trust=request.trust)"
@@ -91,7 +91,7 @@ OF_SPENDING = (
     Mutation(
         name="publish: the message of an unforeseen error goes on",
         breaks="it may quote what a mistake let through",
-        place="publish:_spent",
+        place="privacy.protection:after_the_charge",
         old="Exception",
         new="ZeroDivisionError",
         tests=(CALLED,),
