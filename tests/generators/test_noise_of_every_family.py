@@ -90,18 +90,19 @@ def shares_shown(family: str) -> list[float]:
 
 
 @cache
-def most_telling(family: str, more: Fraction = Fraction(1), *, shares: bool = False) -> LossCase:
+def most_telling(family: str, more: Fraction = Fraction(1), *, several: bool = False) -> LossCase:
     """The case of which the plants are seen: of the examples, or one that is written by hand.
 
     Parameters
     ----------
-    shares : one that asks for several answers.
+    several : one that asks for several answers.
     """
     if family not in WRITTEN:
         # the one that shows most, not the first that shows enough: what a network shows varies with its training
-        several = [not shares or n_asked(case) > 1 for case in searched(family)]
-        share, place = max((share * is_one, place) for place, (share, is_one) in enumerate(zip(shares_shown(family), several)))
-        if share > ENOUGH:
+        wanted = [not several or n_asked(case) > 1 for case in searched(family)]
+        shares = [share * is_one for share, is_one in zip(shares_shown(family), wanted, strict=True)]
+        place = int(np.argmax(shares))
+        if shares[place] > ENOUGH:
             return list(searched(family, more))[place]
         pytest.fail(
             f"{family!r}: these tables show no more than {ENOUGH} of its charge, or its examples share nothing: add a case to "
@@ -183,7 +184,7 @@ def test_ten_times_the_epsilon_is_noticed(family: str) -> None:
 @each_family
 def test_a_budget_that_is_not_shared_is_noticed(family: str) -> None:
     """Each of k answers with the noise that it would have alone: k times the epsilon, or the rho."""
-    case = most_telling(family, shares=True)
+    case = most_telling(family, several=True)
     parts = n_asked(case)
     assert shown(case, lambda entropy: LessNoise(entropy, 1 / parts, parts**-0.5)).exceeded
 
