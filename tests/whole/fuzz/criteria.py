@@ -23,7 +23,7 @@ def criteria(
     joint, answers : whether one noisy test decides, and whether shared measurements may answer.
     """
     kinds = [*_TABLES[:3], "relative_marginal_error", "faithfulness", "difference_in_proportions"]
-    kinds += ["conditional_median"] if any(each.ordered for each in columns) else []
+    kinds += ["conditional_median", "kolmogorov_distance"] if any(each.ordered for each in columns) else []
     numeric = [each for each in columns if each.numbers is not None]
     if numeric:
         kinds += ["conditional_mean"] * 3
@@ -149,12 +149,13 @@ def _settings(
         found.append(f"column = {toml(each.name)}")
         found.append(f"range = [{low + random.choice([-1, 0, 0.5])}, {high + random.choice([1, 0, -0.25])}]")
         found.append(f"size_margin = {random.choice([0, 0.1, 0.5])}")
-    elif kind == "conditional_median":
+    elif kind in ("conditional_median", "kolmogorov_distance"):
         ordered = [each.name for each in columns if each.ordered]
         found.append(f"column = {toml(random.choice(ordered))}")
+    if kind == "conditional_median":
         found.append(f"within = {random.choice([0, 1])}")
         found.append(f"quantiles = {random.choice(['[0.5]', '[0.25, 0.5, 0.75]'])}")
-    else:
+    elif kind == "difference_in_proportions":
         found.append(f"column = {toml(named)}")
         found.append(f"bins = {toml([random.choice(in_all[named] or ['?'])])}")
     return found

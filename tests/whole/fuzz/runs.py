@@ -142,7 +142,7 @@ def _end(spec: ReleaseSpec, data: Source, priors: Mapping[str, Counts], world: W
     if found is None:
         return "nothing"
     table = rows_of(found.candidate.counts)
-    world.saw("release", (table, found.scores, found.guarantee, found.n, found.n_file, found.measured))
+    world.saw("release", (table, found.scores, found.guarantee, found.n, found.n_file, found.measured, found.models))
     return "released"
 
 
@@ -163,6 +163,7 @@ def _count(spec: Drawn, loaded: ReleaseSpec, kind: str, world: World, end: str, 
     options += [f"criterion: {each.kind}" for each in loaded.criteria]
     options += [f"criterion: {each.kind}, answered by measurements" for each in loaded.criteria if each.answered_by]
     flags = {"joint test": spec.search.joint, "shared measurements": loaded.shared_measurements, "pieces": spec.search.parts}
+    flags["models"] = "[[models]]" in spec.configuration
     flags["areas"] = "[geography]" in spec.configuration
     flags |= {"members": spec.members is not None, "members in one file": bool(spec.members and spec.members.one_file)}
     tally.kinds.update([*options, *(name for name, on in flags.items() if on)])

@@ -10,7 +10,7 @@ from tests.whole.fuzz.areas import Areas, nested
 from tests.whole.fuzz.columns import Column, names_of, toml
 
 PURE = ("privbayes", "privbayes", "marginals", "marginals", "mwem", "adaptive_pure")
-CONCENTRATED = ("pep", "adaptive", "dpgan", "dpctgan", "patectgan")
+CONCENTRATED = ("gaussian_marginals", "pep", "adaptive", "dpgan", "dpctgan", "patectgan")
 LIBRARIES = ("mst", "aim")
 NESTED = ("nested_pure", "nested")
 NETWORKS = ["steps = 3", "batch = 20", "critic_width = 4", "generator_width = 8", "latent = 3"]
@@ -60,21 +60,40 @@ def search(random: Random, columns: Sequence[Column], *, libraries: bool, within
     budget = [f"generation = {random.choice(['0.5', '3', '0.05'])}"] + (["delta = 1e-3"] if concentrated else [])
     if random.random() < 0.95:  # a small budget leaves one row in so small a file
         budget.append(f"rows = {random.choice(['2', '20', '20', '20'])}")
+    questions = _models(random, columns) if random.random() < 0.2 else []
+    tables += [f"[[models]]\nquestion = {toml(question)}" for question in questions]
+    budget += ["models = 0.5"] if questions else []
     tables.append("[budget]\n" + "\n".join(budget))
     selection = _selection(random, concentrated)
     answers = shared and random.random() < 0.7
     if shared:
         selection += ['measurements = "shared"', f"publish_measurements = {toml(answers)}"]
-    elif families[0] in ("marginals", *NESTED) and len(families) == 1 and random.random() < 0.4:
+    elif families[0] in ("marginals", "gaussian_marginals", *NESTED) and len(families) == 1 and random.random() < 0.4:
         selection += ["publish_measurements = true"]
     if joint:
         selection += ['test = "joint"', f"test_epsilon = {random.choice(['0.7', '5'])}", "false_acceptance = 0.3"]
     tables.append("[selection]\n" + "\n".join(selection))
-    parts = not any("publish_measurements = true" in line for line in selection) and random.random() < 0.25
+    parts = not questions and not any("publish_measurements = true" in line for line in selection) and random.random() < 0.25
     if parts:
         fit = random.choice([0.5, 0.25])
         tables.append(f"[partition]\nfit = {fit}\nscore = {1 - fit}")
     return Search(text="\n".join(tables) + "\n", families=tuple(families), joint=joint, answers=answers, parts=parts)
+
+
+def _models(random: Random, columns: Sequence[Column]) -> list[str]:
+    """Questions that are measured on purpose."""
+    numeric = [each for each in columns if each.numbers is not None and each.alternatives.keys() != {"categories"}]
+    found = []
+    for _ in range(random.randint(1, 2) if numeric else 0):
+        mean = f"mean {random.choice(numeric).name}"
+        named = [each for each in columns if each.conditions]
+        where = f" where {random.choice(random.choice(named).conditions)}" if named and random.random() < 0.3 else ""
+        forms = [mean + where, f"{mean} by {random.choice(columns).name}{where}"]
+        if len(numeric) > 1:
+            one, other = names_of(random.sample(numeric, 2))
+            forms += [f"slope {one} on {other}{where}", f"ratio {one} to {other}{where}"]
+        found.append(random.choice(forms))
+    return found
 
 
 def _selection(random: Random, concentrated: bool) -> list[str]:
@@ -106,8 +125,8 @@ def _settings(random: Random, family: str, columns: Sequence[Column], within: Ar
             f"epsilon_split = {random.choice(['0.1', '0.3', '0.7', '[0.1, 0.5]'])}",
             f"selector = {toml(random.choice(['permute_and_flip', 'exponential']))}",
         ]
-    if family == "marginals":
-        return _marginals(random, names)
+    if family in ("marginals", "gaussian_marginals"):
+        return _marginals(random, names, sums=family == "marginals")
     if family in ("mwem", "pep"):
         found = ["queries = 40", f"iterations = {random.choice([2, 5])}", "inner_updates = 3"]
         return [*found, f"marginal = {random.randint(1, 3)}"]
@@ -123,7 +142,7 @@ def _settings(random: Random, family: str, columns: Sequence[Column], within: Ar
     return ["rounds = 4"] if family == "aim" else []
 
 
-def _marginals(random: Random, names: list[str]) -> list[str]:
+def _marginals(random: Random, names: list[str], *, sums: bool) -> list[str]:
     terms = []
     for _ in range(random.randint(1, 3)):
         weight = random.choice(["", "2 ", "0.5 ", "1.7 "])
@@ -133,14 +152,14 @@ def _marginals(random: Random, names: list[str]) -> list[str]:
     found = [f"tables = {toml(' + '.join(terms))}", f"prior_weight = {random.choice(['1', '30', '[1, 30]'])}", *_prior(random)]
     if random.random() < 0.3:
         found.append(f"only_measured = {toml(':'.join(random.sample(names, min(2, len(names)))))}")
-    if random.random() < 0.5:
-        sums = []
+    if sums and random.random() < 0.5:
+        terms = []
         for chosen in sorted({tuple(random.sample(names, random.randint(1, min(2, len(names))))) for _ in range(2)}):
             term = ":".join(f"{name}[{random.choice([-20, 0, 1, -3.5])}..{random.choice([7, 2, 20.25])}]" for name in chosen)
             if random.random() < 0.4:
                 term += f" within {random.choice([-30, -2, 0])}..{random.choice([3, 11.5, 50])}"
-            sums.append(random.choice(["", "2 "]) + term)
-        found.append(f"sums = {toml(' + '.join(sums))}")
+            terms.append(random.choice(["", "2 "]) + term)
+        found.append(f"sums = {toml(' + '.join(terms))}")
     return found
 
 

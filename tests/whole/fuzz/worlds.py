@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from synthrelease.generators.adaptive_mechanism import Budgeted
 from synthrelease.privacy.charges import NUMBER_OF_ROWS, Charge
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.subsets import piece_of
@@ -152,6 +153,7 @@ class World(SystemEntropy):
 
     def spending(self, charge: Charge, rows: Rows, run: Callable[[], Any]) -> Any:
         """A mechanism that runs on these private rows, paid for by a charge."""
+        self._close()
         self.asked(("spend", charge), rows, lambda: None)
         if self.first is None:
             return run()
@@ -160,12 +162,20 @@ class World(SystemEntropy):
         if replaced(before, rows) is None or (len(before) != len(rows) and charge.name != NUMBER_OF_ROWS):
             raise Leak(f"{charge.name}: the private tables differ in more than one replaced row: {before} and {rows}")
         self._spending = Spending(charge=charge, rows=(before, rows))
+        result = None
         try:
-            return run()
+            result = run()
         finally:
-            self._check_charge(self._spending)
-            self.told.append(self._spending)
+            if not isinstance(result, Budgeted):  # which answers after it was opened, until something else is paid for
+                self._close()
+        return result
+
+    def _close(self) -> None:
+        """Hold what the last mechanism told against its charge."""
+        if (ended := self._spending) is not None:
             self._spending = None
+            self.told.append(ended)
+            self._check_charge(ended)
 
     def saw(self, what: str, result: Any) -> None:
         """A result that must be the same in both worlds, whether it is published or not."""
@@ -192,6 +202,7 @@ class World(SystemEntropy):
 
     def check_ended(self) -> None:
         """Raises Leak when the first world went on, or a record that is in one piece was asked in both."""
+        self._close()
         if len(asked := {piece_of(each.charge) for each in self.told if each.differs} - {None}) > 1 and self.in_pieces:
             raise Leak(f"one record is in the pieces {sorted(map(str, asked))}")
         if self.first is not None and len(self.log) < len(self.first.log):
