@@ -27,7 +27,7 @@ from synthrelease.generators.measured_noise import DiscreteLaplace, Noises, Shar
 from synthrelease.generators.models import Measured, Model, read_model
 from synthrelease.generators.row_functions import SHARE_STEPS, SHARES, STEPS, Factor, RowFunction, Value
 from synthrelease.published import PublishedRelease
-from synthrelease.published.base import six_digits
+from synthrelease.published.base import Number, six_digits
 from synthrelease.published.measurements import NotSample
 from synthrelease.published.models import ModelAnswerPart, ModelPart, ModelsPart, ModelTermPart
 
@@ -338,6 +338,18 @@ def _with_room(term: Term, room: float) -> Term:
 def _judged(term: Term, possible_width: float) -> Term:
     """Return a term without numbers where its interval leaves half of all that is possible or more."""
     return term if term.estimate is not None and told(term.low, term.high, possible_width) else hidden(term)
+
+
+def measured_questions(part: ModelsPart) -> dict[str, dict[str, list[Number]]]:
+    """Return the questions that measured sums answer, each with the limits of its columns: the named ones, and the mean of each
+    column of a regression or ratio, unless its rows lack other values."""
+    limits = {model.question: model.limits for model in part.models}
+    for model in part.models:
+        words = split_question(model.question)
+        for column in model.limits if words.kind != "mean" else ():
+            question = f"mean {column}" + (f" where {words.where}" if words.where else "")
+            limits.setdefault(question, {column: model.limits[column]})
+    return limits
 
 
 def model_answers(release: PublishedRelease, declared: Sequence[NotSample] = ()) -> list[ModelAnswerPart]:

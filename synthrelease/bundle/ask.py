@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from math import isfinite
 from typing import Any
@@ -20,17 +20,21 @@ from markupsafe import Markup
 
 from synthrelease.answers.averages import Sampling
 from synthrelease.answers.limits import RISK, measured_times
+from synthrelease.answers.models import answered_by_models, measured_questions
 from synthrelease.answers.questions import Condition, Question, possible_cells, tells_values
 from synthrelease.answers.stated import CONFIDENCE, open_bins
 from synthrelease.answers.tables import MAX_CELLS, NoisyTables
+from synthrelease.answers.words import INTERVAL
 from synthrelease.bundle.card.numbers import FOLDER, environment, labelled
 from synthrelease.bundle.estimates import with_tables
 from synthrelease.criteria.facts import words
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import added_up
+from synthrelease.data.questions import split_question
 from synthrelease.data.schema import PublishedColumn
+from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
-from synthrelease.published.base import number
+from synthrelease.published.base import number, six_digits
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import ask_name, has_ask_page, page_name
 from synthrelease.published.table import ReleasedTable
@@ -109,7 +113,48 @@ def data_of(release: PublishedRelease, rows: Counts) -> dict[str, Any]:
         "population": _population(release, ""),
         "columns": [_column(release, column) for column in release.schema],
         "tables": listed,
+        "measured": list(_measured(release)),
     }
+
+
+def _measured(release: PublishedRelease) -> Iterator[dict[str, Any]]:
+    """Yield the questions that were measured on purpose, with their answers: intervals that hold each by itself, and all of an
+    answer together. Numbers have six digits, as in release.json: the same on every machine."""
+    place = {column.name: index for index, column in enumerate(release.schema)}
+    for question, limits in () if release.models is None else measured_questions(release.models).items():
+        asked = split_question(question)
+        of_question = {
+            "question": question,
+            "kind": asked.kind,
+            "column": place[asked.head],
+            "on": asked.on,
+            "to": place.get(asked.to),
+            "by": place.get(asked.by),
+            "where": asked.where,
+            "groups": list(asked.groups),
+            "limits": [[place[name], *ends] for name, ends in limits.items()],
+        }
+        try:
+            alone, together = (
+                answered_by_models(release, question, confidence=CONFIDENCE, together=of_all) for of_all in (False, True)
+            )
+        except InputError as error:
+            yield of_question | {"refused": str(error), "reasons": [], "terms": []}
+            continue
+        if alone is None or together is None:
+            continue
+        terms = [
+            {
+                "name": term.name,
+                "group": term.group,
+                "unit": term.unit,
+                "estimate": six_digits(term.estimate),
+                "ends": [six_digits(getattr(term, name)) for name in INTERVAL],
+                "together": [six_digits(getattr(wider, name)) for name in INTERVAL],
+            }
+            for term, wider in zip((*alone.terms, *alone.contrasts), (*together.terms, *together.contrasts), strict=True)
+        ]
+        yield of_question | {"reasons": list(alone.not_a_sample), "terms": terms}
 
 
 def _column(release: PublishedRelease, column: PublishedColumn) -> dict[str, Any]:
@@ -176,6 +221,7 @@ def _page(document: ReleaseDocument, language: str, data: Mapping[str, Any], nam
             card=page_name(document, language),
             others=[(name, other, _words(other)["language"]) for other, name in names.items() if other != language],
             w=_words(language),
+            measured=data["measured"],
             data=Markup(_json(contents)),
             script=Markup(script),
             script_digest=_digest(script),

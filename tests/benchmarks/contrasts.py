@@ -4,7 +4,7 @@
 
 Every design has an exposed and an unexposed group of stated sizes, with stated shares of an outcome, and a number with five
 bins whose mean depends on the group. A run draws the file from the population, noisy tables of exposure by outcome and of
-exposure by number from the file, and asks `estimate`. Nothing is selected. Where a ratio "cannot be told" it holds, as its
+exposure by number from the file, and asks `estimate`. Nothing is selected. Where a ratio is not estimable it holds, as its
 interval is everything; beside it stands how often it was told, and how often it held where it was. Prints Markdown.
 """
 

@@ -187,6 +187,17 @@ def test_labels_that_have_no_words_have_no_command() -> None:
 
 # The page as a file of the folder.
 
+QUESTIONS = (
+    "mean year",
+    "mean year by face",
+    "slope year on face == 'tail'",
+    "slope year on face == 'head' where year < 7",
+    "mean year: face == 'head' against face == 'tail'",
+)
+MODELS = {
+    "limit = 25": "limit = 60\nmodels = 20",
+    "\n[selection]": "".join(f'\n[[models]]\nquestion = "{question}"\n' for question in QUESTIONS) + "\n[selection]",
+}
 HEBREW = {
     "[[generators]]": '[card]\ncontact = "office@example.org"\nhe.title = "מטבעות"\nhe.columns.face = "צד"\n\n[[generators]]'
 }
@@ -197,7 +208,7 @@ HOSTILE = "</script><script>document.title = 'run'</script><!--"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work = tmp_path_factory.mktemp("asked")
     assert "[[generators]]" in CONFIG
-    changes = {**HEBREW, 'kind = "category"': f'kind = "category"\ndescription = "{HOSTILE}"'}
+    changes = {**HEBREW, **MODELS, 'kind = "category"': f'kind = "category"\ndescription = "{HOSTILE}"'}
     return write_measured_release(work, work / "release", changes)
 
 
@@ -226,6 +237,34 @@ def test_the_same_release_gives_the_same_bytes_from_the_folder_alone(folder: Pat
     release = load(folder)
     data = _data(files["ask.html"].decode())
     assert data == data_of(release, release.counts) | {name: data[name] for name in ("titles", "contact", "words")}
+
+
+def test_what_was_measured_on_purpose_is_what_the_command_says(folder: Path) -> None:
+    """Also the mean of a column of a regression among the rows of this regression, which nobody named."""
+    release = load(folder)
+    asked = {answer["question"]: answer for answer in data_of(release, release.counts)["measured"]}
+    assert {*QUESTIONS, "mean year where year < 7"} == set(asked)
+    for together, ends in ((False, "ends"), (True, "together")):
+        for question, answer in asked.items():
+            found = estimate(release, question, together=together)
+            assert answer["reasons"] == list(found.not_a_sample)
+            for term, shown in zip((*found.terms, *found.contrasts), answer["terms"], strict=True):
+                assert (term.name, term.group, term.unit) == (shown["name"], shown["group"], shown["unit"])
+                expected = [term.estimate, term.low, term.high, term.population_low, term.population_high]
+                assert [shown["estimate"], *shown[ends]] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_mean_on_the_page_is_the_one_that_was_measured_on_purpose(folder: Path) -> None:
+    """As in `estimate`, which prefers it to noisy tables."""
+    release = load(folder)
+    questions: list[dict[str, Any]] = [{"kind": "mean", "column": 1}, {"kind": "mean", "column": 1, "by": 0}]
+    for answer in page_answers(data_of(release, release.counts), questions):
+        found = estimate(release, answer["text"])
+        assert found.source == "noisy sums that were measured for it"
+        for term, shown in zip(found.terms, answer["terms"], strict=True):
+            expected = [term.estimate, term.low, term.high, term.population_low, term.population_high]
+            computed = [shown[key] for key in ("estimate", "low", "high", "populationLow", "populationHigh")]
+            assert computed == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_changed_page_and_a_missing_one_are_found(folder: Path) -> None:

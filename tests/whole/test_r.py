@@ -14,9 +14,11 @@ import pytest
 from synthrelease.answers.estimates import estimate
 from synthrelease.bundle.ask import data_of
 from synthrelease.errors import InputError
-from tests.bundle.test_ask import KINDS
+from synthrelease.published import load
+from tests.bundle.test_ask import KINDS, MODELS, QUESTIONS
 from tests.conftest import ROOT
 from tests.helpers.page_answers import page_answers, random_questions
+from tests.helpers.tiny import write_measured_release
 
 pytestmark = pytest.mark.long
 PACKAGE = ROOT / "docs" / "r"
@@ -63,6 +65,17 @@ def test_a_thousand_questions_have_the_same_answers(kind: str, rscript: str, tmp
                 n_numbers += expected is not None
             assert (line.get("bin") and (line["bin_low"], line["bin"], line["bin_high"])) == term.bins
     assert n_numbers > 500
+
+
+def test_a_question_that_was_measured_on_purpose_has_the_answer_of_the_command(rscript: str, tmp_path: Path) -> None:
+    release = load(write_measured_release(tmp_path, tmp_path / "release", MODELS))
+    data = data_of(release, release.counts)
+    for text, lines in zip(QUESTIONS, _answers(rscript, data, list(QUESTIONS), tmp_path), strict=True):
+        found = estimate(release, text)
+        for line, term in zip(lines, (*found.terms, *found.contrasts), strict=True):
+            assert (line["name"], line["group"]) == (term.name, term.group)
+            for name in _NUMBERS[:5]:
+                assert line[name] == pytest.approx(getattr(term, name), rel=1e-5)
 
 
 def test_the_package_passes_the_checks_of_r(rscript: str, tmp_path: Path) -> None:

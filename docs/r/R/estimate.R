@@ -6,7 +6,22 @@ estimate <- function(release, question) {
     stop("expected a release with noisy tables (ask.html), found one without: its rows do not say how far off they are",
          call. = FALSE)
   }
-  cbind(question = question, answers(data, read_question(data, question)))
+  measured <- measured_answer(data, question)
+  cbind(question = question, if (is.null(measured)) answers(data, read_question(data, question)) else measured)
+}
+
+# The answer of a question that was measured on purpose, as it was computed when the release was made; NULL for any other question.
+measured_answer <- function(data, question) {
+  words <- function(text) gsub("\\s+", " ", trimws(text))
+  found <- Filter(function(answer) words(answer$question) == words(question), data$measured)
+  if (length(found) == 0) return(NULL)
+  if (!is.null(found[[1]]$refused)) stop(found[[1]]$refused, call. = FALSE)
+  number <- function(value) if (is.null(value)) NA_real_ else as.numeric(value)
+  do.call(rbind, lapply(found[[1]]$terms, function(term) {
+    ends <- vapply(term$ends, number, 0)
+    data.frame(name = term$name, group = term$group, unit = term$unit, estimate = number(term$estimate), low = ends[1],
+               high = ends[2], population_low = ends[3], population_high = ends[4])
+  }))
 }
 
 read_question <- function(data, question) {
@@ -16,7 +31,8 @@ read_question <- function(data, question) {
   for (place in seq_along(quoted)) text <- sub(quoted[place], paste0("\u0001", place, "\u0001"), text, fixed = TRUE)
   found <- regmatches(text, regexec("^(share|mean|median) (.*?)( by ([^ ]+))?( where (.*))?$", trimws(text), perl = TRUE))[[1]]
   if (length(found) == 0) {
-    refuse('expected "share CONDITION", "mean COLUMN" or "median COLUMN", then "by COLUMN" and "where CONDITION"')
+    refuse('expected "share CONDITION", "mean COLUMN" or "median COLUMN", then "by COLUMN" and "where CONDITION"',
+           "; or a question that was measured on purpose, in the words of the page")
   }
   place <- function(name) {
     if (!name %in% names(data$columns)) {

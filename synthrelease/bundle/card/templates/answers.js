@@ -365,6 +365,8 @@ class Answers {
      share the risk}.
      Returns the terms of all groups that can have rows, each with the place of its group; null where no table holds the columns. */
   ask(question, wanted = {}) {
+    const onPurpose = this.measuredMean(question);
+    if (onPurpose) return this.measuredTerms(onPurpose, wanted);
     const { kind, by = null } = question,
       where = this.narrowed(question.where);
     const met = kind === "share" ? this.narrowed(question.met) : { all: true };
@@ -408,6 +410,25 @@ class Answers {
       terms.push({ place, ...term });
     }
     return terms;
+  }
+
+  /* A mean that was measured on purpose, which `estimate` prefers to noisy tables; undefined where none was. */
+  measuredMean({ kind, column, where, by = null }) {
+    const every = !where || where.bins.size === this.columns[where.column].labels.length,
+      text = every ? "" : this.conditionText(where);
+    const asked = other => other.kind === "mean" && other.column === column && other.groups.length === 0;
+    return kind === "mean"
+      ? this.measured.find(other => asked(other) && other.by === by && other.where === text && other.terms.length > 0)
+      : undefined;
+  }
+
+  /* The numbers of such an answer, computed when the release was made; of all at once where intervals share the risk. */
+  measuredTerms({ terms }, { population, among = 1 }) {
+    return terms.map(({ name, group, estimate, ends, together }, place) => {
+      const [low, high, populationLow, populationHigh] = among > 1 ? together : ends,
+        of = population ? { populationLow, populationHigh } : { populationLow: null, populationHigh: null };
+      return { place, name, group, estimable: estimate !== null, estimate, low, high, ...of };
+    });
   }
 
   sampling(kind, question, met) {

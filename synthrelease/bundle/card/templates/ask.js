@@ -44,8 +44,9 @@ const state = {
   population: false,
   rows: false,
   panel: null,
+  question: 0,
 };
-const KINDS = ["share", "count", "mean", "median"],
+const KINDS = ["share", "count", "mean", "median", ...(data.measured.length > 0 ? ["measured"] : [])],
   SWITCHES = ["together", "population", "rows"];
 const asShares = () => state.kind === "share" || state.kind === "count";
 const isPart = (set, column) => set.size > 0 && set.size < columns[column].labels.length;
@@ -83,8 +84,18 @@ function fillSelect(select, options, chosen, none) {
 function showControls() {
   const { of, by, among } = state,
     all = places(columns),
-    option = (column, reason) => [column, titles[column], reason];
+    option = (column, reason) => [column, titles[column], reason],
+    onPurpose = state.kind === "measured";
   id("kind").value = state.kind;
+  for (const field of ["of", "by", "among"]) id(field).parentElement.hidden = onPurpose;
+  if (data.measured.length > 0) {
+    id("asked").parentElement.hidden = !onPurpose;
+    fillSelect(
+      id("asked"),
+      data.measured.map(({ question }, at) => [at, inText(question), ""]),
+      state.question,
+    );
+  }
   fillSelect(
     id("of"),
     all.map(column => option(column, refusedKind(column))),
@@ -108,7 +119,7 @@ function showControls() {
     id(`${field}-text`).replaceChildren(...(text && text !== titles[column] ? [isolated(text)] : []));
   }
   showTicks(id("pool"), asShares() ? of : null, state.pool, "pool");
-  showTicks(id("keep"), among, state.keep, "keep");
+  showTicks(id("keep"), onPurpose ? null : among, state.keep, "keep");
   for (const name of SWITCHES) id(name).checked = state[name];
 }
 
@@ -160,6 +171,7 @@ function valued(column) {
 function settle() {
   const dropped = [],
     twice = [];
+  if (state.kind === "measured") return { dropped, twice };
   if (refusedKind(state.of) !== "") {
     dropped.push(state.of);
     state.of = places(columns).find(column => refusedKind(column) === "") ?? state.of;
@@ -190,7 +202,8 @@ function showMeasured() {
   const larger = answers.tables
     .filter(table => table.columns.length > 2)
     .map(table => word("can_three", { names: listOf(table.columns) }));
-  id("can").replaceChildren(...[...lines, ...larger].map(line => element("li", {}, line)));
+  const onPurpose = data.measured.map(({ question }) => word("can_measured", { question: inText(question) }));
+  id("can").replaceChildren(...[...lines, ...larger, ...onPurpose].map(line => element("li", {}, line)));
 }
 
 /* 3. The table: a question for each of its columns, with a term for each of its lines. */
@@ -207,19 +220,25 @@ function questions() {
   return kept.map(bin => share(new Set([bin])));
 }
 
-const perNumber = () => (state.kind === "mean" && !columns[state.of].exact ? 2 : 1);
+const measuredMean = () =>
+  answers.measuredMean({ kind: state.kind, column: state.of, by: state.by, where: condition() });
+const perNumber = () => (state.kind === "mean" && !columns[state.of].exact && !measuredMean() ? 2 : 1);
 let run = 0,
   shown = null,
   message = "";
 
 /* One question at a time, with a pause for the page between them. Nothing is shown before its interval is known. */
 async function update() {
-  const mine = ++run,
-    asked = questions(),
-    n = asked.length * (state.by === null ? 1 : columns[state.by].labels.length);
+  const mine = ++run;
   history.replaceState(null, "", link());
   id("status").textContent = message;
   id("answer").setAttribute("aria-busy", "true");
+  if (state.kind === "measured") {
+    if (data.measured[state.question].terms.length === 0) return refuse(word("measured_refused", { contact }));
+    return show(measuredTable(data.measured[state.question]));
+  }
+  const asked = questions(),
+    n = asked.length * (state.by === null ? 1 : columns[state.by].labels.length);
   if (n > MOST_CELLS) return refuse(word("too_many", { n: n.toLocaleString(language) }));
   const wanted = {
     population: state.population && state.kind !== "count",
@@ -241,7 +260,11 @@ async function update() {
     paused = performance.now();
   }
   id("status").textContent = message;
-  shown = tableOf(results);
+  show(tableOf(results));
+}
+
+function show(table) {
+  shown = table;
   showTable();
   showChart();
   showNotes();
@@ -292,6 +315,47 @@ function tableOf(results) {
     names: byValue
       ? results.map(({ question }) => labels[[...question.met.bins][0]])
       : groups.map(({ label }) => label || word(condition() ? "these_rows" : "all_rows")),
+  };
+}
+
+/* The same of a question that was measured on purpose: a line for each number, with as many decimals as its own unit needs. */
+function measuredTable(answer) {
+  const { kind, column, to, by, groups, where } = answer,
+    among = state.together ? 2 : 1,
+    perUnit = (unit, of) => (of ? word("per", { unit: unit || "1", of }) : unit),
+    placeOf = name => columns.findIndex(other => other.name === name);
+  const nameOf = ({ name, group }) => {
+    if (kind === "ratio") return [word("name_ratio"), perUnit(columns[column].unit, columns[to].unit)];
+    if (kind === "mean") return [group || word(groups.length > 0 ? "name_difference" : where ? "these_rows" : "all_rows"), ""];
+    if (name === "constant") return [word("name_constant"), columns[column].unit];
+    const place = placeOf(name);
+    return place < 0 ? [name, columns[column].unit] : [titles[place], perUnit(columns[column].unit, columns[place].unit)];
+  };
+  const terms = answers.measuredTerms(answer, { population: state.population, among }),
+    lines = terms.map(term => [{ group: term.group, term, rows: null, ...displayed(term, digitsOf([term])) }]),
+    names = terms.map(nameOf);
+  lines.forEach(([cell], at) => (cell.label = kind === "mean" && at < 2 ? "" : names[at][0]));
+  const values = {
+    column: inText(titles[column]),
+    by: by === null ? "" : inText(titles[by]),
+    unit: columns[column].unit ? ` (${inText(columns[column].unit)})` : "",
+    first: inText(groups[0] ?? ""),
+    second: inText(groups[1] ?? ""),
+    names: names.slice(0, -1).map(([name]) => inText(name)).join(word("or")),
+    other: to === null ? "" : inText(titles[to]),
+  };
+  const of = kind === "mean" ? (by !== null ? "mean_by" : groups.length > 0 ? "against" : "mean") : kind;
+  return {
+    answer,
+    by,
+    of: column,
+    lines,
+    several: false,
+    byValue: false,
+    caption: word(`head_${of}`, values),
+    below: where ? [word("head_where", { where: inText(where) })] : [],
+    cells: lines.flat(),
+    names: names.map(([name, unit]) => (unit && kind !== "mean" ? `${name} (${unit})` : name)),
   };
 }
 
@@ -486,10 +550,11 @@ function showTable() {
   );
 }
 
-/* 4. The chart: a dot and a whisker for each line of one column of the table. */
+/* 4. The chart: a dot and a whisker for each line of one column of the table; of numbers with one unit. */
 
 function showChart() {
-  const { lines, several, byValue, names, caption, of } = shown,
+  const { several, byValue, names, caption, of, answer } = shown,
+    lines = answer?.kind === "slope" ? [] : shown.lines.slice(0, answer?.groups.length || undefined),
     panels = several && !byValue,
     box = id("chart");
   id("panel-field").hidden = !panels;
@@ -508,7 +573,7 @@ function showChart() {
   const cells = lines.map(line => line[panels ? state.panel : 0]),
     drawn = cells.filter(({ told, low, high }) => told && Number.isFinite(low) && Number.isFinite(high));
   if (drawn.length === 0) {
-    box.replaceChildren(element("p", {}, word("no_chart")));
+    box.replaceChildren(element("p", {}, word(answer?.kind === "slope" ? "no_chart_units" : "no_chart")));
     return;
   }
   const width = Math.min(760, Math.max(300, box.clientWidth || 700)),
@@ -574,6 +639,7 @@ function ticksBetween(low, high) {
 
 function showNotes() {
   const { cells, by, several } = shown,
+    answer = shown.answer ?? measuredMean(),
     { kept } = data,
     n = cells.filter(({ told }) => told).length * perNumber(),
     untold = cells.filter(({ told, byRule }) => !told && !byRule).length;
@@ -606,21 +672,27 @@ function showNotes() {
     cells.some(({ atMost }) => atMost) ? word("at_most_note") : "",
     untold > 0 ? word(untold > 1 ? "untold_many" : "untold_one", { n: untold, contact }) : "",
     cells.some(({ byRule }) => byRule) ? word("ruled_note") : "",
-    state.kind === "mean" && !columns[state.of].exact ? word("bins_note") : "",
+    answer ? word("limits_note", { limits: answer.limits.map(limitsOf).join(word("or")) }) : "",
+    answer?.kind === "slope" ? word("slope_note", { column: inText(titles[answer.column]) }) : "",
+    answer?.kind === "ratio" ? word("ratio_note") : "",
+    state.kind === "mean" && !columns[state.of].exact && !answer ? word("bins_note") : "",
     state.kind === "median" ? word("median_note") : "",
     reasons.length > 0
       ? word("no_population", { reasons: reasons.map(reason => word(reason)).join(word("and")) })
       : state.population && hasPopulation()
-        ? word("population_note")
+        ? word(answer?.kind === "slope" ? "population_slope_note" : "population_note")
         : "",
-    state.rows ? word("rows_note") : "",
-    word(tables > 1 ? "source_many" : "source_one", { n: tables }),
+    state.rows && !shown.answer ? word("rows_note") : "",
+    answer ? word("source_measured") : word(tables > 1 ? "source_many" : "source_one", { n: tables }),
   ];
   id("notes").replaceChildren(...notes.filter(note => note !== "").map(note => element("li", {}, note)));
   id("population").disabled = reasons.length > 0 || state.kind === "count";
+  id("rows").disabled = shown.answer !== undefined;
 }
 
-const population = () => columns[state.of].population ?? data.population;
+const limitsOf = ([column, low, high]) =>
+  word("limits", { column: inText(titles[column]), low: low.toLocaleString(language), high: high.toLocaleString(language) });
+const population = () => shown.answer ?? columns[state.of].population ?? data.population;
 const used = () => [...new Set([state.of, state.by, condition() ? state.among : null].filter(column => column !== null))];
 
 /* 6. Take it away. */
@@ -643,8 +715,8 @@ const HEADER = [
 const TEXTS = HEADER.filter(name => !["estimate", "low", "high", "own_low", "own_high", "confidence"].includes(name));
 
 function records() {
-  const { of, by, several } = shown,
-    where = condition() ? (answers.conditionText(condition()) ?? valuesOf(condition().bins, state.among)) : "";
+  const { of, by, several, answer } = shown,
+    where = answer ? answer.where : condition() ? (answers.conditionText(condition()) ?? valuesOf(condition().bins, state.among)) : "";
   const pooled =
     asShares() && !several
       ? inOrder(state.pool)
@@ -655,7 +727,7 @@ function records() {
     const number = given => (told ? given : null),
       own = term !== null && (term.binnedLow ?? null) !== null;
     return [
-      state.kind,
+      answer?.kind ?? state.kind,
       columns[of].name,
       label ?? pooled,
       by === null ? "" : columns[by].name,
@@ -667,7 +739,7 @@ function records() {
       own ? number(term.low) : null,
       own ? number(term.high) : null,
       data.confidence,
-      told ? "yes" : byRule ? "by a rule" : "cannot be told",
+      told ? "yes" : byRule ? "by a rule" : "not estimable",
     ];
   });
 }
@@ -702,8 +774,7 @@ const COPIES = {
     `import io\nimport pandas as pd\n\nd = pd.read_csv(io.StringIO(${JSON.stringify(csv())}), keep_default_na=False, na_values=[""])\n`,
   stata,
   command: () =>
-    questions()
-      .map(question => answers.questionText(question))
+    (shown.answer ? [shown.answer.question] : questions().map(question => answers.questionText(question)))
       .map(text => (text === null ? word("no_command") : `synthrelease estimate . ${shellText(text)}`))
       .join("\n") + "\n",
   link: () => link(),
@@ -728,6 +799,10 @@ async function copy(kind) {
 /* The address: names of columns and places of bins, read against those that there are. */
 
 function link() {
+  if (state.kind === "measured") {
+    const switches = ["together", "population"].filter(name => state[name]).map(name => [name, "1"]);
+    return `#${new URLSearchParams([["show", "measured"], ["question", data.measured[state.question].question], ...switches])}`;
+  }
   const parts = new URLSearchParams({ show: state.kind, of: columns[state.of].name });
   if (state.by !== null) parts.set("by", columns[state.by].name);
   if (state.among !== null) parts.set("among", columns[state.among].name);
@@ -754,6 +829,9 @@ function follow() {
   };
   if (KINDS.includes(parts.get("show"))) state.kind = parts.get("show");
   else if (parts.get("show")) unknown.push(word("unknown_part"));
+  const question = data.measured.findIndex(other => other.question === parts.get("question"));
+  if (parts.get("question") && question < 0) unknown.push(parts.get("question").slice(0, 60));
+  state.question = Math.max(0, question);
   const of = columnOf("of");
   Object.assign(state, { of: of ?? state.of, by: columnOf("by"), among: columnOf("among"), panel: null });
   Object.assign(state, { keep: binsOf("keep", state.among), pool: of === null ? new Set() : binsOf("pool", of) });
@@ -825,6 +903,10 @@ for (const field of ["of", "by", "among"])
     if (field === "among") state.keep = new Set();
     refresh();
   });
+id("asked")?.addEventListener("change", event => {
+  state.question = Number(event.target.value);
+  refresh();
+});
 for (const name of SWITCHES)
   id(name).addEventListener("change", event => {
     state[name] = event.target.checked;
