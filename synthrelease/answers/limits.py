@@ -26,6 +26,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -40,6 +41,8 @@ from synthrelease.generators.measurements import noise_limit
 from synthrelease.privacy.charges import NUMBER_OF_ROWS, SHORTFALL
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.published import PublishedRelease
+from synthrelease.published.charges import ChargePart
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedMeasurement
 
@@ -78,7 +81,7 @@ class KeptRows:
     persons: int | None = None
 
     @classmethod
-    def of(cls, release: PublishedRelease) -> KeptRows:
+    def of(cls, release: PublishedRelease | ReleaseDocument) -> KeptRows:
         """From the domain, the charges and the number of rows of a release.
 
         A counted number is the number of rows that the release worked with, plus the margin: unless it was cut to 1, or to the
@@ -88,7 +91,8 @@ class KeptRows:
         worked = n_drawn if release.divided_rows is None else release.divided_rows
         if domain.way in ("exact", "whole") or domain.file_rows is None:
             return cls(way=domain.way, drawn=n_drawn, number=worked, most=worked, persons=domain.persons)
-        charged = next((leaf.epsilon for leaf in release.charges.leaves() if leaf.name == NUMBER_OF_ROWS), None)
+        named = (leaf for leaf in release.charges.leaves() if leaf.name == NUMBER_OF_ROWS)
+        charged = next((Fraction(leaf.epsilon_exact) if isinstance(leaf, ChargePart) else leaf.epsilon for leaf in named), None)
         if domain.way == "stated" or domain.margin is None or not charged:
             return cls(way="stated", drawn=n_drawn, number=worked, most=domain.file_rows, persons=domain.persons)
         return cls(

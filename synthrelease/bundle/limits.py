@@ -23,7 +23,6 @@ from synthrelease.privacy.grids import grid_point, noise_grid, shared_grid
 from synthrelease.published.base import number
 from synthrelease.published.charges import CriterionPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.folder import release_of
 
 # From a released figure back to the exact one: an interval for the true error (post-processing, free).
 
@@ -239,7 +238,7 @@ def rows_were_drawn(document: ReleaseDocument) -> bool:
 
 def kept_rows(document: ReleaseDocument) -> KeptRows:
     """Return what is published about the rows of the file that the rules keep."""
-    return KeptRows.of(release_of(document))
+    return KeptRows.of(document)
 
 
 def drawing_behind(part: CriterionPart, document: ReleaseDocument) -> Drawing | None:

@@ -6,9 +6,11 @@ What the publisher has to say comes from [card]; everything else from the releas
 from __future__ import annotations
 
 import tomllib
+from functools import lru_cache
 from typing import Any
 
 import yaml
+from jinja2 import Template
 
 from synthrelease.bundle.card import numbers, sections
 from synthrelease.bundle.card.numbers import FOLDER, cost, environment, filled
@@ -119,7 +121,13 @@ def _filled(value: Any, values: dict[str, Any]) -> Any:
         return {name: _filled(inner, values) for name, inner in value.items()}
     if isinstance(value, list):
         return [_filled(inner, values) for inner in value]
-    return environment().from_string(" ".join(value.split())).render(values) if isinstance(value, str) else value
+    return _text_template(" ".join(value.split())).render(values) if isinstance(value, str) else value
+
+
+@lru_cache(maxsize=128)
+def _text_template(text: str) -> Template:
+    """Compile a text, once in a process: a release fills each in twice, before the charge and after it."""
+    return environment().from_string(text)
 
 
 def _tree(node: ChargePart, depth: int = 0) -> str:

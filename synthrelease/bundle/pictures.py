@@ -24,6 +24,7 @@ from synthrelease.published.table import ReleasedTable
 INK, MUTED, PAPER, SOFT = "#1c2430", "#46505e", "#ffffff", "#f3f5f8"
 LINE, BLUE, BAND, RED, GREEN = "#d5dae1", "#2f5f9a", "#b9cde6", "#9a3b2f", "#256b3c"
 DARKEST = "#12365f"
+_SHADES = [(int(SOFT[i : i + 2], 16), int(DARKEST[i : i + 2], 16)) for i in (1, 3, 5)]
 
 
 class Picture:
@@ -101,9 +102,8 @@ def shortened(text: str, characters: int) -> str:
 
 def shade(share: float) -> str:
     """A colour between SOFT (0) and DARKEST (1)."""
-    low, high = (tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5)) for colour in (SOFT, DARKEST))
     share = min(max(share, 0.0), 1.0)
-    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(low, high, strict=True))
+    return "#" + "".join([f"{round(low + (high - low) * share):02x}" for low, high in _SHADES])
 
 
 def _n(value: float) -> str:

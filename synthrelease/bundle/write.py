@@ -25,7 +25,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from synthrelease.bundle.ask import ask_files
-from synthrelease.bundle.card.page import markdown_bytes, page_bytes
+from synthrelease.bundle.card.page import OfAllLanguages, markdown_bytes, page_bytes
 from synthrelease.bundle.catalogues import catalogue_entries
 from synthrelease.bundle.dataset import Dataset
 from synthrelease.bundle.document import (
@@ -167,7 +167,10 @@ def written(
     measured : the content of measurements.json; None where there is none.
     """
     dataset = Dataset.of(document, sizes)
-    pages = {page_name(document, language): page_bytes(document, table, language) for language in document.card.languages}
+    shared = OfAllLanguages.of(document, table)
+    pages = {
+        page_name(document, language): page_bytes(document, table, language, shared) for language in document.card.languages
+    }
     return {
         "datapackage.json": datapackage_bytes(document, dataset),
         **scripts(document),
@@ -179,7 +182,7 @@ def written(
         **associations_files(document),
         **questions_files(document),
         **sign_files(document),
-        "README.md": markdown_bytes(document, table),
+        "README.md": markdown_bytes(document, table, shared),
     }
 
 

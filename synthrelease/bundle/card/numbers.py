@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from html import escape as escaped
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape as escaped
 
 from jinja2 import Environment
 from jinja2.environment import TemplateModule
@@ -88,7 +88,7 @@ def stata_comment(text: str) -> str:
 
 def xml(text: str) -> str:
     """A text in an element or an attribute of XML, whose line ends stay what they are."""
-    return escaped(text, {'"': "&quot;"})
+    return escaped(text, quote=False).replace('"', "&quot;")
 
 
 def bullet(text: str) -> str:

@@ -46,7 +46,7 @@ from synthrelease.bundle.limits import LEVEL, band_columns, error_band
 from synthrelease.bundle.options import about_figures, listed_rules, sections, statements
 from synthrelease.bundle.pictures import FEW_BARS, MOST_BARS
 from synthrelease.criteria.facts import figure, words
-from synthrelease.generators.associations import CarriedPairs
+from synthrelease.generators.associations import Associations, CarriedPairs
 from synthrelease.published.associations import of_document
 from synthrelease.published.base import sha256
 from synthrelease.published.document import ReleaseDocument
@@ -134,10 +134,30 @@ def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
 # What the templates of the card may use: release.json, the released counts, words, and how figures are written.
 
 
-def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class OfAllLanguages:
+    """What the card has in every language: pairs that the rows carry, figures, pictures, and the digest of release.json."""
+
+    carried: Associations | None
+    figures: Mapping[str, str]
+    pictures: pictures.Figures
+    fingerprint: str
+
+    @classmethod
+    def of(cls, document: ReleaseDocument, table: ReleasedTable) -> OfAllLanguages:
+        """Compute it once for all pages of a release."""
+        carried = of_document(document)
+        return cls(
+            carried=carried,
+            figures=figures_of(document, pairs_of(carried)),
+            pictures=pictures.figures(document, table),
+            fingerprint=sha256(document.dumped()),
+        )
+
+
+def context(document: ReleaseDocument, table: ReleasedTable, language: str, shared: OfAllLanguages) -> dict[str, Any]:
     """The variables of a template, which is no module: hence a dict."""
-    carried = of_document(document)
-    figures = figures_of(document, pairs_of(carried))
+    carried, figures = shared.carried, shared.figures
     wording = Wording.of(document, language, figures)
 
     def title_of(name: str) -> str:
@@ -169,7 +189,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
             for index, column in enumerate(file.columns)
         ],
         "files": file_lines(document),
-        "fingerprint": sha256(document.dumped()),
+        "fingerprint": shared.fingerprint,
         "licence": LICENCES.get(document.card.licence),
         "level": float(LEVEL),
         "duplicates": duplicate_sentences(document, table),
@@ -193,9 +213,10 @@ def listed_bins(counts: np.ndarray) -> list[int]:
     return sorted(np.argsort(-counts, kind="stable")[:FEW_BARS].tolist())
 
 
-def markdown_bytes(document: ReleaseDocument, table: ReleasedTable) -> bytes:
+def markdown_bytes(document: ReleaseDocument, table: ReleasedTable, shared: OfAllLanguages | None = None) -> bytes:
     """README.md, in the card's own language where it has words for it. It depends on the arguments alone."""
-    text = environment().get_template("README.md").render(context(document, table, document.card.language))
+    variables = context(document, table, document.card.language, shared or OfAllLanguages.of(document, table))
+    text = environment().get_template("README.md").render(variables)
     return (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")
 
 
@@ -263,9 +284,10 @@ def in_language(page: str, language: str, titles: Mapping[str, str]) -> str:
     return _LEAF.sub(leaf, page).replace("<svg ", '<svg lang="en" direction="ltr" ')
 
 
-def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str) -> bytes:
+def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str, shared: OfAllLanguages | None = None) -> bytes:
     """The whole card in a language. The page needs no other file and no network. It depends on the arguments alone."""
-    variables = context(document, table, language)
+    shared = shared or OfAllLanguages.of(document, table)
+    variables = context(document, table, language, shared)
     text = (
         environment()
         .get_template("page.html")
@@ -273,7 +295,7 @@ def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str) -
             variables,
             direction=direction(language),
             protection=pictures.protection(variables["wording"].words, direction(language)),
-            figures=pictures.figures(document, table),
+            figures=shared.pictures,
             schema_org=Markup(search_engines(Dataset.of(document))) if language == document.card.language else None,
         )
     )
