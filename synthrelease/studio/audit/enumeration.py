@@ -34,7 +34,7 @@ from synthrelease.privacy.charges import RowsRule
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.studio.audit.exact import ExactFigures, exact_figures, least_slack
-from synthrelease.studio.audit.sweep import SMALL, WIDE, Neighbours, Sweep, Table, criterion
+from synthrelease.studio.audit.sweep import SMALL, WIDE, Sweep, Table, criterion
 from synthrelease.studio.audit.tiny import FROM_0, ResizedPairs, Rows, World, file_pairs, resized_pairs
 from synthrelease.studio.audit.worlds import SWEEPS
 
@@ -282,31 +282,15 @@ def _joint_tests() -> Iterator[Sweep]:
     line = criterion("regression_coefficients", target="b", features=["a"], representation={"a": "single", "b": "single"})
     prediction = criterion("regression_prediction", coefficients=line.name, range=(0, 2), bound="lines", threshold=0.5)
     fitted = LinearModel(intercept=0.5, coefficients=np.array([0.75]))
-    for name, criteria, furthest in (
-        ("ratios", (ratio,), None),
-        ("marginals and ratios", (absolute, ratio), Neighbours((0, 0, 0), (0, 0, 1), (0, 1, 1))),
-        ("means and faithfulness", (mean, faithful), Neighbours((0, 0, 3), (0, 0, 3), (0, 0, 5))),
-        (
-            "five criteria",
-            (absolute, ratio, mean, faithful, line, prediction),
-            Neighbours((0, 0, 3), (0, 0, 1), (0, 1, 1)),
-        ),
+    for name, criteria in (
+        ("ratios", (ratio,)),
+        ("marginals and ratios", (absolute, ratio)),
+        ("means and faithfulness", (mean, faithful)),
+        ("five criteria", (absolute, ratio, mean, faithful, line, prediction)),
     ):
-        yield Sweep(
-            name=f"joint test, {name}, 2 x 3",
-            highs=WIDE,
-            criteria=criteria,
-            fitted=fitted,
-            joint=True,
-            furthest=furthest,
-        )
+        yield Sweep(name=f"joint test, {name}, 2 x 3", highs=WIDE, criteria=criteria, fitted=fitted, joint=True)
     yield Sweep(
-        name="joint test, with missing values, 2 x 2",
-        highs=SMALL,
-        missing=("b",),
-        criteria=(ratio, narrow),
-        joint=True,
-        furthest=Neighbours((0, 0, 3), (0, 3, 3), (3, 3, 5)),
+        name="joint test, with missing values, 2 x 2", highs=SMALL, missing=("b",), criteria=(ratio, narrow), joint=True
     )
 
 

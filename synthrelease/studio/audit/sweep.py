@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion
@@ -34,14 +34,6 @@ Table = tuple[int, ...]
 """A table by the codes of its records' cells."""
 
 
-class Neighbours(NamedTuple):
-    """A synthetic table and two private ones that differ in one record."""
-
-    synthetic: Table
-    left: Table
-    right: Table
-
-
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
     """One criterion over one tiny world.
@@ -54,7 +46,6 @@ class Sweep:
     fitted : the private line, for a criterion that uses one: it is public when the criterion is scored.
     tight : whether the bound is claimed to be attained by some triple.
     attained : how many records the tables of such a triple have.
-    furthest : a triple that moves the figure furthest, of which the statistical audit draws.
     linked : of the `World`.
     most : how many records its tables have at most, where the world is larger than most.
     coding : of the `World`; criteria and fitted line are those of this world.
@@ -69,7 +60,6 @@ class Sweep:
     tight: bool = True
     attained: int = 2
     joint: bool = False
-    furthest: Neighbours | None = None
     linked: Linked | None = None
     most: int | None = None
     coding: Coding = FROM_0
@@ -99,7 +89,6 @@ class Sweep:
                 name=f"{self.name}, {words}",
                 criteria=criteria,
                 fitted=line,
-                furthest=None,
                 most=MOVED_RECORDS if self.linked is None else 1,
                 tight=self.tight and self.attained <= MOVED_RECORDS and self.linked is None,
                 coding=coding,

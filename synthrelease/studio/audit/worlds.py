@@ -1,8 +1,8 @@
 """The tiny worlds in which the figures of each acceptance criterion are enumerated, and what generators measure.
 
-`SWEEPS` has worlds of at most six cells with all their neighbours; some say which neighbours are `furthest` apart. A kind whose
-figure is made from nothing private has none. `ENUMERATED` names the enumerations of what a generator, or the private fit of a
-criterion, measures (`model_sensitivity`); several families may share one.
+`SWEEPS` has worlds of at most six cells with all their neighbours. A kind whose figure is made from nothing private has none.
+`ENUMERATED` names the enumerations of what a generator, or the private fit of a criterion, measures (`model_sensitivity`);
+several families may share one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from synthrelease.studio.audit.sweep import (
     TALL,
     WIDE,
     Households,
-    Neighbours,
     Sweep,
     criterion,
     sweep,
@@ -45,10 +44,6 @@ _MEAN_BY_A = _BY_A | {"size_margin": 0}
 _MEAN_BY_B = {"column": "a", "by": ["b"], "range": (0, 1)}
 _LINE: dict[str, Any] = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}}
 _NEAR = {"exact": ["a"], "within_one_bin": ["b"]}
-_ONE_MOVES = Neighbours((0, 0, 0), (0, 0, 1), (0, 1, 1))
-_MEAN_MOVES = Neighbours((0, 1, 2), (0, 1, 2), (0, 1, 5))
-_RATIO_MOVES = Neighbours((0, 0, 0), (0, 0, 0), (0, 0, 1))
-_UNMATCHED = Neighbours((0, 0, 0), (0, 0, 2), (0, 2, 2))
 
 _THREE = Households(members={"a": 1}, most=3)
 _IN_TOWNS = Households(members={"a": 1}, most=2, least=1, roots={"t": 1})
@@ -56,13 +51,6 @@ _AGES = Households(members={"a": 2}, most=2, lacking=("a",))
 
 _LINES = {"opposite": (9.0, -9.0), "flat": (0.0, 0.0), "above the range": (5.0, 0.0), "rising": (0.5, 0.75)}
 """Private lines as their noise may have made them: names -> intercept and slope."""
-_PREDICTION_FURTHEST = {
-    "prediction, opposite line, 2 x 3": Neighbours((0, 0, 4), (0, 0, 4), (0, 2, 4)),
-    "prediction, rising line, 3 x 2": Neighbours((0, 0, 0), (0, 2, 2), (0, 2, 3)),
-    "prediction, flat line, 2 x 3": Neighbours((0, 2, 5), (0, 3, 3), (0, 3, 5)),
-    "prediction by lines, rising line, 2 x 3": Neighbours((0, 0, 4), (0, 0, 3), (0, 1, 3)),
-    "prediction, with missing values, 2 x 2": Neighbours((0, 0, 0), (0, 2, 2), (0, 2, 3)),
-}
 
 
 def _of_line(
@@ -79,7 +67,6 @@ def _of_line(
         missing=missing,
         fitted=LinearModel(intercept=intercept, coefficients=np.array([slope])),
         tight=tight,
-        furthest=_PREDICTION_FURTHEST.get(name),
     )
 
 
@@ -100,12 +87,12 @@ _weighted = partial(sweep, "weighted_marginal_error")
 
 SWEEPS: Mapping[str, Sequence[Sweep]] = {
     "absolute_marginal_error": (
-        _absolute("absolute, 2 x 3, all tables", WIDE, {}, furthest=_ONE_MOVES),
+        _absolute("absolute, 2 x 3, all tables", WIDE, {}),
         _absolute("absolute, 3 x 2, all tables", TALL, {}),
-        _absolute("absolute, 6, all tables", FLAT, {}, furthest=_ONE_MOVES),
+        _absolute("absolute, 6, all tables", FLAT, {}),
         _absolute("absolute, 2 x 2, all tables", SMALL, {}),
-        _absolute("absolute, 2 x 3, one-way tables", WIDE, {"largest": 1}, furthest=_ONE_MOVES),
-        _absolute("absolute, 2 x 3, named tables", WIDE, {"tables": ("b", "a:b")}, furthest=_ONE_MOVES),
+        _absolute("absolute, 2 x 3, one-way tables", WIDE, {"largest": 1}),
+        _absolute("absolute, 2 x 3, named tables", WIDE, {"tables": ("b", "a:b")}),
         _absolute("absolute, with missing values, 2 x 2", SMALL, {}, missing=("b",)),
         _THREE.sweep("absolute_marginal_error", "members", "members", {"tables": ("a",)}),
         Households(members={"a": 1}, most=1, roots={"t": 1}, lacking=("a",)).sweep(
@@ -113,37 +100,15 @@ SWEEPS: Mapping[str, Sequence[Sweep]] = {
         ),
     ),
     "conditional_mean": (
-        _means("mean of a by b, 2 x 3", WIDE, _MEAN_BY_B | {"size_margin": 0}, furthest=_MEAN_MOVES),
-        _means("mean of a by b, margin 0.4, 2 x 3", WIDE, _MEAN_BY_B | {"size_margin": 0.4}, furthest=_MEAN_MOVES),
+        _means("mean of a by b, 2 x 3", WIDE, _MEAN_BY_B | {"size_margin": 0}),
+        _means("mean of a by b, margin 0.4, 2 x 3", WIDE, _MEAN_BY_B | {"size_margin": 0.4}),
         _means("mean of b by a, groups alone, 2 x 3", WIDE, _MEAN_BY_A | {"range": (0, 2), "overall": False}),
-        _means(
-            "mean of b by a, clipped, 2 x 3",
-            WIDE,
-            _MEAN_BY_A | {"range": (0.5, 1)},
-            furthest=Neighbours((0, 0, 3), (0, 0, 3), (0, 0, 4)),
-        ),
-        _means(
-            "mean of a by grouped b, 2 x 3",
-            WIDE,
-            _MEAN_BY_B | {"size_margin": 0.2},
-            groups=HALVES,
-            furthest=Neighbours((0, 0, 0), (0, 0, 1), (0, 0, 4)),
-        ),
+        _means("mean of b by a, clipped, 2 x 3", WIDE, _MEAN_BY_A | {"range": (0.5, 1)}),
+        _means("mean of a by grouped b, 2 x 3", WIDE, _MEAN_BY_B | {"size_margin": 0.2}, groups=HALVES),
         _means("mean of a by b, 3 x 2", TALL, {"column": "a", "by": ["b"], "range": (0, 2), "size_margin": 0.2}),
         _means("mean of all, 6", FLAT, {"column": "a", "range": (0, 5), "size_margin": 0}),
-        _means(
-            "mean of all, clipped, margin 0.3, 6",
-            FLAT,
-            {"column": "a", "range": (1, 3.5), "size_margin": 0.3},
-            furthest=Neighbours((0, 0, 0), (0, 0, 2), (0, 2, 4)),
-        ),
-        _means(
-            "mean of a by b, with missing values, 2 x 2",
-            SMALL,
-            _MEAN_BY_B | {"size_margin": 0.2},
-            furthest=Neighbours((0, 0, 1), (0, 0, 1), (0, 0, 4)),
-            missing=("b",),
-        ),
+        _means("mean of all, clipped, margin 0.3, 6", FLAT, {"column": "a", "range": (1, 3.5), "size_margin": 0.3}),
+        _means("mean of a by b, with missing values, 2 x 2", SMALL, _MEAN_BY_B | {"size_margin": 0.2}, missing=("b",)),
         _means("mean of b, with missing values, 2 x 2", SMALL, _MEAN_BY_A | {"range": (0, 1)}, missing=("b",)),
         _THREE.sweep("conditional_mean", "members", "members", {"column": "a", "range": (0, 1), "size_margin": 0}),
         _IN_TOWNS.sweep(
@@ -161,12 +126,12 @@ SWEEPS: Mapping[str, Sequence[Sweep]] = {
         ),
     ),
     "conditional_median": (
-        _medians("median of b by a, 2 x 3", WIDE, _BY_A, furthest=Neighbours((0, 0, 3), (0, 0, 3), (0, 0, 4))),
+        _medians("median of b by a, 2 x 3", WIDE, _BY_A),
         _medians("median of all, within one, 6", FLAT, {"column": "a", "within": 1}),
         _medians("median of a by grouped b, 2 x 3", WIDE, {"column": "a", "by": ["b"], "overall": False}, groups=HALVES),
-        _medians("quartiles of all, 6", FLAT, {"column": "a", "quantiles": (0.25, 0.75)}, furthest=_ONE_MOVES),
+        _medians("quartiles of all, 6", FLAT, {"column": "a", "quantiles": (0.25, 0.75)}),
         _medians("median of b by a, with missing values, 2 x 2", SMALL, _BY_A, missing=("a",)),
-        _medians("median of b, with missing values, 2 x 2", SMALL, {"column": "b"}, missing=("b",), furthest=_ONE_MOVES),
+        _medians("median of b, with missing values, 2 x 2", SMALL, {"column": "b"}, missing=("b",)),
         Households(members={"a": 2}, most=2).sweep("conditional_median", "members", "members", {"column": "a"}),
         _THREE.sweep("conditional_median", "gaps to the first", "others", {"column": "first.a - a", "quantiles": (0.25, 0.5)}),
         _IN_TOWNS.sweep(
@@ -174,27 +139,10 @@ SWEEPS: Mapping[str, Sequence[Sweep]] = {
         ),
     ),
     "difference_in_proportions": (
-        _proportions(
-            "proportion of b by a, 2 x 3",
-            WIDE,
-            _BY_A | {"bins": ["0", "2"]},
-            furthest=Neighbours((0, 0, 3), (0, 0, 0), (0, 0, 4)),
-        ),
-        _proportions(
-            "proportion of grouped b by a and of all, 2 x 3",
-            WIDE,
-            _BY_A | {"bins": ["1-2"]},
-            groups=HALVES,
-            furthest=Neighbours((0, 0, 3), (0, 0, 0), (0, 0, 4)),
-        ),
+        _proportions("proportion of b by a, 2 x 3", WIDE, _BY_A | {"bins": ["0", "2"]}),
+        _proportions("proportion of grouped b by a and of all, 2 x 3", WIDE, _BY_A | {"bins": ["1-2"]}, groups=HALVES),
         _proportions("proportion of all, 6", FLAT, {"column": "a", "bins": ["5"]}),
-        _proportions(
-            "proportion of b by a, with missing values, 2 x 2",
-            SMALL,
-            _BY_A | {"bins": ["1"]},
-            missing=("a",),
-            furthest=Neighbours((0, 0, 2), (0, 0, 3), (0, 0, 4)),
-        ),
+        _proportions("proportion of b by a, with missing values, 2 x 2", SMALL, _BY_A | {"bins": ["1"]}, missing=("a",)),
         _proportions("proportion of b, with missing values, 2 x 2", SMALL, {"column": "b", "bins": ["1"]}, missing=("b",)),
         _THREE.sweep("difference_in_proportions", "proportion of members", "members", {"column": "a", "bins": ["1"]}),
         _IN_TOWNS.sweep(
@@ -208,22 +156,16 @@ SWEEPS: Mapping[str, Sequence[Sweep]] = {
         ),
     ),
     "faithfulness": (
-        _faithful("faithfulness, a exact, b near, 2 x 3", WIDE, _NEAR, furthest=_UNMATCHED),
+        _faithful("faithfulness, a exact, b near, 2 x 3", WIDE, _NEAR),
         _faithful("faithfulness, all exact, 2 x 3", WIDE, {"exact": ["a", "b"], "within_one_bin": [], "at_most": 0}),
-        _faithful(
-            "faithfulness, one of both near, 3 x 2",
-            TALL,
-            {"exact": [], "within_one_bin": ["a", "b"]},
-            furthest=Neighbours((0, 0, 0), (0, 0, 3), (0, 3, 3)),
-        ),
-        _faithful("faithfulness, near in six bins, 6", FLAT, {"exact": [], "within_one_bin": ["a"]}, furthest=_UNMATCHED),
+        _faithful("faithfulness, one of both near, 3 x 2", TALL, {"exact": [], "within_one_bin": ["a", "b"]}),
+        _faithful("faithfulness, near in six bins, 6", FLAT, {"exact": [], "within_one_bin": ["a"]}),
         _faithful("faithfulness, with missing values, 2 x 2", SMALL, _NEAR, missing=("b",)),
         _faithful(
             "faithfulness, a ignored, with missing values, 2 x 2",
             SMALL,
             {"ignored": ["a"], "within_one_bin": ["b"]},
             missing=("b",),
-            furthest=Neighbours((0, 2, 2), (0, 0, 0), (0, 0, 2)),
         ),
         _THREE.sweep(
             "faithfulness",
@@ -239,7 +181,7 @@ SWEEPS: Mapping[str, Sequence[Sweep]] = {
         ),
     ),
     "kolmogorov_distance": (
-        _kolmogorov("distribution of b by a, 2 x 3", WIDE, _BY_A, furthest=Neighbours((0, 0, 3), (0, 0, 0), (0, 0, 4))),
+        _kolmogorov("distribution of b by a, 2 x 3", WIDE, _BY_A),
         _kolmogorov("distribution of b by a alone, 2 x 3", WIDE, _BY_A | {"overall": False}),
         _kolmogorov("distribution of a by grouped b, 2 x 3", WIDE, {"column": "a", "by": ["b"]}, groups=HALVES),
         _kolmogorov("distribution of all, 6", FLAT, {"column": "a"}),
@@ -249,18 +191,13 @@ SWEEPS: Mapping[str, Sequence[Sweep]] = {
         _THREE.sweep("kolmogorov_distance", "gaps to the first", "others", {"column": "first.a - a"}),
     ),
     "logistic_regression": (
-        _logistic(
-            "logistic step, 1, 2 x 2",
-            SMALL,
-            _LINE | {"positive": ["1"]},
-            furthest=Neighbours((0, 1, 2, 3), (0, 0, 0, 0), (0, 0, 0, 1)),
-        ),
+        _logistic("logistic step, 1, 2 x 2", SMALL, _LINE | {"positive": ["1"]}),
         _logistic("logistic step, 2, 2 x 3", WIDE, _LINE | {"positive": ["2"]}),
         _logistic("logistic step, 0+2, 2 x 3", WIDE, _LINE | {"positive": ["0", "2"]}),
         _logistic("logistic step, with missing values, 2 x 2", SMALL, _LINE | {"positive": ["1"]}, missing=("b",)),
     ),
     "mean_marginal_error": (
-        _mean_distance("mean of tables, 2 x 3", WIDE, {}, furthest=Neighbours((0, 0, 0), (0, 0, 4), (0, 4, 4))),
+        _mean_distance("mean of tables, 2 x 3", WIDE, {}),
         _mean_distance("mean of tables, 6", FLAT, {}),
         _mean_distance("mean of named tables, 2 x 3", WIDE, {"largest": 1, "tables": ("all columns",)}),
         _mean_distance("mean of tables, with missing values, 2 x 2", SMALL, {}, missing=("b",)),
@@ -268,12 +205,7 @@ SWEEPS: Mapping[str, Sequence[Sweep]] = {
         Households(members={"a": 1}, most=2).sweep("mean_marginal_error", "members", "members", {"tables": ("a", "a:n")}),
     ),
     "mean_of_roots": (
-        _roots(
-            "mean of rows, clipped, 6",
-            FLAT,
-            {"column": "a", "number": "mean", "range": (1, 3.5)},
-            furthest=Neighbours((0, 0, 0), (0, 0, 0), (0, 0, 5)),
-        ),
+        _roots("mean of rows, clipped, 6", FLAT, {"column": "a", "number": "mean", "range": (1, 3.5)}),
         _roots(
             "sum of b by a, with missing values, 2 x 2",
             SMALL,
@@ -299,23 +231,15 @@ SWEEPS: Mapping[str, Sequence[Sweep]] = {
     ),
     "quantile_marginal_error": (
         _quantile("quantile 0.5 of tables, 2 x 3", WIDE, {"quantile": 0.5}),
-        _quantile(
-            "quantile 0.7 of tables, 2 x 3", WIDE, {"quantile": 0.7}, furthest=Neighbours((0, 0, 0), (0, 0, 1), (0, 1, 1))
-        ),
+        _quantile("quantile 0.7 of tables, 2 x 3", WIDE, {"quantile": 0.7}),
         _quantile("quantile 1 of tables, 2 x 3", WIDE, {"quantile": 1}),
         _THREE.sweep("quantile_marginal_error", "others", "others", {"quantile": 0.5, "tables": ("a:first.a", "a:n")}),
     ),
     "regression_one_step": (
-        _one_step("one step, 2 x 3", WIDE, _LINE | {"range": (0, 2)}, furthest=Neighbours((0, 1, 4), (0, 3, 5), (0, 5, 5))),
-        _one_step("one step, 3 x 2", TALL, _LINE | {"range": (0, 1)}, furthest=Neighbours((0, 2, 4), (0, 1, 1), (0, 1, 5))),
+        _one_step("one step, 2 x 3", WIDE, _LINE | {"range": (0, 2)}),
+        _one_step("one step, 3 x 2", TALL, _LINE | {"range": (0, 1)}),
         _one_step("one step, clipped, 2 x 3", WIDE, _LINE | {"range": (0.5, 1)}),
-        _one_step(
-            "one step, with missing values, 2 x 2",
-            SMALL,
-            _LINE | {"range": (0, 1)},
-            missing=("a",),
-            furthest=Neighbours((0, 2, 4), (0, 1, 1), (0, 1, 3)),
-        ),
+        _one_step("one step, with missing values, 2 x 2", SMALL, _LINE | {"range": (0, 1)}, missing=("a",)),
     ),
     "regression_prediction": (
         *(
@@ -328,25 +252,19 @@ SWEEPS: Mapping[str, Sequence[Sweep]] = {
         _of_line("prediction, range, with missing values, 2 x 2", "rising", SMALL, "range", tight=False, missing=("b",)),
     ),
     "relative_marginal_error": (
-        _relative("relative, 2 x 3, clip 2", WIDE, {"clip": 2}, furthest=_RATIO_MOVES),
+        _relative("relative, 2 x 3, clip 2", WIDE, {"clip": 2}),
         _relative("relative, 2 x 3, clip 3", WIDE, {"clip": 3}),
-        _relative("relative, 2 x 3, clip 1.6", WIDE, {"clip": 1.6}, furthest=_RATIO_MOVES),
+        _relative("relative, 2 x 3, clip 1.6", WIDE, {"clip": 1.6}),
         _relative("relative, 3 x 2, clip 5", TALL, {"clip": 5}),
         _relative("relative, 6, clip 2.5", FLAT, {"clip": 2.5}),
-        _relative(
-            "relative, 6, clip 10", FLAT, {"clip": 10}, tight=False, furthest=Neighbours((0, 0, 1), (0, 1, 1), (1, 1, 1))
-        ),
+        _relative("relative, 6, clip 10", FLAT, {"clip": 10}, tight=False),
         _relative("relative, 2 x 2, clip 1.75", SMALL, {"clip": 1.75}),
         _relative("relative, with missing values, 2 x 2", SMALL, {"clip": 2}, missing=("b",)),
     ),
     "weighted_marginal_error": (
-        _weighted(
-            "weighted by b, 2 x 3, all tables", WIDE, {"weight": "b"}, furthest=Neighbours((0, 0, 1), (0, 0, 1), (0, 1, 2))
-        ),
+        _weighted("weighted by b, 2 x 3, all tables", WIDE, {"weight": "b"}),
         _weighted("weighted by b, 2 x 3, one-way tables", WIDE, {"weight": "b", "largest": 1}),
-        _weighted(
-            "weighted by a, 3 x 2, all tables", TALL, {"weight": "a"}, furthest=Neighbours((0, 0, 2), (0, 0, 2), (0, 2, 4))
-        ),
+        _weighted("weighted by a, 3 x 2, all tables", TALL, {"weight": "a"}),
         _weighted("weighted by a, 2 x 2, all tables", SMALL, {"weight": "a"}),
     ),
 }

@@ -34,6 +34,7 @@ from synthrelease.studio.audit.model_sensitivity import enumerate_models
 from synthrelease.studio.audit.sweep import Sweep, criterion
 from synthrelease.studio.audit.tiny import World
 from tests.criteria.test_sensitivity import triples
+from tests.helpers.furthest import FURTHEST
 
 SWEEPS = {sweep.name: sweep for sweep in sweeps()}
 
@@ -241,8 +242,7 @@ def test_the_criterion_adds_noise_to_the_moments_that_are_enumerated(fit: str) -
 )
 def test_the_audited_neighbours_are_the_furthest(name: str) -> None:
     """No neighbours of three records, beside no synthetic table, are further apart in units of the noise."""
-    sweep, tables = SWEEPS[name], SWEEPS[name].furthest
-    assert tables is not None
+    sweep, tables = SWEEPS[name], FURTHEST[name]
     world = sweep.world
     codes = world.all_tables(len(tables.synthetic))
     first, second = neighbour_pairs(world.dense(codes))
@@ -261,7 +261,8 @@ def test_the_audited_neighbours_are_the_furthest(name: str) -> None:
 
 
 def test_every_audited_pair_differs_in_one_record() -> None:
-    for tables in (sweep.furthest for sweep in SWEEPS.values() if sweep.furthest):
+    assert FURTHEST.keys() <= SWEEPS.keys()
+    for tables in FURTHEST.values():
         assert 3 <= len(tables.left) == len(tables.right) == len(tables.synthetic) <= 4
         assert tables.right in set(World(SWEEPS["absolute, 6, all tables"].highs).neighbours(tuple(sorted(tables.left))))
 
