@@ -15,15 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.plan import loss_text
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import ComparisonRequest
-from synthrelease.studio.rehearsal.attempts import run_attempts
+from synthrelease.studio.rehearsal.attempts import Trials, run_attempts
 from synthrelease.studio.rehearsal.compare import METHODS, BaselineFigures, checked_request, compare_baseline
 from synthrelease.studio.rehearsal.utility import CopyComparison, CopyFigures, copy_figures
 from tests.conftest import ROOT
@@ -87,12 +85,12 @@ def main() -> None:
 def _show(release: Release, attempts: int, copies: int) -> None:
     spec = load_spec(ROOT / release.config)
     counts = read_public(ROOT / release.data, spec.schema, spec.input, spec.raw)
-    public, priors = PrivateCounts(counts, Meter(())), read_priors(spec)
+    trials = Trials(spec=spec, counts=counts, priors=read_priors(spec), seed=1)
     request = ComparisonRequest(config=ROOT / release.config, data="", swap=release.swap, swap_key=release.key)
     wanted = checked_request(spec.schema.names, request)
     comparison = CopyComparison.of(spec, copies, release.known)
     tried = [(c, number) for number in range(attempts) for c in range(len(spec.space))]
-    results = run_attempts(spec, public, priors, 1, tried, spec.generation_budget)
+    results = run_attempts(trials, tried, spec.generation_budget)
     best = max(range(len(spec.space)), key=lambda c: sum(result.chance for result in results if result.configuration == c))
     figures = [
         np.median(
@@ -100,11 +98,11 @@ def _show(release: Release, attempts: int, copies: int) -> None:
         )
         for place in range(len(spec.criteria))
     ]
-    own = copy_figures(spec, public, counts, priors, 1, best, comparison)
+    own = copy_figures(trials, best, comparison)
     made, seconds = list[BaselineFigures](), list[str]()
     for method in METHODS:
         started = time.process_time()
-        made.extend(compare_baseline(spec, counts, best, comparison, wanted, method))
+        made.extend(compare_baseline(trials, best, comparison, wanted, method))
         seconds.append(f"{method} {time.process_time() - started:.1f}")
     print(f"\n**{release.title}**, {counts.total:,} rows; an intruder knows {', '.join(release.known).replace('_', ' ')}.\n")
     _table(spec, [float(value) for value in figures], own, made)

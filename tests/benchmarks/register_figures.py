@@ -17,15 +17,13 @@ import numpy as np
 import synthrelease
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import lattice
-from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.generators.associations import cramers_v
-from synthrelease.privacy.charges import Meter
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.baselines.base import independent_columns
 from synthrelease.studio.drafting.public_file import read_public_file
-from synthrelease.studio.rehearsal.attempts import run_attempts
+from synthrelease.studio.rehearsal.attempts import attempts_on_public
 
 SEED = 20261122
 _MOST_TRIPLES = 300
@@ -105,9 +103,7 @@ def compared(folder: Path, name: str, halves: tuple[Path, Path], fits: int) -> C
         for pair in combinations(range(len(names)), 2)
         if (v := cramers_v(of_register.get(pair))) >= _STRONG
     ]
-    attempts = run_attempts(
-        spec, PrivateCounts(whole, Meter(())), {}, SEED, [(0, number) for number in range(fits)], spec.generation_budget
-    )
+    attempts = attempts_on_public(spec, whole, SEED, [(0, number) for number in range(fits)])
     return Compared(
         distances=found,
         kept=1 - (ours - real) / (alone - real) if alone > real else math.nan,

@@ -47,7 +47,7 @@ def code_that_sees_counts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         lambda: room.prepare(spec, private),
         lambda: room.attempt(spec, None, private, None),  # type: ignore[arg-type]
         lambda: room.released_figures(spec, accepted, private, None),  # type: ignore[arg-type]
-        lambda: attempts.run_attempts(spec, private, {}, 1, [], None),  # type: ignore[arg-type]
+        lambda: attempts.run_attempts(SimpleNamespace(spec=spec, seed=1), [], None),  # type: ignore[arg-type]
     ]
 
 

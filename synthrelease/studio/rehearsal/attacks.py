@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -28,7 +28,7 @@ from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.releasing.selection import one_thread
 from synthrelease.settings.tables import AttacksTable, MembershipTable, PersonTable
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.rehearsal.attempts import PublicTable, ShareEstimate, clopper_pearson, made_candidate
+from synthrelease.studio.rehearsal.attempts import PublicTable, ShareEstimate, Trials, clopper_pearson
 from synthrelease.studio.rehearsal.risk import risk_report, rows_with
 
 SURE = 1e-3
@@ -284,9 +284,7 @@ def attack_results(
 
 
 @one_thread
-def fit_to_twins(
-    spec: ReleaseSpec, twins: Twins, priors: Mapping[str, Counts], seed: int, index: int, number: int
-) -> list[FitEvidence]:
+def fit_to_twins(trials: Trials, twins: Twins, index: int, number: int) -> list[FitEvidence]:
     """Fit one configuration to the first and to the second twin, and return what is seen of each; nothing where a fit fails.
 
     Parameters
@@ -297,6 +295,7 @@ def fit_to_twins(
     -------
     None: all is computed from public rows.
     """
+    spec, seed = trials.spec, trials.seed
     imagined = SeededEntropy(seed, 4, index, number).generator()
     configuration, evidence = spec.space[index], []
     on = spec.space.common if spec.shared_measurements else configuration.transformation
@@ -305,7 +304,7 @@ def fit_to_twins(
         entropy = SeededEntropy(seed, 3, index, 2 * number + twin)
         table = PrivateCounts(twin_table, Meter(())).with_plan(spec.plan.once).rehearsed(entropy)
         try:
-            prepared = prepare(spec, table, priors)
+            prepared = prepare(spec, table, trials.priors)
             # Rows are made from shared tables alone: whoever sees the tables has no use for them.
             candidate = None if spec.shared_measurements else generate(spec, configuration, table, prepared)[1]
         except RejectedRound:
@@ -421,15 +420,7 @@ def _discriminant(evidence: Sequence[FitEvidence]) -> Callable[[np.ndarray], int
 
 
 @one_thread
-def guess_persons(
-    spec: ReleaseSpec,
-    counts: Counts,
-    priors: Mapping[str, Counts],
-    seed: int,
-    index: int,
-    known: Sequence[str],
-    number: int,
-) -> dict[str, list[int]]:
+def guess_persons(trials: Trials, index: int, known: Sequence[str], number: int) -> dict[str, list[int]]:
     """Release one random half of the file, and guess values and rows of both halves.
 
     Returns
@@ -441,11 +432,11 @@ def guess_persons(
     -------
     None: all is computed from public rows.
     """
-    names = spec.schema.names
-    entropy = SeededEntropy(seed, 5, index, number)
-    inside, outside = random_pieces(counts, (counts.total // 2, counts.total - counts.total // 2), entropy)
+    names, total = trials.spec.schema.names, trials.counts.total
+    entropy = SeededEntropy(trials.seed, 5, index, number)
+    inside, outside = random_pieces(trials.counts, (total // 2, total - total // 2), entropy)
     try:
-        candidate = made_candidate(spec, PrivateCounts(inside, Meter(())), priors, index, entropy)
+        candidate = replace(trials, counts=inside).candidate(index, entropy)
     except RejectedRound:
         return {}
     on = candidate.transformation

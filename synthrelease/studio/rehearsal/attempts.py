@@ -9,7 +9,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -64,28 +64,48 @@ class AttemptResult:
     passed: tuple[bool, ...]
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Trials:
+    """A specification, and the public rows that it is tried on.
+
+    Attributes
+    ----------
+    counts : the rows, over atomic cells. They need no protection.
+    priors : public tables that generators start from, by their name.
+    seed : of all noise and all draws: with the same seed a try is the same.
+    """
+
+    spec: ReleaseSpec
+    counts: Counts
+    priors: Mapping[str, Counts] = field(default_factory=dict)
+    seed: int
+
+    @property
+    def rows(self) -> PrivateCounts:
+        """The rows as the code of a release takes them."""
+        return PrivateCounts(self.counts, Meter(()))
+
+    def candidate(self, index: int, entropy: SeededEntropy) -> Candidate:
+        """Make one candidate of a configuration at the planned budget. Raises RejectedRound where the attempt gives none."""
+        table = self.rows.with_plan(self.spec.plan.once).rehearsed(entropy)
+        return generate(self.spec, self.spec.space[index], table, prepare(self.spec, table, self.priors))[1]
+
+
 @one_thread
-def run_attempts(
-    spec: ReleaseSpec,
-    public: PrivateCounts,
-    priors: Mapping[str, Counts],
-    seed: int,
-    attempts: Sequence[tuple[int, int]],
-    generation: Fraction,
-) -> list[AttemptResult]:
-    """Attempts (configuration, number) of a rehearsal, in this order.
+def run_attempts(trials: Trials, attempts: Sequence[tuple[int, int]], generation: Fraction) -> list[AttemptResult]:
+    """Run attempts (configuration, number) of a rehearsal with this generation budget, in this order.
 
     Every attempt has its own noise from (seed, generation, configuration, number), so the results do not depend on where and
     when they are run. Attempts of the same number share what a release divides, fits and measures once, as its rounds do.
     """
-    spec = spec.with_budget(generation=generation)
+    spec, seed = trials.spec.with_budget(generation=generation), trials.seed
     prepared: dict[int, tuple[PrivateTable, Prepared]] = {}
     results = []
     for configuration, number in attempts:
         if number not in prepared:
-            whole = public.with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 0, number))
+            whole = trials.rows.with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 0, number))
             table = divided(whole, spec.options.partition, spec.plan.once)
-            prepared = {number: (table, prepare(spec, table, priors))}
+            prepared = {number: (table, prepare(spec, table, trials.priors))}
         table, fitted = prepared[number]
         results.append(_run(spec, table, seed, configuration, number, fitted))
     return results
@@ -95,7 +115,7 @@ def attempts_on_public(
     spec: ReleaseSpec, public: Counts, seed: int, attempts: Sequence[tuple[int, int]]
 ) -> list[AttemptResult]:
     """Return attempts at the planned budget on a public table, whose rows need no protection."""
-    return run_attempts(spec, PrivateCounts(public, Meter(())), {}, seed, attempts, spec.generation_budget)
+    return run_attempts(Trials(spec=spec, counts=public, seed=seed), attempts, spec.generation_budget)
 
 
 def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number: int, prepared: Prepared) -> AttemptResult:
@@ -132,14 +152,6 @@ def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number:
         sensitivities=sensitivities or (None,) * len(spec.criteria),
         passed=passed,
     )
-
-
-def made_candidate(
-    spec: ReleaseSpec, public: PrivateCounts, priors: Mapping[str, Counts], index: int, entropy: SeededEntropy
-) -> Candidate:
-    """Make one candidate of a configuration at the planned budget. Raises RejectedRound where the attempt gives none."""
-    table = public.with_plan(spec.plan.once).rehearsed(entropy)
-    return generate(spec, spec.space[index], table, prepare(spec, table, priors))[1]
 
 
 def exact_scores(

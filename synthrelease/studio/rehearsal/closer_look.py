@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -34,7 +34,7 @@ from synthrelease.settings.questions import QuestionTable
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import VerdictTable, judged_digest
 from synthrelease.studio.baselines.base import independent_columns
-from synthrelease.studio.rehearsal.attempts import AttemptResult, BinnedColumns, ShareEstimate
+from synthrelease.studio.rehearsal.attempts import AttemptResult, BinnedColumns, ShareEstimate, Trials
 from synthrelease.studio.rehearsal.dependence import (
     Pair,
     from_independence,
@@ -521,43 +521,30 @@ def typical_configuration(
 
 
 @one_thread
-def closer_look(
-    spec: ReleaseSpec,
-    public: PrivateCounts,
-    counts: Counts,
-    priors: Mapping[str, Counts],
-    seed: int,
-    index: int,
-    sensitivities: Sequence[float | None],
-) -> CloserLook:
+def closer_look(trials: Trials, index: int, sensitivities: Sequence[float | None]) -> CloserLook:
     """Look at one configuration.
 
     Parameters
     ----------
-    public, counts : the same public rows, as generators take them and as figures do.
     sensitivities : typical ones of the figures, as the attempts showed them.
     """
-    configuration = spec.space[index]
+    spec, counts, seed, configuration = trials.spec, trials.counts, trials.seed, trials.spec.space[index]
     judge, random = PublicJudge(spec, counts, configuration), SeededEntropy(seed, 3, index).generator()
     sticks = yardsticks(spec, counts, configuration, seed)
-    exact = _exact_figures(spec, judge, public, priors, NoiselessEntropy(seed, 4, index), random)
-    samples = [
-        sample
-        for number in range(CANDIDATES)
-        if (sample := _sample(spec, configuration, public, priors, SeededEntropy(seed, 3, index, number))) is not None
-    ]
-    tables = [(sample, _projected(configuration, sample, random)) for sample in samples]
+    exact = _exact_figures(trials, judge, NoiselessEntropy(seed, 4, index), random)
+    drawn = (_sample(trials, configuration, SeededEntropy(seed, 3, index, number)) for number in range(CANDIDATES))
+    tables = [(sample, _projected(configuration, sample, random)) for sample in [*drawn] if sample is not None]
     candidates = [table for _, table in tables if table is not None]
     lost = [1.0 if table is None else replaced(sample, table) / sample.total for sample, table in tables]
-    named = [judge.named(table) for table in candidates]
+    judged = [judge.named(table) for table in candidates]
     criteria = tuple(
         _criterion(
-            [each[place] for each in named],
+            [figures[position] for figures in judged],
             stick,
-            exact[place],
-            verdicts(criterion, spec.joint_test, sensitivities[place], stick, exact[place]),
+            exact[position],
+            verdicts(criterion, spec.joint_test, sensitivities[position], stick, exact[position]),
         )
-        for place, (criterion, stick) in enumerate(zip(spec.criteria, sticks, strict=True))
+        for position, (criterion, stick) in enumerate(zip(spec.criteria, sticks, strict=True))
     )
     telling = [
         criterion
@@ -601,18 +588,12 @@ def _verdict(
     )
 
 
-def _sample(
-    spec: ReleaseSpec,
-    configuration: Configuration,
-    public: PrivateCounts,
-    priors: Mapping[str, Counts],
-    entropy: SystemEntropy,
-) -> Counts | None:
-    """Rows of a candidate before its projection; None where the model yields none."""
-    as_drawn = replace(configuration, projection=MinimumCount(minimum_count=1))
-    table = public.with_plan(spec.plan.once).rehearsed(entropy)
+def _sample(trials: Trials, configuration: Configuration, entropy: SystemEntropy) -> Counts | None:
+    """Draw the rows of a candidate before its projection; None where the model yields none."""
+    spec, as_drawn = trials.spec, replace(configuration, projection=MinimumCount(minimum_count=1))
+    table = trials.rows.with_plan(spec.plan.once).rehearsed(entropy)
     try:
-        return generate(spec, as_drawn, table, prepare(spec, table, priors))[1].counts
+        return generate(spec, as_drawn, table, prepare(spec, table, trials.priors))[1].counts
     except RejectedRound:
         return None
 
@@ -625,20 +606,13 @@ def _projected(configuration: Configuration, sample: Counts, random: np.random.G
 
 
 def _exact_figures(
-    spec: ReleaseSpec,
-    judge: PublicJudge,
-    public: PrivateCounts,
-    priors: Mapping[str, Counts],
-    entropy: SystemEntropy,
-    random: np.random.Generator,
+    trials: Trials, judge: PublicJudge, entropy: SystemEntropy, random: np.random.Generator
 ) -> tuple[float, ...]:
-    """The figures of a fit without noise, projected; NaN where a library draws the noise, or there is no table."""
-    nothing = (math.nan,) * len(spec.criteria)
-    if judge.configuration.generator.by_library:
-        return nothing
-    sample = _sample(spec, judge.configuration, public, priors, entropy)
-    table = None if sample is None else _projected(judge.configuration, sample, random)
-    return nothing if table is None else judge.figures(table)
+    """Compute the figures of a fit without noise, projected; NaN where a library draws the noise, or there is no table."""
+    configuration = judge.configuration
+    sample = None if configuration.generator.by_library else _sample(trials, configuration, entropy)
+    table = None if sample is None else _projected(configuration, sample, random)
+    return (math.nan,) * len(trials.spec.criteria) if table is None else judge.figures(table)
 
 
 def _criterion(

@@ -20,11 +20,9 @@ import numpy as np
 
 from synthrelease.bundle.write import check_free_name
 from synthrelease.data.counts import Counts
-from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, RejectedRound, on_public_data
 from synthrelease.generators.associations import cramers_v
-from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.plan import loss_text
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import read_priors
@@ -33,7 +31,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import ComparisonRequest
 from synthrelease.studio.baselines import BASELINES
 from synthrelease.studio.baselines.base import NO_GUARANTEE, ComparedFile, MadeTables
-from synthrelease.studio.rehearsal.attempts import PublicTable, made_candidate, run_attempts
+from synthrelease.studio.rehearsal.attempts import PublicTable, Trials, run_attempts
 from synthrelease.studio.rehearsal.closer_look import PublicJudge, merged
 from synthrelease.studio.rehearsal.rehearse import Progress, running
 from synthrelease.studio.rehearsal.report import describe, plain, write_new
@@ -107,16 +105,14 @@ class BaselineFigures:
     seconds: float = field(default=0.0, compare=False, repr=False)
 
 
-def public_file(
-    spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, request: ComparisonRequest
-) -> ComparedFile:
-    """The public rows over the bins of configuration `index`, as methods take them."""
-    configuration = spec.space[index]
-    transformation, table = configuration.transformation, merged(counts, configuration)
+def public_file(trials: Trials, index: int, comparison: CopyComparison, request: ComparisonRequest) -> ComparedFile:
+    """Return the public rows over the bins of configuration `index`, as methods take them."""
+    spec, configuration = trials.spec, trials.spec.space[index]
+    transformation, table = configuration.transformation, merged(trials.counts, configuration)
     names, sizes = table.layout.columns, table.layout.sizes
 
     def generator(*key: int) -> np.random.Generator:
-        return SeededEntropy(request.seed, 8, *key).generator()
+        return SeededEntropy(trials.seed, 8, *key).generator()
 
     def strength(first: int, second: int) -> float:
         """Cramer's V of two columns, missing values as a value; 0 where their table is too large to look at."""
@@ -144,15 +140,10 @@ def public_file(
 
 @one_thread
 def compare_baseline(
-    spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, request: ComparisonRequest, method: str
+    trials: Trials, index: int, comparison: CopyComparison, request: ComparisonRequest, method: str
 ) -> tuple[BaselineFigures, ...]:
-    """One method on the public rows over the bins of configuration `index`: made, judged and compared.
-
-    Parameters
-    ----------
-    counts : the public rows over atomic cells.
-    """
-    start, file, maker = process_time(), public_file(spec, counts, index, comparison, request), BASELINES[method]()
+    """Make the tables of one method from the public rows over the bins of configuration `index`, and judge them."""
+    start, file, maker = process_time(), public_file(trials, index, comparison, request), BASELINES[method]()
     columns = len(file.names)
     if file.table.total * columns > MOST_VALUES:
         return (
@@ -169,7 +160,7 @@ def compare_baseline(
     except MemoryError:
         return (not_made(method, "this machine's memory is too small for it; compare on a random sample to have it"),)
     taken = process_time() - start
-    results = [judged(spec, counts, index, comparison, method, table) for table in tables]
+    results = [judged(trials, index, comparison, method, table) for table in tables]
     return tuple(replace(result, seconds=taken / len(results)) for result in results)
 
 
@@ -178,21 +169,19 @@ def not_made(method: str, why: str) -> BaselineFigures:
     return BaselineFigures(method=method, name=method, guarantee=NO_GUARANTEE, not_made=why, utility={}, risk={})
 
 
-def judged(
-    spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, method: str, tables: MadeTables
-) -> BaselineFigures:
+def judged(trials: Trials, index: int, comparison: CopyComparison, method: str, tables: MadeTables) -> BaselineFigures:
     """Judge copies by criteria, utility and risk figures: copies of a table over the bins of configuration `index`."""
     copies = [copy for copy in tables.copies if copy.total]
     if not copies:
         return not_made(method, "no row of it is plausible")
-    configuration = spec.space[index]
-    judge, plausibility = PublicJudge(spec, counts, configuration), spec.synthetic.merge(configuration.transformation)
+    spec, configuration = trials.spec, trials.spec.space[index]
+    judge, plausibility = PublicJudge(spec, trials.counts, configuration), spec.synthetic.merge(configuration.transformation)
     every = np.array([judge.figures(copy) for copy in copies])
     figures = tuple(math.nan if np.isnan(column).any() else float(np.median(column)) for column in every.T)
     met = tuple(figure <= criterion.threshold for figure, criterion in zip(figures, spec.criteria, strict=True))
     forbidden = [copy.total - plausibility.filter(copy).total for copy in copies]
     broken = sum(forbidden) / sum(copy.total for copy in copies)
-    utility, risk = compared(counts, configuration, copies, comparison, tables.rule)
+    utility, risk = compared(trials.counts, configuration, copies, comparison, tables.rule)
     notes = (
         *tables.notes,
         *((f"{_share(broken)} of the rows break a rule, which a release's rows never do",) if broken else ()),
@@ -275,7 +264,7 @@ def compare_methods(
     counts = read_public(request.source, spec.schema, spec.input, spec.raw, spec.unit)
     if not counts.total:
         raise InputError("--data: expected rows that the rules keep, found none.")
-    public, priors = PrivateCounts(counts, Meter(())), read_priors(spec)  # public rows, as the code of a release takes them
+    trials = Trials(spec=spec, counts=counts, priors=read_priors(spec), seed=request.seed)
 
     with running(request.jobs) as run:
 
@@ -288,14 +277,13 @@ def compare_methods(
 
         # the configuration whose bins all methods get: the best of a few, by one attempt each
         tried = _spread(len(spec.space))
-        attempts = [(spec, public, priors, request.seed, [(c, 0)], spec.generation_budget) for c in tried]
+        attempts = [(trials, [(c, 0)], spec.generation_budget) for c in tried]
         figures = {result[0].configuration: result[0].figures for result in results("configurations", run_attempts, attempts)}
         index = min(tried, key=lambda c: (_worst(spec, figures[c]), c))
 
         # copies of the release, and tables of every method, judged alike
-        shared = (index, comparison, request)
-        (release,) = results("the release", own_figures, [(spec, public, counts, priors, *shared)])
-        arguments = [(spec, counts, *shared, method) for method in request.method]
+        (release,) = results("the release", own_figures, [(trials, index, comparison)])
+        arguments = [(trials, index, comparison, request, method) for method in request.method]
         by_method = results("methods to compare with", compare_baseline, arguments)
         baselines = [baseline for figures_of_method in by_method for baseline in figures_of_method]
     baselines.sort(key=lambda baseline: request.method.index(baseline.method))
@@ -333,24 +321,16 @@ def share_of_threshold(figure: float, threshold: float) -> float:
 
 
 @one_thread
-def own_figures(
-    spec: ReleaseSpec,
-    public: PrivateCounts,
-    counts: Counts,
-    priors: Mapping[str, Counts],
-    index: int,
-    comparison: CopyComparison,
-    request: ComparisonRequest,
-) -> BaselineFigures:
-    """Copies of one configuration at the planned budget, judged as the methods are."""
+def own_figures(trials: Trials, index: int, comparison: CopyComparison) -> BaselineFigures:
+    """Make copies of one configuration at the planned budget, and judge them as the methods are."""
     start, copies = process_time(), list[Counts]()
     for copy in range(max(1, comparison.copies)):
         with suppress(RejectedRound):
-            copies.append(made_candidate(spec, public, priors, index, SeededEntropy(request.seed, 2, index, copy)).counts)
+            copies.append(trials.candidate(index, SeededEntropy(trials.seed, 2, index, copy)).counts)
     taken = process_time() - start
     if not copies:
         return not_made(RELEASE, "every attempt ended without a candidate")
-    total = spec.plan.total
+    total = trials.spec.plan.total
     lacking = max(1, comparison.copies) - len(copies)
     tables = MadeTables(
         name="this release",
@@ -359,7 +339,7 @@ def own_figures(
         copies=copies,
         notes=((f"{lacking} of {comparison.copies} attempts ended without a candidate",) if lacking else ()),
     )
-    return replace(judged(spec, counts, index, comparison, RELEASE, tables), seconds=taken)
+    return replace(judged(trials, index, comparison, RELEASE, tables), seconds=taken)
 
 
 # A comparison with other methods as rows of a table, as sentences, and as JSON.

@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from synthrelease.data.counts import Counts
-from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import digest_of, read_public
 from synthrelease.errors import InputError, OutputError, on_public_data
-from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SYSTEM
 from synthrelease.releasing.attempt import public_digest, read_priors
 from synthrelease.spec.release_spec import ReleaseSpec
@@ -50,7 +48,7 @@ from synthrelease.studio.rehearsal.attacks import (
     guess_persons,
     known_columns,
 )
-from synthrelease.studio.rehearsal.attempts import AttemptResult, Race, RaceGoal, run_attempts
+from synthrelease.studio.rehearsal.attempts import AttemptResult, Race, RaceGoal, Trials, run_attempts
 from synthrelease.studio.rehearsal.closer_look import CloserLook, closer_look, typical_configuration
 from synthrelease.studio.rehearsal.utility import CopyComparison, CopyFigures, copy_figures
 
@@ -77,8 +75,7 @@ def running(jobs: int = 1) -> Iterator[Run]:
 _TABLES = """
 CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS attempts (
-    generation TEXT NOT NULL, configuration INTEGER NOT NULL, number INTEGER NOT NULL, accepted INTEGER NOT NULL,
-    chance REAL NOT NULL, seconds REAL NOT NULL, scores TEXT NOT NULL,
+    generation TEXT NOT NULL, configuration INTEGER NOT NULL, number INTEGER NOT NULL, result TEXT NOT NULL,
     PRIMARY KEY (generation, configuration, number)
 ) STRICT;
 CREATE TABLE IF NOT EXISTS course (phase TEXT NOT NULL, done INTEGER NOT NULL, total INTEGER NOT NULL) STRICT;
@@ -98,19 +95,11 @@ class RehearsalStore:
     def add(self, results: list[AttemptResult]) -> None:
         """Keep some attempts, at once and all or none of them."""
         rows = [
-            (
-                str(result.generation),
-                result.configuration,
-                result.number,
-                int(result.accepted),
-                result.chance,
-                result.seconds,
-                json.dumps([result.figures, result.sensitivities, result.passed]),
-            )
+            (str(result.generation), result.configuration, result.number, json.dumps(vars(result), default=str))
             for result in results
         ]
         with self._connection:
-            self._connection.executemany("INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            self._connection.executemany("INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?)", rows)
 
     def tell(self, phase: str, done: int, total: int) -> None:
         """Keep how far the rehearsal is, for whoever looks from outside (`standing`)."""
@@ -131,23 +120,11 @@ class RehearsalStore:
 
     def results(self, generation: Fraction) -> Iterator[AttemptResult]:
         """Return all attempts with this generation budget, by configuration and number."""
-        query = (
-            "SELECT configuration, number, accepted, chance, seconds, scores FROM attempts WHERE generation = ? "
-            "ORDER BY configuration, number"
-        )
-        for configuration, number, accepted, chance, seconds, scores in self._connection.execute(query, (str(generation),)):
-            figures, sensitivities, passed = json.loads(scores)
-            yield AttemptResult(
-                configuration=configuration,
-                number=number,
-                generation=generation,
-                accepted=bool(accepted),
-                chance=chance,
-                seconds=seconds,
-                figures=tuple(figures),
-                sensitivities=tuple(sensitivities),
-                passed=tuple(passed),
-            )
+        query = "SELECT result FROM attempts WHERE generation = ? ORDER BY configuration, number"
+        for (text,) in self._connection.execute(query, (str(generation),)):
+            stored = json.loads(text) | {"generation": generation}
+            fields: Any = {name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()}
+            yield AttemptResult(**fields)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,7 +277,7 @@ def rehearse(
     public = read_public(source, spec.schema, spec.input, spec.raw, spec.unit)
     table = RehearsedTable(bytes=source.size(), sha256=digest_of(source), table=public_digest(source, spec, public))
     about = {
-        "format": "1",
+        "format": "2",
         "specification": spec.digest,
         "data": table.sha256,
         "seed": "" if request.seed is None else str(request.seed),
@@ -317,13 +294,12 @@ def rehearse(
 
 
 def _make_folder(out: Path) -> None:
-    problem = None
     try:
         out.mkdir(exist_ok=True)
     except OSError as error:
-        problem = f"{out}: expected a folder to write the results into, found none and could not make it ({error.strerror})."
-    if problem:
-        raise OutputError(problem)
+        raise OutputError(
+            f"{out}: expected a folder to write the results into, found none and could not make it ({error.strerror})."
+        ) from None
     strangers = sorted(path.name for path in out.iterdir())
     if strangers and STORE not in strangers:
         raise InputError(
@@ -345,9 +321,7 @@ class _Course:
         progress: Progress,
     ):
         self.spec, self.store, self.run, self.comparison, self.progress = spec, store, run, comparison, progress
-        self.counts, self.public = counts, PrivateCounts(counts, Meter(()))  # public rows, as the code of a release takes them
-        self.priors = read_priors(spec)
-        self.seed = int(store.about["seed"])
+        self.trials = Trials(spec=spec, counts=counts, priors=read_priors(spec), seed=int(store.about["seed"]))
         self.deadline = deadline
         self.race_deadline = None if deadline is None else time.monotonic() + RACE_SHARE * (deadline - time.monotonic())
         self.stopped = self.lacking = False
@@ -402,8 +376,8 @@ class _Course:
             copies=copies,
             attacks=attacks,
             look=look,
-            seed=self.seed,
-            n_rows=self.public.n,
+            seed=self.trials.seed,
+            n_rows=self.trials.counts.total,
             complete=not race.missing and not self.stopped and not self.lacking,
             data=data,
         )
@@ -419,8 +393,7 @@ class _Course:
         attempts = [list(result.values()) for result in results]
         index = typical_configuration(shortlist, race.estimates, attempts, self.thresholds)
         seen = typical_sensitivities(attempts[index], len(self.spec.criteria))
-        arguments = (self.spec, self.public, self.counts, self.priors, self.seed, index, seen)
-        looks: list[CloserLook] = self._run_all("closer look", closer_look, [arguments], self.deadline)
+        looks: list[CloserLook] = self._run_all("closer look", closer_look, [(self.trials, index, seen)], self.deadline)
         return looks[0] if looks else None
 
     def _budget(self, shortlist: Sequence[int], generation: Fraction) -> list[AttemptResult]:
@@ -454,19 +427,17 @@ class _Course:
         if not shortlist or comparison.copies < 2 or self.spec.options.partition is not None:
             return ()
         task = f"{comparison.copies} copies, known {', '.join(comparison.quasi_identifiers)}"
-        arguments = {c: (self.spec, self.public, self.counts, self.priors, self.seed, c, comparison) for c in shortlist}
-        figures = self._kept("utility and risk", task, copy_figures, arguments)
+        figures = self._kept("utility and risk", task, copy_figures, {c: (self.trials, c, comparison) for c in shortlist})
         return tuple(CopyFigures(**figures[c]) for c in shortlist if c in figures)
 
     def _attacks(self, shortlist: Sequence[int], fits: int) -> Attacks | None:
         """Attack the best configuration: fits to twins, then random halves of the file."""
-        if not shortlist or fits < 4 or self.spec.options.partition is not None or len(self.counts) < 2:
+        counts = self.trials.counts
+        if not shortlist or fits < 4 or self.spec.options.partition is not None or len(counts) < 2:
             return None
-        best, twins = shortlist[0], Twins.of(self.counts)
-        known = known_columns(self.counts, self.comparison.quasi_identifiers)
-        common = (self.priors, self.seed, best)
-        pairs = {pair: (self.spec, twins, *common, pair) for pair in range(fits // 2)}
-        halves = {half: (self.spec, self.counts, *common, known, half) for half in range(HALVES)}
+        best, twins, known = shortlist[0], Twins.of(counts), known_columns(counts, self.comparison.quasi_identifiers)
+        pairs = {pair: (self.trials, twins, best, pair) for pair in range(fits // 2)}
+        halves = {half: (self.trials, best, known, half) for half in range(HALVES)}
         seen = self._kept("attacks: fits to twins", f"fits of {best} to twins", fit_to_twins, pairs)
         guesses = self._kept("attacks: halves", f"halves for {best}, known {', '.join(known)}", guess_persons, halves)
         evidence = [FitEvidence(**fit) for pair in sorted(seen) for fit in seen[pair]]
@@ -490,7 +461,7 @@ class _Course:
         self, missing: Sequence[tuple[int, int]], generation: Fraction, phase: str, deadline: float | None
     ) -> list[AttemptResult]:
         """Run attempts, and store each as it comes."""
-        arguments = ((self.spec, self.public, self.priors, self.seed, chunk, generation) for chunk in chunks(missing))
+        arguments = ((self.trials, chunk, generation) for chunk in chunks(missing))
         total, keep = len(missing), self.store.add
         batches = self._run_all(phase, run_attempts, arguments, deadline, total=total, keep=keep, size=len)
         return [result for batch in batches for result in batch]

@@ -23,11 +23,10 @@ from synthrelease.generators.associations import LEAST_STRENGTH
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.resources import templates
-from synthrelease.spec.shortlist import VerdictTable, judged_digest, shortlist_text
+from synthrelease.spec.shortlist import judged_digest, shortlist_text
 from synthrelease.spec.tried import leave
 from synthrelease.studio.rehearsal import charts
 from synthrelease.studio.rehearsal.advice import MARGIN, BudgetPoint, CriterionAdvice, Offer, cheapest
-from synthrelease.studio.rehearsal.attempts import ShareEstimate
 from synthrelease.studio.rehearsal.closer_look import CriterionLook
 from synthrelease.studio.rehearsal.rehearse import Rehearsal
 from synthrelease.studio.rehearsal.words import (
@@ -102,6 +101,7 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
     ------
     OutputError : when one cannot be written.
     """
+    look, attacks = rehearsal.look, rehearsal.attacks
     texts = {
         "rehearsal.json": json.dumps(document(rehearsal), indent=2, allow_nan=False) + "\n",
         "report.html": page(rehearsal, noise_level),
@@ -113,10 +113,9 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
             rehearsal.data,
             rehearsed_plan(rehearsal),
             proposed_plan(rehearsal),
-            _verdict(rehearsal),
-            None if rehearsal.attacks is None else rehearsal.attacks.table(),
+            None if look is None else look.verdict,
+            None if attacks is None else attacks.table(),
         )
-    problem = None
     try:
         for name, text in texts.items():
             temporary = out / f".{name}.new"
@@ -125,28 +124,20 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
         if not rehearsal.shortlist:
             (out / "shortlist.toml").unlink(missing_ok=True)
     except OSError as error:
-        problem = f"{out}: the report could not be written ({error.strerror}). The results in attempts.sqlite are kept."
-    if problem:
-        raise OutputError(problem)
+        raise OutputError(
+            f"{out}: the report could not be written ({error.strerror}). The results in attempts.sqlite are kept."
+        ) from None
     if rehearsal.shortlist:
-        look = rehearsal.look
         leave(rehearsal.spec, "rehearsal", rehearsal.n_rows, None if look is None else look.strengths)
 
 
 def write_new(path: Path, text: str) -> None:
     """Write a text into a new file. Raises OutputError."""
-    problem = None
     try:
         with path.open("x", encoding="utf-8", newline="") as file:
             file.write(text)
     except OSError as error:
-        problem = f"{path}: expected a place for a new file ({error.strerror})."
-    if problem:
-        raise OutputError(problem)
-
-
-def _verdict(rehearsal: Rehearsal) -> VerdictTable | None:
-    return None if rehearsal.look is None else rehearsal.look.verdict
+        raise OutputError(f"{path}: expected a place for a new file ({error.strerror}).") from None
 
 
 LONGEST_SETTING = 80
@@ -186,7 +177,10 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
                 "index": c,
                 "standing": standing.value,
                 "shortlisted": c in rehearsal.shortlist,
-                **_interval(estimate),
+                "accepted": estimate.successes,
+                "trials": estimate.trials,
+                "low": estimate.low,
+                "high": estimate.high,
                 "rejected_by": _rejections(rehearsal, c),
                 **rehearsal.spec.space[c].describe(),
             }
@@ -325,7 +319,6 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
             rounds=rounds_text,
             plain=words,
             describe=describe,
-            charts=charts,
             lines=lines,
             statistic=statistic,
             below_zero=below_zero,
@@ -336,13 +329,12 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
 
 def _shortlisted(rehearsal: Rehearsal, c: int) -> dict[str, Any]:
     estimate = rehearsal.race.estimates[c]
-    described = rehearsal.spec.space[c].describe()
-    return {**described, "acceptance": round(estimate.share, 4), "interval": [round(estimate.low, 4), round(estimate.high, 4)],
-            "attempts": estimate.trials}  # fmt: skip
-
-
-def _interval(estimate: ShareEstimate) -> dict[str, Any]:
-    return {"accepted": estimate.successes, "trials": estimate.trials, "low": estimate.low, "high": estimate.high}
+    return {
+        **rehearsal.spec.space[c].describe(),
+        "acceptance": round(estimate.share, 4),
+        "interval": [round(estimate.low, 4), round(estimate.high, 4)],
+        "attempts": estimate.trials,
+    }
 
 
 def _rejections(rehearsal: Rehearsal, c: int) -> dict[str, int]:

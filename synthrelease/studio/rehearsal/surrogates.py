@@ -8,6 +8,7 @@ import io
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import islice, pairwise, product
@@ -22,7 +23,7 @@ from scipy.interpolate import PchipInterpolator
 from scipy.special import betainc, betaincinv
 
 from synthrelease.bundle.write import check_free_name
-from synthrelease.data.rules import HOLDS, Domain, Rule, RuleError, Said, parse_rule, said
+from synthrelease.data.rules import HOLDS, Domain, Rule, Said, parse_rule, said
 from synthrelease.data.schema import IntervalBin, parse_bins
 from synthrelease.data.texts import is_executable
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, Unexpected, closest, listing
@@ -494,19 +495,22 @@ ROUNDING = 0.02
 MAX_COMBINATIONS = 100_000
 
 
-class TableMistake(Unexpected):
-    """A mistake in one table, with its place in the table."""
+@contextmanager
+def _inside(place: str) -> Iterator[None]:
+    """Name the place of a mistake that has none: the part of a table or column in which it is found."""
+    try:
+        yield
+    except Unexpected as error:
+        raise Unexpected(error.expected, error.found, place=error.place or place) from None
 
-    def __init__(self, place: str, expected: str, found: str):
-        super().__init__(expected, found, place=place)
 
-    @classmethod
-    def of(cls, place: str, error: Unexpected, found: str = "") -> TableMistake:
-        """Make one from an error without a place; `found` is for one that leaves what was found to the caller."""
-        return cls(place, error.expected, found if error.found is None else error.found)
+def _problem(error: Unexpected, file: str, path: str, whole: str = "") -> Problem:
+    """Return a mistake in a table or column with its place in the file.
 
-    def problem(self, file: str, path: str) -> Problem:
-        return Problem(file=file, path=f"{path}.{self.place}", expected=self.expected, found=self.found or "")
+    `whole` stands for a value that the error leaves out.
+    """
+    found = whole if error.found is None else error.found
+    return Problem(file=file, path=f"{path}.{error.place}", expected=error.expected, found=found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -538,34 +542,33 @@ def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -
 
     Raises
     ------
-    TableMistake : for the first mistake in it.
+    Unexpected : for the first mistake in it, with its place in the table.
     """
     column_units = units[table.of]
     if table.across is not None:
-        try:
+        with _inside("across"):
             bands = column_units.bands(table.across)
-        except Unexpected as error:
-            raise TableMistake.of("across", error) from None
-        _check_cover(table.of, column_units, bands, "across")
+            _check_cover(table.of, column_units, bands)
         rows = _by_combination(table, [units[name] for name in table.given], len(bands))
     else:
         cells = _by_combination(table, [units[name] for name in (*table.given, table.of)], 1)
         bands = tuple(dict.fromkeys(combination[-1] for combination in cells))
-        _check_cover(table.of, column_units, bands, "rows")
+        with _inside("rows"):
+            _check_cover(table.of, column_units, bands)
         rows = {}
         for combination in dict.fromkeys(key[:-1] for key in cells):
             absent = [band.label for band in bands if (*combination, band) not in cells]
             if absent:
-                raise TableMistake("rows", f"a number for {absent[0]!r} in the rows of {_words(combination)}", "none")
+                raise Unexpected(f"a number for {absent[0]!r} in the rows of {_words(combination)}", "none", place="rows")
             rows[combination] = [cells[*combination, band][0] for band in bands]
     for combination, row in rows.items():
         total = sum(row)
         of_rows = f" in the rows of {_words(combination)}" if combination else ""
         if not total > 0:
-            raise TableMistake("rows", f"a number above 0{of_rows}", "only zeros")
+            raise Unexpected(f"a number above 0{of_rows}", "only zeros", place="rows")
         if table.per is not None and not abs(total - table.per) <= ROUNDING * table.per:
             expected = f"numbers{of_rows} that add up to per = {table.per:g}, give or take {ROUNDING:.0%} for rounding"
-            raise TableMistake("rows", expected, f"{total:g}")
+            raise Unexpected(expected, f"{total:g}", place="rows")
     shares = {combination: np.array(row) / sum(row) for combination, row in rows.items()}
     return _published(path, table, units, bands, shares)
 
@@ -575,14 +578,12 @@ def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> 
 
     Raises
     ------
-    TableMistake : for the first mistake in it.
+    Unexpected : for the first mistake in it, with its place in the table.
     """
     rows = _by_combination(table, [units[name] for name in table.given], 2)
     for index, (mean, deviation) in enumerate(rows.values()):
-        try:
+        with _inside(f"rows[{index}]"):
             check_moments(units[table.of], mean, deviation)
-        except Unexpected as error:
-            raise TableMistake.of(f"rows[{index}]", error) from None
     return _published(path, table, units, (), {combination: np.array(figures) for combination, figures in rows.items()})
 
 
@@ -599,14 +600,14 @@ def _published(
         bands_named = dict.fromkeys(combination[axis] for combination in rows)
         given_bands.append(tuple(sorted([*bands_named, *units[name].without(bands_named)], key=lambda band: band.ranges)))
         if len(given_bands[-1]) > MAX_BANDS:
-            raise TableMistake("given", f"at most {MAX_BANDS} bands of {name!r}", "more")
+            raise Unexpected(f"at most {MAX_BANDS} bands of {name!r}", "more", place="given")
     sizes = [len(choices) for choices in given_bands]
     if prod(sizes) > MAX_COMBINATIONS:
-        raise TableMistake("given", f"at most {MAX_COMBINATIONS} combinations of bands", f"{prod(sizes)}")
+        raise Unexpected(f"at most {MAX_COMBINATIONS} combinations of bands", f"{prod(sizes)}", place="given")
     absent = [combination for combination in product(*given_bands) if combination not in rows]
     if absent:
         further = f" (and for {len(absent) - 1} more)" if len(absent) > 1 else ""
-        raise TableMistake("rows", "a row for every combination", f"none for {_words(absent[0])}{further}")
+        raise Unexpected("a row for every combination", f"none for {_words(absent[0])}{further}", place="rows")
     figures = np.array([rows[combination] for combination in product(*given_bands)]).reshape(*sizes, -1)
     return PublishedFigures(
         path=path,
@@ -619,53 +620,48 @@ def _published(
 
 
 def _by_combination(table: FactTable, columns: Sequence[Units], width: int) -> dict[tuple[Band, ...], list[float]]:
-    """The numbers of each row by the bands before them."""
+    """Return the numbers of each row by the bands before them."""
     by_combination: dict[tuple[Band, ...], list[float]] = {}
+    n_columns = len(columns)
     for index, row in enumerate(table.rows):
-        path = f"rows[{index}]"
-        if len(row) != len(columns) + width:
-            expected = f"{len(columns)} band(s) and then {width} number(s)"
-            raise TableMistake(path, expected, f"{len(row)} values")
-        figures = [_number(value, f"{path}[{len(columns) + i}]") for i, value in enumerate(row[len(columns) :])]
-        combination = tuple(
-            _one_band(units, str(label), f"{path}[{i}]") for i, (units, label) in enumerate(zip(columns, row, strict=False))
-        )
+        place = f"rows[{index}]"
+        if len(row) != n_columns + width:
+            raise Unexpected(f"{n_columns} band(s) and then {width} number(s)", f"{len(row)} values", place=place)
+        figures = [_number(value, f"{place}[{n_columns + i}]") for i, value in enumerate(row[n_columns:])]
+        bands = []
+        for i, (units, label) in enumerate(zip(columns, row, strict=False)):
+            with _inside(f"{place}[{i}]"):
+                bands.append(_one_band(units, str(label)))
+        combination = tuple(bands)
         if combination in by_combination:
-            raise TableMistake(path, "one row for each combination", f"a second one for {_words(combination)}")
+            raise Unexpected("one row for each combination", f"a second one for {_words(combination)}", place=place)
         by_combination[combination] = figures
-    for choices in zip(*by_combination, strict=True):
-        try:
+    with _inside("rows"):
+        for choices in zip(*by_combination, strict=True):
             check_apart(dict.fromkeys(choices))
-        except Unexpected as error:
-            raise TableMistake.of("rows", error) from None
     return by_combination
 
 
-def _number(value: Any, path: str) -> float:
+def _number(value: Any, place: str) -> float:
     if isinstance(value, int | float | Decimal) and value >= 0:
         return float(value)
-    raise TableMistake(path, "a number of at least 0", value_text(value))
+    raise Unexpected("a number of at least 0", value_text(value), place=place)
 
 
-def _one_band(units: Units, label: str, path: str) -> Band:
-    try:
-        bands = units.bands([label])
-    except Unexpected as error:
-        raise TableMistake.of(path, error) from None
+def _one_band(units: Units, label: str) -> Band:
+    bands = units.bands([label])
     if len(bands) != 1:
-        raise TableMistake(path, "one band", f"{label!r}, which is {len(bands)}")
+        raise Unexpected("one band", f"{label!r}, which is {len(bands)}")
     return bands[0]
 
 
-def _check_cover(name: str, units: Units, bands: Sequence[Band], path: str) -> None:
-    try:
-        check_number(len(bands))
-        check_apart(bands)
-    except Unexpected as error:
-        raise TableMistake.of(path, error) from None
+def _check_cover(name: str, units: Units, bands: Sequence[Band]) -> None:
+    """Raise Unexpected when bands of a column overlap, or leave values over."""
+    check_number(len(bands))
+    check_apart(bands)
     uncovered = units.without(bands)
     if uncovered:
-        raise TableMistake(path, f"bands for all values of {name!r}", f"none for {listing(band.label for band in uncovered)}")
+        raise Unexpected(f"bands for all values of {name!r}", f"none for {listing(band.label for band in uncovered)}")
 
 
 def _words(combination: Sequence[Band]) -> str:
@@ -710,23 +706,25 @@ def load_facts(path: Path) -> CheckedFacts:
     if isinstance(model, list):
         raise SpecError(model)
     units: dict[str, Units] = {}
-    problems = [*_wrong_names(model, name)] or [*_undrawn(model, name)]  # a table of a misspelt column draws none
-    for column, table in model.columns.items():
-        try:
-            units[column] = table.units()
-        except Unexpected as error:
-            problems.append(TableMistake.of("bounds", error, found=value_text(table.bounds)).problem(name, f"columns.{column}"))
     skips = dict[str, Rule]()
+    problems = [*_wrong_names(model, name)] or [*_undrawn(model, name)]  # a table of a misspelt column draws none
+    domains = {
+        column: Domain(kind=table.kind, bounds=table.bounds, categories=table.categories or ())
+        for column, table in model.columns.items()
+        if table.kind != "date"
+    }
     for column, table in model.columns.items():
-        domains = {
-            condition: Domain(kind=values.kind, bounds=values.bounds, categories=values.categories or ())
-            for condition, values in model.columns.items()
-            if values.kind != "date" and condition != column
-        }
         try:
-            skips |= {column: parse_rule(table.skipped, domains)} if table.skipped else {}
-        except RuleError as error:
-            problems.append(TableMistake.of("skipped", error).problem(name, f"columns.{column}"))
+            with _inside("bounds"):
+                units[column] = table.units()
+        except Unexpected as error:
+            problems.append(_problem(error, name, f"columns.{column}", value_text(table.bounds)))
+        others = {condition: domain for condition, domain in domains.items() if condition != column}
+        try:
+            with _inside("skipped"):
+                skips |= {column: parse_rule(table.skipped, others)} if table.skipped else {}
+        except Unexpected as error:
+            problems.append(_problem(error, name, f"columns.{column}"))
     if problems:
         raise SpecError(problems)
     published: list[PublishedFigures] = []
@@ -736,8 +734,8 @@ def load_facts(path: Path) -> CheckedFacts:
                 published.append(published_shares(path_in_file, fact, units))
             else:
                 published.append(published_means(path_in_file, fact, units))
-        except TableMistake as mistake:
-            problems.append(mistake.problem(name, path_in_file))
+        except Unexpected as error:
+            problems.append(_problem(error, name, path_in_file))
     if problems:
         raise SpecError(problems)
     tables = {column: tuple(table for table in published if table.of == column) for column in model.columns}
@@ -860,30 +858,22 @@ def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.nd
     shape = (*groups.shape, len(edges) - 1)
     published = []
     for index, table in enumerate(tables):
-        rows = groups.row_numbers(index, table.figures.shape[:-1])
-        weights = _row_shares(table, rows, joint)
+        sizes = table.figures.shape[:-1]
+        rows = groups.row_numbers(index, sizes)
+        weights = np.bincount(rows, joint.ravel(), minlength=prod(sizes)).reshape(sizes)  # how common each row is
         cells = (rows[:, None] * len(table.bands) + bands_of_cells(table.bands, edges)).ravel()
         published.append(GroupSums(groups=cells, target=(table.figures * weights[..., None]).ravel()))
     finest = max(range(len(tables)), key=lambda index: (len(tables[index].bands), tables[index].figures.size))
     start = spread(tables[finest].figures, tables[finest].bands, edges, interpolated=interpolated)[groups.rows[finest]]
     start = np.broadcast_to(start, shape)
     of_parents = GroupSums(groups=np.repeat(np.arange(joint.size), shape[-1]), target=joint.ravel())
-    fitted_table = fit((start * joint[..., None]).ravel(), _each_with(of_parents, published)).reshape(shape)
+    # the parents' joint distribution after every table, so that all tables weigh the same when they disagree
+    margins = [step for margin in published for step in (margin, of_parents)]
+    fitted_table = fit((start * joint[..., None]).ravel(), margins).reshape(shape)
     totals = fitted_table.sum(axis=-1, keepdims=True)
     shares = np.divide(fitted_table, totals, out=np.array(start), where=totals > _NEVER)
     _check_agreement(facts, column, published, shares * joint[..., None])
     return shares
-
-
-def _each_with(of_parents: GroupSums, margins: Sequence[GroupSums]) -> list[GroupSums]:
-    """The parents' joint distribution after every table, so that all tables weigh the same when they disagree."""
-    return [step for margin in margins for step in (margin, of_parents)]
-
-
-def _row_shares(table: PublishedFigures, rows: np.ndarray, joint: np.ndarray) -> np.ndarray:
-    """Return (n_given_bands, ...) how common each row of a table is."""
-    sizes = table.figures.shape[:-1]
-    return np.bincount(rows, joint.ravel(), minlength=prod(sizes)).reshape(sizes)
 
 
 def _check_agreement(facts: CheckedFacts, column: str, margins: Sequence[GroupSums], fitted_table: np.ndarray) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,12 +18,11 @@ from synthrelease.criteria.logistic_regression import LogisticRegression
 from synthrelease.criteria.records import NewtonResult
 from synthrelease.criteria.regressions import RegressionCoefficients
 from synthrelease.data.counts import Counts
-from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError, RejectedRound, closest, listing
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.rehearsal.attempts import PublicTable, made_candidate
+from synthrelease.studio.rehearsal.attempts import PublicTable, Trials
 from synthrelease.studio.rehearsal.logit import Design, fit_logit, most_likely
 from synthrelease.studio.rehearsal.risk import risk_report
 
@@ -676,29 +675,14 @@ class CopyFigures:
     risk: dict[str, float]
 
 
-def copy_figures(
-    spec: ReleaseSpec,
-    public: PrivateCounts,
-    counts: Counts,
-    priors: Mapping[str, Counts],
-    seed: int,
-    index: int,
-    comparison: CopyComparison,
-) -> CopyFigures:
-    """Make the copies of one configuration and compare them with the public table.
-
-    Parameters
-    ----------
-    public, counts : the same public rows, as generators take them and as the figures do.
-    """
+def copy_figures(trials: Trials, index: int, comparison: CopyComparison) -> CopyFigures:
+    """Make the copies of one configuration and compare them with the public table."""
+    entropies = (SeededEntropy(trials.seed, 2, index, number) for number in range(comparison.copies))
     try:
-        copies = [
-            made_candidate(spec, public, priors, index, SeededEntropy(seed, 2, index, number)).counts
-            for number in range(comparison.copies)
-        ]
+        copies = [trials.candidate(index, entropy).counts for entropy in entropies]
     except RejectedRound:
         return CopyFigures(configuration=index, utility={}, risk={})
-    utility, risk = compared(counts, spec.space[index], copies, comparison)
+    utility, risk = compared(trials.counts, trials.spec.space[index], copies, comparison)
     return CopyFigures(configuration=index, utility=utility, risk=risk)
 
 

@@ -32,6 +32,7 @@ from synthrelease.studio.rehearsal.attacks import (
     log_ratio,
     most_right,
 )
+from synthrelease.studio.rehearsal.attempts import Trials
 from synthrelease.studio.rehearsal.rehearse import Rehearsal, rehearse
 from tests.helpers.tiny import MEASURED, write_config, write_data
 
@@ -118,11 +119,9 @@ class HalfTheNoise(SeededEntropy):
 
 def attack(spec: ReleaseSpec, public: Counts, seed: int, fits: int, halves: int) -> Attacks:
     """All attacks on the first configuration by an intruder who knows one column."""
-    twins = Twins.of(public)
-    seen = [fit for pair in range(fits // 2) for fit in fit_to_twins(spec, twins, {}, seed, 0, pair)]
-    return attack_results(
-        spec, 0, ("face",), seen, [guess_persons(spec, public, {}, seed, 0, ("face",), half) for half in range(halves)]
-    )
+    twins, trials = Twins.of(public), Trials(spec=spec, counts=public, seed=seed)
+    seen = [fit for pair in range(fits // 2) for fit in fit_to_twins(trials, twins, 0, pair)]
+    return attack_results(spec, 0, ("face",), seen, [guess_persons(trials, 0, ("face",), half) for half in range(halves)])
 
 
 def tried(folder: Path, seed: int, fits: int) -> Attacks:

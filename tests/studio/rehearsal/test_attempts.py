@@ -19,6 +19,7 @@ from scipy.stats import binomtest, fisher_exact
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.scoring import JointTest
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.generators.candidate import Candidate
@@ -28,7 +29,7 @@ from synthrelease.releasing.attempt import Prepared, attempt, generate, prepare
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal import attempts
-from synthrelease.studio.rehearsal.attempts import AttemptResult, chance, passing, run_attempts
+from synthrelease.studio.rehearsal.attempts import AttemptResult, Trials, chance, passing, run_attempts
 from tests.helpers.tiny import write_config, write_data
 
 pytestmark = pytest.mark.slow
@@ -55,12 +56,12 @@ epsilon = 0.1""",
 NOISY = {"epsilon = 0.5": "epsilon = 0.0014", "generation = 10": "generation = 0.1"}
 """Noise of 400 rows' marginals with scale 2, against the threshold 0.9: about 0.6 of the attempts are accepted."""
 
-Setup = tuple[ReleaseSpec, PrivateCounts]
+Setup = tuple[ReleaseSpec, Counts]
 
 
 def setup(folder: Path, changes: Mapping[str, str]) -> Setup:
     spec = load_spec(write_config(folder, changes))
-    return spec, PrivateCounts(read_public(write_data(folder), spec.schema, spec.input, spec.raw), Meter(()))
+    return spec, read_public(write_data(folder), spec.schema, spec.input, spec.raw)
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +77,13 @@ def noisy(tmp_path_factory: pytest.TempPathFactory) -> Setup:
 ATTEMPTS = [(c, number) for c in range(4) for number in range(3)]
 
 
+def trials(where: Setup, seed: int) -> Trials:
+    return Trials(spec=where[0], counts=where[1], seed=seed)
+
+
 def run(where: Setup, seed: int, attempts: Sequence[tuple[int, int]], generation: Fraction | int = 1) -> list[AttemptResult]:
     """The attempts without their times."""
-    return [replace(result, seconds=0.0) for result in run_attempts(*where, {}, seed, attempts, Fraction(generation))]
+    return [replace(result, seconds=0.0) for result in run_attempts(trials(where, seed), attempts, Fraction(generation))]
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +120,7 @@ def test_results_differ_between_attempts_configurations_seeds_and_budgets(
 
 
 def test_the_results_say_which_attempt_they_are_of(fitted: Setup) -> None:
-    found = run_attempts(*fitted, {}, 1, [(2, 5), (1, 0)], Fraction(3, 2))
+    found = run_attempts(trials(fitted, 1), [(2, 5), (1, 0)], Fraction(3, 2))
     assert [(r.configuration, r.number, r.generation) for r in found] == [(2, 5, Fraction(3, 2)), (1, 0, Fraction(3, 2))]
     assert min(result.seconds for result in found) > 0
 
@@ -138,7 +143,7 @@ def test_figures_are_those_before_noise_and_decisions_those_after_it(tmp_path: P
 
 def test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release(noisy: Setup) -> None:
     """Fisher's exact test of the two shares errs with a probability of at most 1e-6."""
-    spec, public = noisy
+    spec, public = noisy[0], PrivateCounts(noisy[1], Meter(()))
     n = 300
     rehearsed = run(noisy, 11, [(0, number) for number in range(n)], spec.generation_budget)
     there = sum(result.accepted for result in rehearsed)

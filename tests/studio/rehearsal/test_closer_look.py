@@ -13,15 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.data.counts import Counts
-from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.generators.associations import cramers_v
 from synthrelease.generators.projections import MinimumCount
-from synthrelease.privacy.charges import Meter
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.advice import Outlook, outlook
-from synthrelease.studio.rehearsal.attempts import AttemptResult
+from synthrelease.studio.rehearsal.attempts import AttemptResult, Trials
 from synthrelease.studio.rehearsal.closer_look import (
     CANDIDATES,
     CloserLook,
@@ -51,7 +49,7 @@ def world(folder: Path, changes: dict[str, str]) -> tuple[ReleaseSpec, Counts]:
 
 
 def look(spec: ReleaseSpec, table: Counts, index: int = 0) -> CloserLook:
-    return closer_look(spec, PrivateCounts(table, Meter(())), table, {}, 1, index, [0.0025, None])
+    return closer_look(Trials(spec=spec, counts=table, seed=1), index, [0.0025, None])
 
 
 def test_a_pair_that_nothing_looks_at_is_named_with_what_became_of_it(tmp_path: Path) -> None:
@@ -199,7 +197,7 @@ def test_criteria_that_rest_on_shared_measurements_are_looked_at(tmp_path: Path,
     """Neither the line of prediction errors nor an answer has a private fit of its own: both come from what is measured."""
     spec = load_spec(write_shared(tmp_path, shared))
     table = read_public(write_data(tmp_path), spec.schema, spec.input, spec.raw)
-    found = closer_look(spec, PrivateCounts(table, Meter(())), table, {}, 1, 0, [None] * len(spec.criteria))
+    found = closer_look(Trials(spec=spec, counts=table, seed=1), 0, [None] * len(spec.criteria))
     assert all(math.isfinite(each.noiseless) for each in found.criteria)
 
 

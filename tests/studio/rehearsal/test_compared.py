@@ -20,6 +20,7 @@ from synthrelease.spec.requests import ComparisonRequest
 from synthrelease.studio.baselines.sequential import Sequential
 from synthrelease.studio.baselines.swapping import Swapping, pairwise_epsilon
 from synthrelease.studio.rehearsal import compare as compared
+from synthrelease.studio.rehearsal.attempts import Trials
 from synthrelease.studio.rehearsal.compare import METHODS, BaselineFigures, checked_request, compare_baseline, public_file
 from synthrelease.studio.rehearsal.utility import CopyComparison
 from tests.helpers.labour_force import write_survey
@@ -43,7 +44,8 @@ def asked(names: Sequence[str], **given: Any) -> ComparisonRequest:
 
 def figures(spec: ReleaseSpec, survey: Counts, method: str, **wanted: object) -> tuple[BaselineFigures, ...]:
     comparison = CopyComparison.of(spec, 2, ["age", "region", "education"])
-    return compare_baseline(spec, survey, 0, comparison, asked(spec.schema.names, method=(method,), **wanted), method)
+    request, trials = asked(spec.schema.names, method=(method,), **wanted), Trials(spec=spec, counts=survey, seed=1)
+    return compare_baseline(trials, 0, comparison, request, method)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +85,8 @@ def test_a_key_that_is_chosen_does_not_tell_the_swapped_value(spec: ReleaseSpec,
     """Sectors that followed from regions would be swapped for themselves, and the method would look as good as the file."""
     tied, names = {"sector": 0.95, "education": 0.3}, spec.schema.names
     wanted = asked(names, method=("swapping",), swap=("region",))
-    file = public_file(spec, survey, 0, CopyComparison.of(spec, 2, ["age", "region", "education"]), wanted)
+    trials, comparison = Trials(spec=spec, counts=survey, seed=1), CopyComparison.of(spec, 2, ["age", "region", "education"])
+    file = public_file(trials, 0, comparison, wanted)
     (made,) = Swapping().tables(replace(file, strength=lambda one, other: tied.get(names[other], 0.1)))
     assert "among records with the same 'education'" in made.notes[0]
 

@@ -18,6 +18,7 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import ComparisonRequest
 from synthrelease.studio.baselines import BASELINES
 from synthrelease.studio.baselines.base import NO_GUARANTEE, Baseline, ComparedFile
+from synthrelease.studio.rehearsal.attempts import Trials
 from synthrelease.studio.rehearsal.compare import (
     METHODS,
     check_comparison_file,
@@ -58,7 +59,7 @@ def file(spec: ReleaseSpec, survey: Counts) -> ComparedFile:
 
 def asked(spec: ReleaseSpec, survey: Counts, seed: int = 1) -> ComparedFile:
     request = checked_request(spec.schema.names, ComparisonRequest(config=Path("none.toml"), data="none.csv", seed=seed))
-    return public_file(spec, survey, 0, CopyComparison.of(spec, 2, KNOWN), request)
+    return public_file(Trials(spec=spec, counts=survey, seed=seed), 0, CopyComparison.of(spec, 2, KNOWN), request)
 
 
 @pytest.mark.slow

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from synthrelease.data.counts import Counts
-from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound
 from synthrelease.generators.candidate import Candidate
-from synthrelease.privacy.charges import Meter
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal import attempts
+from synthrelease.studio.rehearsal.attempts import Trials
 from synthrelease.studio.rehearsal.utility import CopyComparison, CopyFigures, copy_figures
 from tests.helpers.labour_force import write_survey
 
@@ -31,8 +30,7 @@ def survey(spec: ReleaseSpec, tmp_path_factory: pytest.TempPathFactory) -> Count
 
 
 def figures(spec: ReleaseSpec, survey: Counts, seed: int = 1) -> CopyFigures:
-    public = PrivateCounts(survey, Meter(()))
-    return copy_figures(spec, public, survey, {}, seed, 0, CopyComparison.of(spec, 2, ["age", "region"]))
+    return copy_figures(Trials(spec=spec, counts=survey, seed=seed), 0, CopyComparison.of(spec, 2, ["age", "region"]))
 
 
 def test_a_copy_that_is_the_original_is_perfect_and_as_risky(
