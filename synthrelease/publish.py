@@ -34,6 +34,7 @@ from synthrelease.releasing.release import KnownSplit, Release, piece_to_read, r
 from synthrelease.settings.base import RELEASED
 from synthrelease.sources.source import check_members
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.register import check_scout
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import ReleaseRequest
 from synthrelease.spec.shortlist import PlanTable, cheaper_plan, narrowed, rehearsed_on
@@ -208,6 +209,8 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
         names = [*further, *persons] if spec.options.split is None else [spec.options.split.by]
         check_opens(source, schema, spec.input, names, rows_are_public=tables_read.members is None)
     check_not_public(data, public)
+    if spec.options.scout is not None:
+        check_scout(spec.options.scout, Path(spec.path), spec.unit)
     split = KnownSplit(
         ledger=None if request.nobodys else request.ledger,
         key=request.split_key,

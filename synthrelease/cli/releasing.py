@@ -41,8 +41,8 @@ from synthrelease.spec.requests import (
     Number,
     Option,
     ReleaseRequest,
+    ScoutRequest,
     TableName,
-    Text,
 )
 
 if TYPE_CHECKING:
@@ -77,93 +77,25 @@ def open_new(
         screen.print("It allows pure differential privacy alone; releases with a delta need --delta-limit from the start.")
 
 
-def scout(
-    codebook: Annotated[Path, Option(metavar="CODEBOOK", positional=True)],
-    data: Data,
-    ledger: Annotated[Path, Option(metavar="FILE")],
-    cap: Epsilon,
-    delta: Delta,
-    rows: Number,
-    unit: Annotated[str, Option(metavar="row|KEY")],
-    out: Folder,
-    first_by: Names = (),
-    only: Names | None = None,
-    leave_out: Names = (),
-    title: Text | None = None,
-    delimiter: Annotated[str, Option(metavar="CHARACTER")] = ",",
-    encoding: Annotated[str, Option(metavar="ENCODING")] = "utf-8",
-    decimal: Annotated[str, Option(metavar="SIGN")] = ".",
-    rho: Annotated[str | None, Option(metavar="RHO")] = None,
-    tests: Epsilon | None = None,
-    table: TableName | None = None,
-    expect_head: str | None = None,
-) -> None:
+def scout(request: ScoutRequest) -> None:
     """Publish noisy tables of single columns of a PRIVATE file, where there is no public file. Charged and final.
 
     The codebook is public: names, kinds, codes, missing codes and bounds of columns. Nothing is guessed from the file.
     --cap and --delta are the cost of this scout and one release after it, together. `init --scout` drafts that release.
-
-    Parameters
-    ----------
-    codebook : Codebook: JSON, CSV with column,code,label,kind,min,max, or a DDI codebook (XML).
-    data : Read this private file, these files or this database.
-    ledger : Charge this ledger of the dataset (see ledger open). It has to have the whole cap left.
-    cap : Set the epsilon of scout and release together.
-    delta : Set the delta of scout and release together, such as 1e-9.
-    rows : State the public number of rows, or of persons with --unit KEY. Too few for the noise are refused before the charge.
-    unit : Say whose a row is. row: every row is a different person. KEY: the column that identifies the person; one row of
-        each person is counted.
-    out : Write the folder of the scout here.
-    first_by : Name the columns that order the rows of a person, or random. The release takes the same rows. By default none,
-        which is for --unit row.
-    only : Ask about these columns of the codebook only, such as A,B. By default all.
-    leave_out : Leave these columns out, such as A,B. By default none.
-    title : Set the title of the register. By default the name of the codebook.
-    delimiter : Set the separator between two cells of a CSV file.
-    encoding : Set the encoding of a CSV file, as [input] encoding.
-    decimal : Set the decimal sign of numbers that are written as text.
-    rho : Set the cost of the scout as a rho. By default about 6% of what the cap allows.
-    tests : Keep this epsilon for tests and figures of the release. By default 12% of --cap.
     """
-    from synthrelease.errors import InputError, Unexpected
-    from synthrelease.privacy.charges import exact
-    from synthrelease.scouting.codebook import read_codebook
-    from synthrelease.scouting.columns import scouted_columns
-    from synthrelease.scouting.scout import Scouting, cap_of, queries
+    from synthrelease.scouting.scout import Scouting
     from synthrelease.scouting.scout import scout as scouted
-    from synthrelease.settings.columns import InputTable
-    from synthrelease.settings.tables import RANDOM, UnitTable
     from synthrelease.sources.source import Source
 
-    problem = ""
-    try:
-        book = read_codebook(codebook)
-        key = None if unit == "row" else unit
-        columns = scouted_columns(book.entries, only, (*leave_out, *([key] if key is not None and key in book.entries else [])))
-        stated = {name: exact(value) for name, value in (("rho", rho), ("tests", tests)) if value is not None}
-        fixed = cap_of(columns, exact(cap), exact(delta), **stated)
-        settings = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "fixed_width": book.positions}
-        policy = InputTable.model_validate(settings)
-        order = RANDOM if first_by == (RANDOM,) else list(first_by)
-        persons = UnitTable.model_validate({"key": key, "first_by": order} if key else {})
-    except (Unexpected, ValueError) as error:
-        problem = str(error)
-    if problem:
-        raise InputError(f"{codebook}: {problem} Nothing was read.")
-    if not persons.answered or (first_by and key is None):
-        raise InputError("--first-by: expected columns, or random, with --unit KEY and only there. Nothing was read.")
-    asked = Scouting(title=title or codebook.stem, columns=columns, policy=policy, unit=persons, cap=fixed, rows=rows)
-    screen.print(
-        f"{len(columns)} columns, {queries(columns)} noisy tables. The scout costs epsilon {decimal_text(fixed.alone)}; "
-        "scout and "
-        f"release together {decimal_text(fixed.epsilon)}, delta {float(fixed.delta):g}."
-    )
+    asked = Scouting.of(request)
+    screen.print(asked.in_words())
     document = scouted(
         asked,
-        Source.of(data, table),
-        ledger,
-        out,
-        expect_head=expect_head,
+        Source.of(request.data, request.table),
+        request.ledger,
+        request.out,
+        dataset=request.dataset,
+        expect_head=request.expect_head,
         charged=lambda statement: screen.print(f"Charged. For your logbook: {statement.logbook_line()}"),
     )
     bins = document.bins()
@@ -172,7 +104,8 @@ def scout(
         f"{sum(drafted.n_bins for drafted in bins)} in {len(bins)} columns."
     )
     screen.print(
-        f"Wrote {out!s}. Next: `synthrelease init NAME --scout {quoted(out)}`, then plan and release with this ledger."
+        f"Wrote {request.out!s}. Next: `synthrelease init NAME --scout {quoted(request.out)}`, then plan and release with this "
+        "ledger."
     )
 
 

@@ -2,11 +2,13 @@
 
 A scout is a first, noisy look at the columns of a register without a public file. What the release spends, and on what, is
 chosen after the scout has been read. So the promise is the cap, whatever the release then costs below it: Gaussian parts share
-one budget, and pure parts get an epsilon of their own, which is fixed beforehand, too.
+one budget, and pure parts get an epsilon of their own, which is fixed beforehand, too. With a delta of 0 all parts are pure:
+their epsilons add up.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,10 +30,10 @@ class Cap:
 
     Attributes
     ----------
-    epsilon, delta : the promise about both, above 0.
-    rho : of the scout, which is mu-Gaussian, rho = mu^2 / 2, but for texts that no codebook lists.
+    epsilon, delta : the promise about both; a delta of 0 where both are pure.
+    rho : of the scout, which is mu-Gaussian, rho = mu^2 / 2, but for texts that no codebook lists; 0 where it is pure.
     rare : the most that the probability is, over all columns of such texts, that a text of one single row is published.
-    tests : the epsilon that is kept for pure parts of the release, such as its joint test.
+    tests : the epsilon that is kept for pure parts of the release, such as its joint test; of a pure one for all of it.
 
     Raises
     ------
@@ -51,10 +53,19 @@ class Cap:
     tests: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
+        if self.pure:
+            if self.rho or self.rare or not 0 < self.tests < self.epsilon:
+                raise Unexpected("with a delta of 0 no rho, and a part of epsilon for the release", "others")
+            return
         if not (0 <= self.tests < self.epsilon and self.gaussian_delta > 0 and self.delta < 1 and self.rho > 0):
             raise Unexpected("an epsilon above that of the tests, and a delta above what rare texts need", "others")
         if self.rho_left <= 0:
             raise Unexpected("a scout that leaves the release a part of the cap", f"rho = {decimal_text(self.rho)}")
+
+    @property
+    def pure(self) -> bool:
+        """Whether scout and release have no delta."""
+        return self.delta == 0
 
     @property
     def rare_delta(self) -> Fraction:
@@ -69,16 +80,32 @@ class Cap:
     @property
     def rho_left(self) -> Fraction:
         """What Gaussian parts of the release may add up to, as a rho."""
-        return rho_within(self.epsilon - self.tests, self.gaussian_delta) - self.rho
+        return Fraction(0) if self.pure else rho_within(self.epsilon - self.tests, self.gaussian_delta) - self.rho
 
     @property
     def alone(self) -> Fraction:
         """What the scout costs before there is a release, as an epsilon at the delta of the cap."""
-        return epsilon_of(self.rho, self.gaussian_delta)
+        return self.epsilon - self.tests if self.pure else epsilon_of(self.rho, self.gaussian_delta)
+
+    @property
+    def cost(self) -> Fraction:
+        """What the tables of the scout share: an epsilon where it is pure, otherwise a rho."""
+        return self.alone if self.pure else self.rho
+
+    def deviation(self, cost: Fraction, moved: tuple[float, float] = (math.sqrt(2), 2)) -> float:
+        """Return the standard deviation of the noise of numbers that cost so much.
+
+        Parameters
+        ----------
+        moved : the largest l2 and l1 distance between the numbers of two neighbours; by default those of a table.
+        """
+        return math.sqrt(2) * moved[1] / cost if self.pure else moved[0] / math.sqrt(2 * cost)
 
     @property
     def charges(self) -> tuple[Charge, ...]:
         """The scout as it stands among the charges of the release."""
+        if self.pure:
+            return (mechanism(SCOUT, self.alone, "noisy tables of single columns, before the release"),)
         because = f"alone {decimal_text(self.alone)} at delta = {float(self.delta):g}"
         scouted = gaussian(SCOUT, self.rho, f"noisy tables of single columns, before the release; {because}")
         if not self.rare:
@@ -108,7 +135,8 @@ def capped(name: str, epsilon: Fraction, delta: Fraction, parts: tuple[Charge, .
     """Return a node that states a cap above its parts. Raises BudgetError where they exceed it, as `within_cap`."""
     rho, tests = _spent([part for part in parts if part.name != UNKNOWN])
     left = delta - sum((part.delta for part in parts if part.name == UNKNOWN), Fraction(0))
-    if not 0 < left < 1 or not tests < epsilon or rho > rho_within(epsilon - tests, left):
+    within = left == rho == 0 and tests <= epsilon
+    if not within and (not 0 < left < 1 or not tests < epsilon or rho > rho_within(epsilon - tests, left)):
         raise BudgetError(f"The parts of {name!r} exceed the cap of epsilon = {decimal_text(epsilon)}.")
     because = "a cap that was fixed before the scout, for scout and release together (theory 9.19, one cap)"
     return Charge(name=name, epsilon=epsilon, delta=delta, because=because, rule=WITHIN_CAP, parts=parts)

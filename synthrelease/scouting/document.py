@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 from statistics import NormalDist
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from synthrelease.privacy.cap import Cap
-from synthrelease.privacy.grids import gaussian_scale
 from synthrelease.published.base import ExactText, Part
 from synthrelease.scouting.bins import ScoutedBins, code_bins, number_bins
 from synthrelease.scouting.columns import GAP, OTHER, UNREAD, ScoutedColumn
@@ -90,7 +89,7 @@ class ScoutDocument(Part):
     rows : of the private file; with a key, the number of persons, whose first row was counted. Published exactly.
     unit, key, first_by : as [unit] has them for the release.
     epsilon_exact, delta_exact, rare_exact, tests_exact, rho_exact : the cap, fixed before the scout (`privacy.cap.Cap`).
-    tables_exact : the part of rho for tables; the rest is that of the dependence.
+    tables_exact : the part of the scout's cost for tables; the rest is that of the dependence.
     input : how the private file is written.
     """
 
@@ -107,7 +106,7 @@ class ScoutDocument(Part):
     rare_exact: ExactText
     tests_exact: ExactText
     tables_exact: ExactText
-    input: dict[str, str | list[str]]
+    input: dict[str, Any]
     columns: Annotated[list[ScoutedPart], Field(min_length=2)]
     dependence: DependencePart
     written_by: str
@@ -125,13 +124,13 @@ class ScoutDocument(Part):
 
     @property
     def share(self) -> Fraction:
-        """The rho of one table."""
+        """The cost of one table."""
         return Fraction(self.tables_exact) / sum(part.column.queries for part in self.columns)
 
     @property
     def deviation(self) -> float:
         """The standard deviation of the noise of a count."""
-        return gaussian_scale(1 / self.share)
+        return self.cap.deviation(self.share)
 
     @property
     def margin(self) -> int:
@@ -140,12 +139,15 @@ class ScoutDocument(Part):
 
     def margin_of(self, noises: int) -> int:
         """Return the same for a sum of so many noisy counts."""
+        if self.cap.pure:
+            return math.ceil(-math.log(1 - LEVEL) * self.deviation / math.sqrt(2) + 0.5)
         return math.ceil(NormalDist().inv_cdf((1 + LEVEL) / 2) * self.deviation * math.sqrt(noises) + 0.5)
 
     @property
     def dependence_deviation(self) -> float:
         """The standard deviation of the noise of the dependence."""
-        return 3 / self.dependence.rows / math.sqrt(2 * float(Fraction(self.rho_exact) - Fraction(self.tables_exact)))
+        moved = 3 / self.dependence.rows
+        return self.cap.deviation(self.cap.cost - Fraction(self.tables_exact), (moved, moved))
 
     def bins(self) -> list[ScoutedBins]:
         """Return the bins of a draft, column by column."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from synthrelease.data.texts import is_executable
 from synthrelease.errors import InputError, SynthreleaseError
 from synthrelease.privacy.cap import text_threshold
 from synthrelease.published.base import CHECKSUMS, Files, json_bytes, read_checksums
@@ -19,14 +20,16 @@ from synthrelease.scouting.pages import pages
 
 
 def files_of(document: ScoutDocument) -> dict[str, bytes]:
-    """Return all files of the folder but the checksums."""
+    """Return all files of the folder but the checksums. In counts.csv an apostrophe stands before a text that a spreadsheet
+    would execute."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["column", "value", "count", "lower", "upper"])
     for name, value, count, noises in lines_of(document):
         margin = document.margin_of(noises)
         lower, upper = max(0, count - margin), min(document.rows, max(0, count + margin))
-        writer.writerow([name, value, count, min(lower, upper), upper])
+        shown = [f"'{text}" if is_executable(text) else text for text in (name, value)]
+        writer.writerow([*shown, count, min(lower, upper), upper])
     return {
         NAME: json_bytes(document.model_dump(mode="json"), indent=1),
         "counts.csv": text.getvalue().encode("utf-8"),
@@ -101,16 +104,18 @@ def _cap_words(document: ScoutDocument) -> str:
 
 def _cap_problems(document: ScoutDocument) -> Iterator[str]:
     texts = sum(part.kind == "texts" for part in document.columns)
-    if Fraction(document.rare_exact) != texts * text_threshold(document.share)[1]:
+    if Fraction(document.rare_exact) != (texts * text_threshold(document.share)[1] if texts else 0):
         yield "cap: expected the probability that follows from the thresholds of texts, found another"
-    if not 0 < Fraction(document.tables_exact) < Fraction(document.rho_exact):
-        yield "cap: expected a part of rho for tables, and one for the dependence, found another division"
+    if not 0 < Fraction(document.tables_exact) < document.cap.cost:
+        yield "cap: expected a part of the cost for tables, and one for the dependence, found another division"
+    if texts and document.cap.pure:
+        yield "columns: expected codes or numbers alone with a delta of 0, found texts"
     if texts and document.key is not None:
         yield "columns: expected codes or numbers alone where a key tells the persons, found texts, whose rows all count"
 
 
 def _table_problems(document: ScoutDocument) -> Iterator[str]:
-    least, _ = text_threshold(document.share)
+    least = 0 if document.cap.pure else text_threshold(document.share)[0]
     figure, number = document.dependence, len(document.columns)
     if len({part.name for part in document.columns}) < number:
         yield "columns: expected different names, found one twice"

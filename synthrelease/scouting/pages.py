@@ -25,7 +25,7 @@ def _values(document: ScoutDocument) -> dict[str, Any]:
     cap, counts = document.cap, dict[str, list[tuple[str, int]]]()
     for name, value, count, _ in lines_of(document):
         counts.setdefault(name, []).append((value, count))
-    amounts = {"epsilon": cap.epsilon, "alone": cap.alone, "tests": cap.tests, "rho": cap.rho, "left": cap.rho_left}
+    amounts = {"epsilon": cap.epsilon, "alone": cap.alone, "tests": cap.tests, "cost": cap.cost, "left": cap.rho_left}
     return {
         "document": document,
         "counts": counts,
@@ -38,6 +38,7 @@ def _values(document: ScoutDocument) -> dict[str, Any]:
         "distance_deviation": f"{100 * document.dependence_deviation:.1g}",
         "unlisted": [part.name for part in document.columns if part.kind == "texts"],
         "tables": sum(part.column.queries for part in document.columns),
+        "unit": "epsilon" if cap.pure else "rho",
         "delta": f"{float(cap.delta):g}",
         "share": decimal_text(Fraction(document.share)),
         **{name: decimal_text(amount) for name, amount in amounts.items()},
@@ -52,9 +53,10 @@ def _promise(document: ScoutDocument) -> str:
     """Return who is protected, and by how much."""
     who = f"one {document.unit}" if document.key is None else "all rows of one person"
     cap, delta = document.cap, f"{float(document.cap.delta):g}"
+    plus, both = ("", "") if cap.pure else (f", plus {delta}", f" and delta {delta}")
     return (
         f"For any two private files of {document.rows:,} {_things(document)} that differ in {who}, replaced by any other, the "
-        f"probability of any set of scouts from one is at most e^{decimal_text(cap.alone)} times that from the other, plus "
-        f"{delta}. This scout and one release of the same rows, planned after it, together have epsilon "
-        f"{decimal_text(cap.epsilon)} and delta {delta}. That cap was fixed before the file was read."
+        f"probability of any set of scouts from one is at most e^{decimal_text(cap.alone)} times that from the other{plus}. "
+        "This scout and one release of the same rows, planned after it, together have epsilon "
+        f"{decimal_text(cap.epsilon)}{both}. That cap was fixed before the file was read."
     )

@@ -23,11 +23,10 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.unlisted import count_texts
-from synthrelease.errors import BudgetError, InputError, listing
+from synthrelease.errors import BudgetError, InputError, SpecError, listing
 from synthrelease.privacy.cap import Cap, text_threshold
-from synthrelease.privacy.charges import Charge, decimal_text, gaussian, mechanism, rounded_down
+from synthrelease.privacy.charges import Charge, decimal_text, exact, gaussian, mechanism, rounded_down
 from synthrelease.privacy.curves import rho_within
-from synthrelease.privacy.grids import gaussian_scale
 from synthrelease.privacy.ledger import ChargedRun, load_ledger, purpose_of
 from synthrelease.privacy.ledger_file import Statement
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
@@ -35,12 +34,15 @@ from synthrelease.privacy.plan import check_delta
 from synthrelease.privacy.protection import after_the_charge, protected
 from synthrelease.releasing.attempt_costs import machine_megabytes
 from synthrelease.releasing.opening import check_opens
-from synthrelease.scouting.columns import ScoutedColumn, schema_of
+from synthrelease.scouting.codebook import read_codebook
+from synthrelease.scouting.columns import ScoutedColumn, schema_of, scouted_columns
 from synthrelease.scouting.document import DependencePart, ScoutDocument, ScoutedPart, bins_of
 from synthrelease.scouting.folder import files_of
 from synthrelease.settings.columns import InputTable
-from synthrelease.settings.tables import UnitTable
+from synthrelease.settings.mistakes import validated
+from synthrelease.settings.tables import RANDOM, UnitTable
 from synthrelease.sources.source import Source
+from synthrelease.spec.requests import ScoutRequest
 
 SHARE, OF_DEPENDENCE = Fraction(1, 20), Fraction(1, 6)
 """Of what the cap allows the scout gets the first share by default, and of its own the figure of dependence the second."""
@@ -48,8 +50,12 @@ KEPT_FOR_TESTS = Fraction(3, 25)
 """Of the cap's epsilon, for tests and figures of the release."""
 MOST_NOISE = 0.03
 """Five standard deviations of a count may be such a share of the rows."""
+WRITTEN = {"delimiter", "encoding", "decimal", "missing_values", "fixed_width"}
+"""Settings of [input] that say how the private file is written."""
 BYTES_OF_TEXT = 300
 """Memory for a text that stands in one row alone."""
+SHARE_WITHOUT_DELTA = Fraction(1, 5)
+"""Of the cap's epsilon the scout gets such a share by default where the delta is 0."""
 OPENED = "Nothing was published. The cost of the scout counts as spent, because the file was opened."
 
 
@@ -70,23 +76,73 @@ class Scouting:
     cap: Cap
     rows: int
 
+    @classmethod
+    def of(cls, request: ScoutRequest) -> Scouting:
+        """Return what a request asks for.
+
+        Raises
+        ------
+        InputError, SpecError : for a codebook that cannot be read or does not say enough, and for arguments that cannot be
+            meant. Nothing was read.
+        """
+        if request.title is not None and not (request.title.isprintable() and request.title.strip()):
+            raise InputError("--title: expected one line of printable characters, found something else. Nothing was read.")
+        book = read_codebook(request.codebook)
+        key = None if request.unit == "row" else request.unit
+        own = [key] if key is not None and key in book.entries else []
+        columns = scouted_columns(book.entries, request.only, (*request.leave_out, *own))
+        written = {name: getattr(request, name) for name in ("delimiter", "encoding", "decimal")}
+        policy = validated(InputTable, written | {"fixed_width": book.positions}, "the command")
+        order = RANDOM if request.first_by == (RANDOM,) else list(request.first_by)
+        unit = validated(UnitTable, {"key": key, "first_by": order} if key else {}, "the command")
+        for problems in (policy, unit):
+            if isinstance(problems, list):
+                raise SpecError(problems)
+        if not unit.answered or (request.first_by and key is None):
+            raise InputError("--first-by: expected columns, or random, with --unit KEY and only there. Nothing was read.")
+        problem = ""
+        try:
+            rho, tests = (None if value is None else exact(value) for value in (request.rho, request.tests))
+            cap = cap_of(columns, exact(request.cap), exact(request.delta), rho, tests)
+        except ValueError as error:
+            problem = str(error)
+        if problem:
+            raise InputError(f"--cap, --delta, --rho, --tests: {problem}. Nothing was read.")
+        title = request.title or request.codebook.stem
+        return cls(title=title, columns=columns, policy=policy, unit=unit, cap=cap, rows=request.rows)
+
+    def in_words(self) -> str:
+        """Return what the scout asks and costs."""
+        return (
+            f"{len(self.columns)} columns, {queries(self.columns)} noisy tables. The scout costs epsilon "
+            f"{decimal_text(self.cap.alone)}; scout and release together {decimal_text(self.cap.epsilon)}, delta "
+            f"{float(self.cap.delta):g}."
+        )
+
     @property
     def tables(self) -> Fraction:
-        """The part of rho for noisy tables."""
-        return self.cap.rho * (1 - OF_DEPENDENCE)
+        """The part of the cost for noisy tables."""
+        return self.cap.cost * (1 - OF_DEPENDENCE)
 
     @property
     def share(self) -> Fraction:
-        """The rho of one table."""
+        """The cost of one table."""
         return self.tables / queries(self.columns)
 
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise of a count."""
+        return self.cap.deviation(self.share)
+
     def looks(self) -> dict[str, Charge]:
-        """Return the charges of each step, by its name; they add up to rho."""
+        """Return the charges of each step, by its name; they add up to the cost of the scout."""
         texts, numbers = (sum(column.kind == kind for column in self.columns) for kind in ("texts", "number"))
         listed = len(self.columns) - texts - numbers
-        parts = {"texts": texts, "first look": numbers + listed, "second look": numbers}
-        charges = {name: gaussian(name, self.share * count, "noisy tables") for name, count in parts.items() if count}
-        return charges | {"dependence": gaussian("dependence", self.cap.rho * OF_DEPENDENCE, "one noisy figure")}
+        of_tables = {"texts": texts, "first look": numbers + listed, "second look": numbers}
+        costs = {name: self.share * count for name, count in of_tables.items() if count}
+        costs["dependence"] = self.cap.cost * OF_DEPENDENCE
+        state = mechanism if self.cap.pure else gaussian
+        return {name: state(name, cost, "noisy counts") for name, cost in costs.items()}
 
 
 def queries(columns: Sequence[ScoutedColumn]) -> int:
@@ -107,8 +163,30 @@ def cap_of(
     ----------
     epsilon, delta : of scout and release together.
     rho : of the scout; a twentieth of what the cap allows when omitted, and a fifth of that more for the dependence.
-    tests : the epsilon that is kept for tests and figures of the release; 12% when omitted.
+    tests : the epsilon that is kept for tests and figures of the release; 12% when omitted. With a delta of 0 for all of it,
+        80% when omitted.
+
+    Raises
+    ------
+    InputError : with a delta of 0, for texts without a list and numbers without bounds. A text of one row needs a delta, and
+        noise without one has tails in which cells without rows look full, so that nobody knows where the numbers end.
     """
+    if not delta:
+        open_ended = [
+            each.name for each in columns if each.kind == "texts" or (each.kind == "number" and None in (each.low, each.high))
+        ]
+        if open_ended:
+            raise InputError(
+                f"expected codes or bounds of every column with --delta 0, found none for {listing(open_ended)}. Nothing was "
+                "read. List the codes, state min and max, leave the columns out, or choose a delta such as 1e-9."
+            )
+        if rho is not None:
+            raise InputError(
+                "expected no --rho with --delta 0: the scout costs what --tests leaves of --cap. Nothing was read."
+            )
+        return Cap(
+            epsilon=epsilon, delta=delta, rho=Fraction(0), tests=(1 - SHARE_WITHOUT_DELTA) * epsilon if tests is None else tests
+        )
     kept = KEPT_FOR_TESTS * epsilon if tests is None else tests
     if rho is None:
         rho = rounded_down(rho_within(epsilon, delta) * SHARE / (1 - OF_DEPENDENCE))
@@ -116,28 +194,32 @@ def cap_of(
     return Cap(epsilon=epsilon, delta=delta, rho=rho, rare=rare, tests=kept)
 
 
+def needed_rows(deviation: float) -> int:
+    """Return how many rows a scout with this noise takes."""
+    return math.ceil(5 * deviation / MOST_NOISE)
+
+
 def check_noise(scouting: Scouting) -> None:
     """Raise BudgetError where the noise would hide what a draft needs: 5 standard deviations above 3% of the rows."""
-    deviation, tables = gaussian_scale(1 / scouting.share), queries(scouting.columns)
+    deviation, cap = scouting.deviation, scouting.cap
     if not 5 * deviation <= MOST_NOISE * scouting.rows:
-        needed = math.ceil(5 * deviation / MOST_NOISE)
+        cost = f"{'epsilon' if cap.pure else 'rho'} = {decimal_text(cap.cost)}"
         raise BudgetError(
-            f"Refused: {tables} noisy tables at rho = {decimal_text(scouting.cap.rho)} have noise with a standard deviation of "
-            f"{deviation:.0f} rows, which takes {needed:,} rows; {scouting.rows:,} are stated. Nothing was read and "
-            "nothing was "
-            "spent. Leave columns out, or draft from published figures or another public file."
+            f"Refused: {queries(scouting.columns)} noisy tables that cost {cost} have noise with a standard deviation of "
+            f"{deviation:.0f} rows. That takes {needed_rows(deviation):,} rows; {scouting.rows:,} are stated. Nothing was read "
+            "and nothing was spent. Leave columns out, or draft from published figures or another public file."
         )
 
 
 def check_persons(scouting: Scouting) -> None:
-    """Raise InputError for texts without a list where a key tells the rows of a person: all rows would be counted, not the
-    first."""
+    """Raise InputError for texts without a list where a key tells the rows of a person. Which row of a person is the first one
+    is known when all were read; until then the texts of all rows are counted, and one person would move many counts."""
     texts = [column.name for column in scouting.columns if column.kind == "texts"]
     if scouting.unit.key is not None and texts:
         raise InputError(
-            f"expected a list of codes for each column with --unit {scouting.unit.key}, found none for "
-            f"{listing(texts)}. Nothing was "
-            "read. List them in the codebook, or leave the columns out."
+            f"expected a list of codes for each column with --unit {scouting.unit.key}, found none for {listing(texts)}. Such "
+            "texts are counted in all rows of a person, not in the first. Nothing was read. List them in the codebook, or "
+            "leave the columns out."
         )
 
 
@@ -172,10 +254,10 @@ def scout(
 
     Privacy
     -------
-    Gaussian with rho = `cap.rho`, but for texts of one row (theory 9.20, texts that no list names); the charge is on the
-    disk before the first row is read. The number of rows, or of persons with a key, is published exactly. Every row is
-    counted: gaps, texts that are no number and unlisted codes have bins, numbers beyond the bounds count as the bound
-    (theory 1.7, resizing, case b; theory 1.9, first rows of a person, d).
+    Gaussian with rho = `cap.rho`, but for texts of one row (theory 9.20, texts that no list names), or `cap.alone`-DP where
+    the delta is 0; the charge is on the disk before the first row is read. The number of rows, or of persons with a key, is
+    published exactly. Every row is counted: gaps, texts that are no number and unlisted codes have bins, numbers beyond the
+    bounds count as the bound (theory 1.7, resizing, case b; theory 1.9, first rows of a person, d).
     """
     check_free(out)
     check_persons(scouting)
@@ -196,9 +278,7 @@ def scout(
         with protected():
             return after_the_charge(
                 lambda: _written(scouting, data, out, place),
-                lambda error: (
-                    f"{error} Nothing was published. The cost of the scout counts as spent, because the file was opened."
-                ),
+                lambda error: f"{error} {OPENED}",
             )
 
 
@@ -207,9 +287,8 @@ def check_cap_fits(statement: Statement, cap: Cap) -> None:
     left = statement.epsilon_limit - statement.epsilon, statement.delta_limit - statement.delta
     if cap.epsilon > left[0] or cap.delta > left[1]:
         raise BudgetError(
-            f"Refused: scout and release together cost epsilon = {decimal_text(cap.epsilon)}, delta = "
-            f"{float(cap.delta):g}, and the "
-            f"ledger has {decimal_text(left[0])} and {float(left[1]):g} left. Nothing was read and nothing was spent."
+            f"Refused: scout and release together cost epsilon = {decimal_text(cap.epsilon)}, delta = {float(cap.delta):g}. "
+            f"The ledger has {decimal_text(left[0])} and {float(left[1]):g} left. Nothing was read and nothing was spent."
         )
 
 
@@ -228,43 +307,37 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
     """
     from synthrelease.scouting.scout_mechanism import MOST_ROWS, dependence, frequent_texts, noisy_tables
 
-    columns, looks, deviation = scouting.columns, scouting.looks(), gaussian_scale(1 / scouting.share)
+    columns, looks, deviation = scouting.columns, scouting.looks(), scouting.deviation
     found = dict[str, dict[str, int]]()
     if charge := looks.get("texts"):
         names = [column.name for column in columns if column.kind == "texts"]
         texts = count_texts(data, names, scouting.policy, [charge])
         threshold, _ = text_threshold(scouting.share)
-        rho = scouting.share * len(names)
-        found = texts.spend(charge, partial(frequent_texts, threshold=threshold, rho=rho, entropy=entropy))
+        found = texts.spend(charge, partial(frequent_texts, threshold=threshold, charge=charge, entropy=entropy))
     categories = {name: [text for text in counts if text] for name, counts in found.items()}
     schema = schema_of(columns, categories)
     rows = ingest(data, schema, scouting.policy, _no_rules(schema), unit=scouting.unit).with_plan(
         [charge for name, charge in looks.items() if name != "texts"]
     )
     check_delta(scouting.cap.delta, rows.n_file, spent=True)
-    first = {place: _first_groups(column) for place, column in enumerate(columns) if column.kind != "texts"}
-    tables = dict[int, list[int]]()
-    if charge := looks.get("first look"):
-        rho = scouting.share * len(first)
-        noisy = rows.spend(charge, partial(noisy_tables, groups=first, rho=rho, entropy=entropy))
-        tables = {place: table.tolist() for place, table in noisy.items()}
-    again = dict[int, list[int]]()
-    if charge := looks.get("second look"):
-        edges = {
-            place: column.second_look(tables[place], deviation, rows.n_file)
-            for place, column in enumerate(columns)
-            if column.kind == "number"
-        }
-        second = {place: columns[place].groups(edges[place]) for place in edges}
-        rho = scouting.share * len(second)
-        noisy = rows.spend(charge, partial(noisy_tables, groups=second, rho=rho, entropy=entropy))
-        again = {place: table.tolist() for place, table in noisy.items()}
+
+    def look(name: str, groups: Mapping[int, np.ndarray]) -> dict[int, list[int]]:
+        if (charge := looks.get(name)) is None:
+            return {}
+        noisy = rows.spend(charge, partial(noisy_tables, groups=groups, charge=charge, entropy=entropy))
+        return {place: table.tolist() for place, table in noisy.items()}
+
+    numbers = {place: column for place, column in enumerate(columns) if column.kind == "number"}
+    tables = look(
+        "first look", {place: _first_groups(column) for place, column in enumerate(columns) if column.kind != "texts"}
+    )
+    edges = {place: column.second_look(tables[place], deviation, rows.n_file) for place, column in numbers.items()}
+    again = look("second look", {place: column.groups(edges[place]) for place, column in numbers.items()})
     parts = [_part(column, found.get(column.name), tables.get(place), again.get(place)) for place, column in enumerate(columns)]
     drafted = [bins_of(part, rows.n_file, deviation) for part in parts]
     groups = [bins.groups(categories.get(bins.column.name, ())) for bins in drafted]
     charge = looks["dependence"]
-    rho = scouting.cap.rho * OF_DEPENDENCE
-    steps, one = rows.spend(charge, partial(dependence, groups=groups, rho=rho, entropy=entropy))
+    steps, one = rows.spend(charge, partial(dependence, groups=groups, charge=charge, entropy=entropy))
     return _document(scouting, rows.n_file, parts, DependencePart(steps=steps, one=one, rows=min(rows.n_file, MOST_ROWS)))
 
 
@@ -318,12 +391,7 @@ def _document(scouting: Scouting, rows: int, parts: list[ScoutedPart], figure: D
         rare_exact=str(cap.rare),
         tests_exact=str(cap.tests),
         tables_exact=str(scouting.tables),
-        input={
-            "delimiter": policy.delimiter,
-            "encoding": policy.encoding,
-            "decimal": policy.decimal,
-            "missing_values": list(policy.missing_values),
-        },
+        input=policy.model_dump(mode="json", include=WRITTEN, exclude_none=True),
         columns=parts,
         dependence=figure,
         written_by=__version__,

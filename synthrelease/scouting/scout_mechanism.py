@@ -1,8 +1,8 @@
 """The private half of a scout: noisy tables of single columns, texts above a threshold, and one figure of dependence.
 
 In: counts of all rows on the finest bins, and counts of texts, private. Out: noisy whole numbers.
-Private: each function is mu-Gaussian, mu^2 = 2 rho, for the rho of its charge; texts of one row apart (theory 9.20, texts
-that no list names). Neighbours replace one record, which moves two counts of a table by 1; the number of
+Private: each function has the guarantee of its charge, mu-Gaussian with mu^2 = 2 rho, or epsilon-DP; texts of one row apart
+(theory 9.20, texts that no list names). Neighbours replace one record, which moves two counts of a table by 1; the number of
 rows is public.
 """
 
@@ -10,41 +10,61 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import uniform_subset
-from synthrelease.privacy.noise import SYSTEM, SystemEntropy, rounded_gaussian
+from synthrelease.privacy.charges import Charge
+from synthrelease.privacy.noise import SYSTEM, SystemEntropy, discrete_laplace, rounded_gaussian
 
 MOST_ROWS = 50_000
 """Rows of which the dependence is computed; of a larger file they are drawn at random."""
 
 
+def with_noise(
+    values: np.ndarray, charge: Charge, *, parts: int = 1, squared: int, moved: int, entropy: SystemEntropy
+) -> np.ndarray:
+    """Return whole numbers with the noise of one of equal parts of a charge.
+
+    Parameters
+    ----------
+    squared, moved : the largest squared l2 distance and the largest l1 distance between the numbers of two neighbours.
+
+    Privacy
+    -------
+    Gaussian of a share of rho (theory 9.13, rounded Gaussian noise), or discrete Laplace of a share of epsilon: parts of one
+    charge that are spent one after another add up to it (theory 9.16, a Gaussian budget that answers share out; theory 1.1,
+    sequential composition).
+    """
+    if charge.gaussian:
+        return rounded_gaussian(values, squared_sensitivity=squared, rho=charge.curve().rho / parts, entropy=entropy)
+    return discrete_laplace(values, sensitivity=moved, epsilon=charge.epsilon / parts, entropy=entropy)
+
+
 def noisy_tables(
-    counts: Counts, groups: Mapping[int, np.ndarray], rho: Fraction, entropy: SystemEntropy = SYSTEM
+    counts: Counts, groups: Mapping[int, np.ndarray], charge: Charge, entropy: SystemEntropy = SYSTEM
 ) -> dict[int, np.ndarray]:
     """Return a noisy table of each of these columns.
 
     Parameters
     ----------
     groups : of a column, (n_atoms,) into which cell of its table each of its finest bins falls.
-    rho : of all tables together.
+    charge : of all tables together.
 
     Privacy
     -------
-    sqrt(2 rho)-Gaussian: a replaced record moves two cells of a table by 1, or none, so the squared distance of each table
-    is at most 2, and each has an equal share of rho (theory 9.13, rounded Gaussian noise; theory 9.16, a Gaussian budget
-    that answers share out).
+    As `charge` says: a replaced record moves two cells of a table by 1, or none, so that both the squared l2 distance and the
+    l1 distance of each table are at most 2, and each has an equal share.
     """
-    share = rho / len(groups)
     return {
-        column: rounded_gaussian(
+        column: with_noise(
             np.bincount(into, weights=counts.marginal([column]), minlength=int(into.max()) + 1).astype(np.int64),
-            squared_sensitivity=2,
-            rho=share,
+            charge,
+            parts=len(groups),
+            squared=2,
+            moved=2,
             entropy=entropy,
         )
         for column, into in groups.items()
@@ -52,32 +72,34 @@ def noisy_tables(
 
 
 def frequent_texts(
-    columns: Mapping[str, Counter[str]], threshold: int, rho: Fraction, entropy: SystemEntropy = SYSTEM
+    columns: Mapping[str, Counter[str]], threshold: int, charge: Charge, entropy: SystemEntropy = SYSTEM
 ) -> dict[str, dict[str, int]]:
     """Return the texts of each column whose noisy count reaches the threshold, the largest first; gaps, "", in any case.
 
     Parameters
     ----------
     threshold : from `privacy.cap.text_threshold` for the rho of one column.
-    rho : of all columns together.
+    charge : of all columns together, a Gaussian one.
 
     Privacy
     -------
-    sqrt(2 rho)-Gaussian but for texts of one row: of texts that both neighbours have two counts of a column move by 1 at
+    Gaussian as `charge` says, but for texts of one row: of texts that both neighbours have two counts of a column move by 1 at
     most, a squared distance of 2 (theory 9.20, texts that no list names). Gaps have a count in any case. Nothing depends on
     the order in which texts were met: they are sorted before the noise, and by noisy count behind it.
     """
-    share, published = rho / len(columns), dict[str, dict[str, int]]()
+    published = dict[str, dict[str, int]]()
     for name, counted in columns.items():
         texts = sorted({"", *counted})
         exact = np.array([counted[text] for text in texts], dtype=np.int64)
-        noisy = rounded_gaussian(exact, squared_sensitivity=2, rho=share, entropy=entropy).tolist()
+        noisy = with_noise(exact, charge, parts=len(columns), squared=2, moved=2, entropy=entropy).tolist()
         shown = {text: count for text, count in zip(texts, noisy, strict=True) if count >= threshold or not text}
         published[name] = dict(sorted(shown.items(), key=lambda item: (-item[1], item[0])))
     return published
 
 
-def dependence(counts: Counts, groups: Sequence[np.ndarray], rho: Fraction, entropy: SystemEntropy = SYSTEM) -> tuple[int, int]:
+def dependence(
+    counts: Counts, groups: Sequence[np.ndarray], charge: Charge, entropy: SystemEntropy = SYSTEM
+) -> tuple[int, int]:
     """Return the noisy dependence in steps, and how many steps are 1: the mean over pairs of columns of the total variation
     distance between their table and the product of its margins.
 
@@ -87,7 +109,7 @@ def dependence(counts: Counts, groups: Sequence[np.ndarray], rho: Fraction, entr
 
     Privacy
     -------
-    sqrt(2 rho)-Gaussian. Of m rows a pair's distance is the sum of |m c_ab - c_a c_b| over 2 m^2. A replaced record moves the
+    As `charge` says. Of m rows a pair's distance is the sum of |m c_ab - c_a c_b| over 2 m^2. A replaced record moves the
     table by at most 1/m in total variation and each margin by 1/m, so the product by 2/m: 3/m in all, for every pair, and the
     mean by no more. In steps of 1 / (2 m^2 P), P pairs, the sum is a whole number of sensitivity 6 m P, exact. Rows of a larger
     file are a uniform subset, in which a replaced record is one (theory 1.7, resizing).
@@ -107,5 +129,5 @@ def dependence(counts: Counts, groups: Sequence[np.ndarray], rho: Fraction, entr
         total += int(np.abs(rows * joint - product).sum())
     steps = 2 * rows**2 * len(pairs)
     moved = 6 * rows * len(pairs)
-    noisy = rounded_gaussian(np.array([total]), squared_sensitivity=moved**2, rho=rho, entropy=entropy)
+    noisy = with_noise(np.array([total]), charge, squared=moved**2, moved=moved, entropy=entropy)
     return int(noisy[0]), steps

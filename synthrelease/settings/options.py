@@ -54,26 +54,30 @@ class ScoutTable(SpecTable):
     ----------
     epsilon : the cap that was fixed before the scout: the epsilon of scout and release together. Example: `epsilon = 2`,
         `delta = 1e-9`, `rho = 0.003`, `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
-    delta : the delta of both together; [budget] delta is the same. Example: `delta = 1e-9`, `epsilon = 2`, `rho = 0.003`,
+    delta : the delta of both together; [budget] delta is the same. 0 where both are pure. Example: `delta = 1e-9`, `epsilon =
+        2`, `rho = 0.003`, `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
+    rho : the scout's cost, with Gaussian noise; 0 where it is pure. Example: `rho = 0.003`, `epsilon = 2`, `delta = 1e-9`,
         `document = "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
-    rho : the scout's cost, with Gaussian noise. Example: `rho = 0.003`, `epsilon = 2`, `delta = 1e-9`, `document =
-        "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
     rare : the largest probability that the scout published a text that only one row has. Example: `rare = 1e-12`,
         `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
-    tests : the part of the epsilon that was kept for tests and figures of the release. Example: `tests = 0.2`, `epsilon =
-        2`, `delta = 1e-9`, `rho = 0.003`, `document =
+    tests : the part of the epsilon that was kept for tests and figures of the release; of a pure one for all of it. Example:
+        `tests = 0.2`, `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
     document : the SHA-256 of scout.json in the scout's folder. Example: `document =
         "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`, `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`.
+    folder : the scout's folder. `release` compares scout.json in it with this table before the charge. Example: `folder =
+        "../scout"`, `epsilon = 2`, `delta = 1e-9`, `rho = 0.003`, `document =
+        "3f7a9c0d5e8b1426a7d39c0e5f8b14623f7a9c0d5e8b1426a7d39c0e5f8b1462"`.
     """
 
     epsilon: PositiveFraction
-    delta: PositiveFraction
-    rho: PositiveFraction
+    delta: Annotated[Fraction, Field(ge=0)]
+    rho: Annotated[Fraction, Field(ge=0)]
     rare: Annotated[Fraction, Field(ge=0)] = Fraction(0)
     tests: Annotated[Fraction, Field(ge=0)] = Fraction(0)
     document: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    folder: Annotated[str, Field(min_length=1)] | None = None
 
     @property
     def cap(self) -> Cap:

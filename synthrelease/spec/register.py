@@ -3,18 +3,24 @@ sample."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from pathlib import Path
 
 from synthrelease.criteria.base import Criterion
 from synthrelease.data.schema import Schema
 from synthrelease.data.weights import WEIGHT
-from synthrelease.errors import listing
+from synthrelease.errors import InputError, listing
+from synthrelease.privacy.cap import Cap
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.privacy.subsets import PartitionRule, SplitRule
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.options import DesignTable, PopulationTable, ScoutTable, SplitTable
-from synthrelease.settings.tables import ReleaseFile
+from synthrelease.settings.reading import beside, read_configuration
+from synthrelease.settings.tables import ReleaseFile, UnitTable
 
 
 def check_partition(release: ReleaseFile, criteria: Sequence[Criterion], acceptance: str, problems: Problems) -> None:
@@ -128,6 +134,26 @@ def scout_in_words(table: ScoutTable) -> str:
         f"themselves. Scout and release together cost epsilon = {decimal_text(table.epsilon)}, {delta}: the cap that was "
         "fixed before the scout. The ledger charges the release the rest."
     )
+
+
+def check_scout(table: ScoutTable, config: Path, unit: UnitTable) -> None:
+    """Raise InputError where the scout's folder, which [scout] names, has another document, cap or choice of rows."""
+    if table.folder is None:
+        return
+    file = beside(read_configuration(config).file_of("scout"), table.folder) / "scout.json"
+    content = file.read_bytes() if file.is_file() else b""
+    try:
+        scout = json.loads(content) if hashlib.sha256(content).hexdigest() == table.document else {}
+        names = ("epsilon", "delta", "rho", "rare", "tests")
+        cap = Cap(**{name: Fraction(scout[f"{name}_exact"]) for name in names})
+        agrees = cap == table.cap and (scout["key"], scout["first_by"]) == (unit.key, unit.first_by)
+    except (ValueError, LookupError, TypeError):
+        agrees = False
+    if not agrees:
+        raise InputError(
+            f"{file}: expected the scout that [scout] states, with its SHA-256, cap, [unit] key and first_by; found "
+            f"{'others' if content else 'no such file'}. Nothing was spent."
+        )
 
 
 def population_in_words(table: PopulationTable, total: Loss, rows: int) -> str:

@@ -265,6 +265,57 @@ class DraftRequest:
     into: Folder = Path(".")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScoutRequest:
+    """The arguments of `scout`.
+
+    Attributes
+    ----------
+    codebook : Codebook: JSON, CSV with column,code,label,kind,min,max, or a DDI codebook (XML).
+    data : Read this private file, these files or this database.
+    ledger : Charge this ledger of the dataset (see ledger open). It has to have the whole cap left.
+    cap : Set the epsilon of scout and release together.
+    delta : Set the delta of scout and release together, such as 1e-9. With 0 every column needs codes or bounds.
+    rows : State the public number of rows, or of persons with --unit KEY. Too few for the noise are refused before the charge.
+    unit : Say whose a row is. row: every row is a different person. KEY: the column that identifies the person; one row of
+        each person is counted.
+    out : Write the folder of the scout here.
+    first_by : Name the columns that order the rows of a person, or random. The release takes the same rows; with random each
+        draws its own. By default none, which is for --unit row.
+    only : Ask about these columns of the codebook only, such as A,B. By default all.
+    leave_out : Leave these columns out, such as A,B. By default none.
+    title : Set the title of the register. By default the name of the codebook.
+    delimiter : Set the separator between two cells of a CSV file.
+    encoding : Set the encoding of a CSV file, as [input] encoding.
+    decimal : Set the decimal sign of numbers that are written as text.
+    rho : Set the cost of the scout as a rho. By default about 6% of what the cap allows.
+    tests : Keep this epsilon for tests and figures of the release. By default 12% of --cap. With --delta 0 it is kept for the
+        whole release, by default 80%.
+    dataset : Refuse a ledger whose dataset has another name. By default the name is not compared.
+    """
+
+    codebook: Annotated[Path, Option(metavar="CODEBOOK", positional=True)]
+    data: Data
+    ledger: File
+    cap: Epsilon
+    delta: Delta
+    rows: Number
+    unit: Annotated[str, Option(metavar="row|KEY")]
+    out: Folder
+    first_by: Names = ()
+    only: Names | None = None
+    leave_out: Names = ()
+    title: Text | None = None
+    delimiter: Annotated[str, Option(metavar="CHARACTER")] = ","
+    encoding: Annotated[str, Option(metavar="ENCODING")] = "utf-8"
+    decimal: Annotated[str, Option(metavar="SIGN")] = "."
+    rho: Annotated[str | None, Option(metavar="RHO")] = None
+    tests: Epsilon | None = None
+    table: TableName | None = None
+    dataset: str | None = None
+    expect_head: str | None = None
+
+
 def help_texts(command: Callable[..., Any]) -> dict[str, str]:
     """Return the help of each parameter of a command: of its docstring, of that of a class it inherits from, or of this
     module.

@@ -9,6 +9,7 @@ LEFT = f"{CAP}::test_what_is_left_is_what_the_exact_curve_leaves"
 WITHIN = f"{CAP}::test_scout_and_release_cost_the_cap_whatever_the_release_needs_below_it"
 TABLES = "tests/scouting/test_scout_mechanism.py"
 MOVED = f"{TABLES}::test_a_replaced_record_moves_each_table_by_two_in_squares"
+PURE = f"{TABLES}::test_without_a_delta_noise_is_made_for_the_l1_distance_of_all_neighbours"
 TEXTS = f"{TABLES}::test_texts_from_the_threshold_on_and_gaps_are_published"
 ONE = f"{CAP}::test_one_release_follows_a_scout"
 
@@ -66,17 +67,42 @@ OF_SCOUTS = (
         name="scout: noise for one of the two cells that move",
         breaks="half the squared sensitivity",
         place="scouting.scout_mechanism:noisy_tables",
-        old="squared_sensitivity=2",
-        new="squared_sensitivity=1",
+        old="squared=2",
+        new="squared=1",
         tests=(MOVED,),
         core=True,
+    ),
+    Mutation(
+        name="scout: Laplace noise for one of the two cells that move",
+        breaks="half the l1 distance, so twice the epsilon",
+        place="scouting.scout_mechanism:noisy_tables",
+        old="moved=2",
+        new="moved=1",
+        tests=(PURE,),
+        core=True,
+    ),
+    Mutation(
+        name="scout: each part of a pure charge has all of it",
+        breaks="tables do not share epsilon",
+        place="scouting.scout_mechanism:with_noise",
+        old="charge.epsilon / parts",
+        new="charge.epsilon",
+        tests=(PURE,),
+    ),
+    Mutation(
+        name="cap: a pure release beyond what the scout left",
+        breaks="scout and release cost more than their cap",
+        place="privacy.cap:Cap.alone",
+        old="self.epsilon - self.tests if self.pure else",
+        new="(self.epsilon - self.tests) / 2 if self.pure else",
+        tests=(f"{CAP}::test_without_a_delta_epsilons_add_up_to_the_cap",),
     ),
     Mutation(
         name="scout: each table has the whole budget",
         breaks="tables do not share rho",
         place="scouting.scout_mechanism:noisy_tables",
-        old="rho / len(groups)",
-        new="rho",
+        old="parts=len(groups)",
+        new="parts=1",
         tests=(MOVED,),
     ),
     Mutation(
@@ -99,8 +125,8 @@ OF_SCOUTS = (
         name="scout: each column of texts has the whole budget",
         breaks="columns of texts do not share rho",
         place="scouting.scout_mechanism:frequent_texts",
-        old="rho / len(columns)",
-        new="rho",
+        old="parts=len(columns)",
+        new="parts=1",
         tests=(TEXTS,),
     ),
     Mutation(

@@ -39,6 +39,25 @@ def test_scout_and_release_cost_the_cap_whatever_the_release_needs_below_it() ->
             within_cap("both", CAP, *release_of(rho, tests))
 
 
+def test_without_a_delta_epsilons_add_up_to_the_cap(ledger: Ledger) -> None:
+    cap = Cap(epsilon=Fraction(2), delta=Fraction(0), rho=Fraction(0), tests=Fraction(8, 5))
+    assert (cap.pure, cap.cost, cap.rho_left) == (True, Fraction(2, 5), 0)
+    total = within_cap("both", cap, mechanism("generation", Fraction(7, 5), ""), mechanism("test", Fraction(1, 5), ""))
+    assert (total.epsilon, total.delta, total.pure) == (2, 0, True)
+    assert sum(part.epsilon for part in total.parts) == 2
+    for part in (mechanism("x", cap.tests + STEP, ""), gaussian("x", STEP, ""), mechanism("x", STEP, "", STEP)):
+        with pytest.raises(BudgetError):
+            within_cap("both", cap, part)
+    with pytest.raises(BudgetError, match="exceed the cap"):
+        capped("both", Fraction(2) - STEP, Fraction(0), total.parts)
+    scout(ledger, cap)
+    released(ledger, cap)
+    assert (ledger.statement().epsilon, ledger.statement().delta) == (2, 0)
+    for wrong in ({"rho": STEP}, {"rare": STEP}, {"tests": Fraction(0)}, {"tests": Fraction(2)}):
+        with pytest.raises(Unexpected):
+            replace(cap, **wrong)
+
+
 def test_what_is_left_is_what_the_exact_curve_leaves() -> None:
     most = CAP.rho + CAP.rho_left
     assert epsilon_of(most, CAP.gaussian_delta) <= CAP.epsilon - CAP.tests < epsilon_of(most + 2 * STEP, CAP.gaussian_delta)
@@ -54,7 +73,7 @@ def test_parts_without_a_theorem_are_refused() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"tests": Fraction(2)}, {"rare": Fraction(1, 10**9)}, {"rho": Fraction(1)}, {"rho": Fraction(0)}, {"delta": Fraction(0)}],
+    [{"tests": Fraction(2)}, {"rare": Fraction(1, 10**9)}, {"rho": Fraction(1)}, {"rho": Fraction(0)}, {"delta": Fraction(1)}],
 )
 def test_a_cap_that_leaves_nothing_is_none(changes: dict[str, Fraction]) -> None:
     with pytest.raises(Unexpected):

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from synthrelease.cli import app
+from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, SynthreleaseError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.privacy.public_entropy import NoNoise
@@ -25,6 +26,9 @@ from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import UnitTable
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.register import check_scout
+from synthrelease.spec.requests import ScoutRequest
+from synthrelease.studio.drafting.scouted import write_scouted_draft
 
 pytestmark = pytest.mark.slow
 
@@ -264,3 +268,153 @@ def test_the_command_says_what_it_costs_and_what_comes_next(tmp_path: Path) -> N
     assert checked.exit_code == 0, checked.output
     wrong = CliRunner().invoke(app, [*arguments, "--unit", "person"])
     assert wrong.exit_code != 0
+
+
+LISTED = (
+    COLUMNS[0],
+    COLUMNS[1],
+    ScoutedColumn(name="town", kind="listed", codes={name: name for name in ("North", "South", "West")}),
+    ScoutedColumn(name="pay", kind="number", low=Fraction(0), high=Fraction(20_000)),
+)
+
+
+@pytest.fixture(scope="module")
+def pure(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ScoutDocument]:
+    folder = tmp_path_factory.mktemp("pure")
+    open_ledger(folder / "register.ledger", "register", 4)
+    scouting = replace(asked(columns=LISTED), cap=cap_of(LISTED, Fraction(4), Fraction(0)))
+    return folder, scout(scouting, Source.of(register(folder)), folder / "register.ledger", folder / "scout")
+
+
+def test_without_a_delta_epsilons_of_scout_and_release_add_up(pure: tuple[Path, ScoutDocument]) -> None:
+    folder, document = pure
+    ledger = folder / "register.ledger"
+    assert verify_scout(folder / "scout").passed
+    assert load_ledger(ledger).statement().epsilon == document.cap.alone == Fraction(4, 5)
+    drafted = CliRunner().invoke(app, ["init", "towns", "--scout", str(folder / "scout"), "--into", str(folder)])
+    assert drafted.exit_code == 0, drafted.output
+    configuration = folder / "configs" / "towns.toml"
+    plan = load_spec(configuration).plan
+    assert (plan.total.epsilon, plan.total.delta, plan.total.pure) == (4, 0, True)
+    arguments = ["release", str(configuration), "--data", str(folder / "register.csv"), "--ledger", str(ledger)]
+    run = CliRunner().invoke(app, [*arguments, "--out", str(folder / "out"), "--unrehearsed"])
+    assert run.exit_code in (0, 3), run.output
+    statement = load_ledger(ledger).statement()
+    assert [entry.epsilon for entry in statement.entries] == [Fraction(4, 5), Fraction(16, 5)]
+    assert statement.delta == 0
+
+
+def test_pure_counts_have_laplace_noise_and_intervals(pure: tuple[Path, ScoutDocument]) -> None:
+    """Of discrete Laplace noise with scale s a share of e^-1 is beyond s, and of Gaussian noise with its deviation less."""
+    folder, document = pure
+    truth = exact(folder / "register.csv", LISTED)
+    pairs = [
+        (left, right)
+        for noisy, clean in zip(document.columns, truth.columns, strict=True)
+        for left, right in zip([*noisy.first, *noisy.counts.values()], [*clean.first, *clean.counts.values()], strict=True)
+    ]
+    scale = document.deviation / 2**0.5
+    beyond = sum(abs(left - right) > scale for left, right in pairs) / len(pairs)
+    assert len(pairs) > 40
+    assert abs(beyond - 0.368) < 4 * (0.368 * 0.632 / len(pairs)) ** 0.5
+    assert (
+        sum(abs(left - right) > document.margin for left, right in pairs) / len(pairs) < 0.05 + 4 * (0.05 / len(pairs)) ** 0.5
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "further", "words"),
+    [
+        (COLUMNS, {}, "found none for 'town', 'pay'"),
+        ((*LISTED[:3], replace(LISTED[3], high=None)), {}, "found none for 'pay'"),
+        (LISTED, {"rho": Fraction(1, 100)}, "no --rho"),
+    ],
+)
+def test_what_a_scout_without_a_delta_cannot_ask(columns: tuple[ScoutedColumn, ...], further: dict, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        cap_of(columns, Fraction(2), Fraction(0), **further)
+
+
+BOOK = {"age": {"kind": "integer", "values": {"min": 0, "max": 110}}, "sex": {"values": {"1": "female", "2": "male"}}}
+
+
+def requested(folder: Path, book: object = BOOK, **further: object) -> ScoutRequest:
+    (folder / "book.json").write_text(json.dumps(book))
+    places = {"data": folder / "register.csv", "ledger": folder / "a.ledger", "out": folder / "out"}
+    stated = {"cap": "2", "delta": "1e-9", "rows": ROWS, "unit": "row"}
+    return ScoutRequest(codebook=folder / "book.json", **{**places, **stated, **further})
+
+
+@pytest.mark.parametrize(
+    ("further", "words"),
+    [
+        ({"title": "two\nlines"}, "--title: expected one line"),
+        ({"encoding": "foo"}, "encoding: expected"),
+        ({"delimiter": ";;"}, "delimiter: expected"),
+        ({"cap": "much"}, "--cap"),
+        ({"cap": "0.1", "tests": "0.2"}, "an epsilon above that of the tests"),
+        ({"first_by": ("day",)}, "--first-by"),
+        ({"unit": "person"}, "--first-by"),
+        ({"only": ("gone",)}, "found 'gone'"),
+    ],
+)
+def test_arguments_that_cannot_be_meant_are_named(tmp_path: Path, further: dict[str, object], words: str) -> None:
+    with pytest.raises(SynthreleaseError, match=words) as refused:
+        Scouting.of(requested(tmp_path, **further))
+    assert "pydantic" not in str(refused.value)
+
+
+def test_another_dataset_is_refused(tmp_path: Path) -> None:
+    open_ledger(tmp_path / "a.ledger", "register", 2, delta_limit="1e-9")
+    with pytest.raises(SynthreleaseError, match="other"):
+        scout(asked(), Source.of(register(tmp_path)), tmp_path / "a.ledger", tmp_path / "out", dataset="other")
+
+
+def test_places_of_a_file_without_delimiters_come_from_scout_and_draft(tmp_path: Path) -> None:
+    """A file of fixed width that a DDI codebook describes: the draft reads it as the scout did."""
+    rng = np.random.default_rng(5)
+    age = rng.integers(18, 90, ROWS)
+    sex = np.where(rng.random(ROWS) < age / 100, 1, 2)
+    (tmp_path / "register.txt").write_text("".join(f"{a:3d}{s}\n" for a, s in zip(age, sex, strict=True)))
+    places = '<location StartPos="1" EndPos="3"/>', '<location StartPos="4" EndPos="4"/>'
+    codes = "".join(f"<catgry><catValu>{code}</catValu><labl>sex {code}</labl></catgry>" for code in (1, 2))
+    number = '<valrng><range min="0" max="110"/></valrng><varFormat type="numeric"/>'
+    variables = f'<var name="age" intrvl="contin" dcml="0">{places[0]}{number}</var><var name="sex">{places[1]}{codes}</var>'
+    (tmp_path / "book.xml").write_text(f"<codeBook><dataDscr>{variables}</dataDscr></codeBook>")
+    open_ledger(tmp_path / "a.ledger", "register", 2, delta_limit="1e-9")
+    data = Source.of(tmp_path / "register.txt")
+    request = replace(requested(tmp_path), codebook=tmp_path / "book.xml")
+    document = scout(Scouting.of(request), data, tmp_path / "a.ledger", tmp_path / "scout")
+    assert document.input["fixed_width"]["columns"] == {"age": [1, 3], "sex": [4, 4]}
+    write_scouted_draft("stays", tmp_path / "scout", tmp_path)
+    spec = load_spec(tmp_path / "configs" / "stays.toml")
+    assert spec.input.fixed_width is not None
+    assert read_public(data, spec.schema, spec.input, spec.raw).total == ROWS
+
+
+def test_texts_that_a_spreadsheet_would_execute_are_quoted(made: tuple[Path, ScoutDocument]) -> None:
+    _, document = made
+    towns = next(part for part in document.columns if part.kind == "texts")
+    formula = towns.model_copy(update={"counts": {"=1+1": 5_000, **towns.counts}})
+    columns = [formula if part is towns else part for part in document.columns]
+    rows = csv.reader(io.StringIO(files_of(document.model_copy(update={"columns": columns}))["counts.csv"].decode()))
+    assert [row[1] for row in rows if row[1].endswith("=1+1")] == ["'=1+1"]
+
+
+def test_release_compares_the_folder_of_the_scout(made: tuple[Path, ScoutDocument], tmp_path: Path) -> None:
+    folder, _ = made
+    write_scouted_draft("again", folder / "scout", tmp_path)
+    path = tmp_path / "configs" / "again.toml"
+    spec = load_spec(path)
+    table = spec.options.scout
+    assert table is not None
+    check_scout(table, path, spec.unit)
+    changed = [
+        (table.model_copy(update={"tests": Fraction(1, 5)}), spec.unit),
+        (table.model_copy(update={"document": "ab" * 32}), spec.unit),
+        (table.model_copy(update={"folder": "nowhere"}), spec.unit),
+        (table, UnitTable(key="person", first_by=["day"])),
+    ]
+    for other, unit in changed:
+        with pytest.raises(InputError, match="Nothing was spent"):
+            check_scout(other, path, unit)

@@ -309,7 +309,7 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
     if document.domain.way == "counted":
         budgets[NUMBER_OF_ROWS] = release.budget.rows
     if release.scout is not None:
-        budgets |= {SCOUT: release.scout.rho} | ({UNKNOWN: Fraction(0)} if release.scout.rare else {})
+        budgets |= {SCOUT: release.scout.cap.cost} | ({UNKNOWN: Fraction(0)} if release.scout.rare else {})
     if joint is not None:
         budgets[JOINT_TEST] = joint
     if release.budget.models is not None:

@@ -7,7 +7,9 @@ Nobody sees rows here, public or made-up: a draft from made-up rows would promis
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +21,7 @@ from synthrelease.scouting.bins import ScoutedBins
 from synthrelease.scouting.columns import ScoutedColumn
 from synthrelease.scouting.document import ScoutDocument
 from synthrelease.scouting.folder import read_scout
+from synthrelease.scouting.scout import KEPT_FOR_TESTS
 from synthrelease.settings.tables import ACCEPTANCE_SCHEMA, CONFIGURATION_SCHEMA
 from synthrelease.studio.drafting.column_draft import plain_label, plain_name
 from synthrelease.studio.drafting.text import paths_of
@@ -33,8 +36,9 @@ LEAST_ERROR = 0.01
 WORSE = """\
 There was no public file. Bins, categories and thresholds come from the noisy tables of single columns in {folder} ({rows:,}
 rows, {cap}). What is worse than a draft from a public file: nobody knows how often such a release finds a table, because
-nothing was rehearsed; readers get intervals for single columns only, from the scout's folder; no criterion is about groups,
-means or lines; no rule is suggested. Check every line, add rules and criteria that you know, then delete this notice."""
+nothing was rehearsed (`release` tries made-up rows before the charge, which shows that it runs and nothing else); readers get
+intervals for single columns only, from the scout's folder; no criterion is about groups, means or lines; no rule is suggested.
+Check every line, add rules and criteria that you know, then delete this notice."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +76,7 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
     threshold = max(0.001, math.floor(500 * figure.value) / 1000)
     configuration, acceptance = paths_of(into, name)
     texts = {
-        configuration: _configuration(name, folder, document, sha256(content), kept, names),
+        configuration: _configuration(configuration, folder, document, sha256(content), kept, names),
         acceptance: _acceptance(document, threshold),
     }
     for path, text in texts.items():
@@ -89,22 +93,25 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
 
 
 def _configuration(
-    name: str, folder: Path, document: ScoutDocument, digest: str, kept: list[ScoutedBins], names: dict[str, str]
+    configuration: Path, folder: Path, document: ScoutDocument, digest: str, kept: list[ScoutedBins], names: dict[str, str]
 ) -> str:
-    cap = document.cap
+    cap, pure = document.cap, document.cap.pure
     promise = f"scout and release together: epsilon {decimal_text(cap.epsilon)}, delta {float(cap.delta):g}"
     notice = WORSE.format(folder=folder.name, rows=document.rows, cap=promise).replace("\n", " ")
     unit = {"name": document.unit, "records_per_person": 1}
     if document.key is not None:
         unit |= {"key": document.key, "first_by": document.first_by}
     columns = "\n".join(_column(drafted, names[drafted.column.name], document) for drafted in kept)
-    generation = rounded_down(cap.rho_left)
+    figures = KEPT_FOR_TESTS * cap.epsilon if pure else cap.tests
+    generation = rounded_down(cap.tests - figures if pure else cap.rho_left)
+    with_delta = "" if pure else f"delta = {_exact(cap.delta)}\n"
+    scouted_in = Path(os.path.relpath(folder, configuration.parent)).as_posix()
     return f"""#:schema ./{CONFIGURATION_SCHEMA}
 {comment(notice)}
 
 title = {toml(document.title)}
 description = ""  # what one row is, and where the data come from
-acceptance = {toml(f"../acceptance/{name}.toml")}
+acceptance = {toml(f"../acceptance/{configuration.name}")}
 
 [input]
 {_settings({**document.input, "missing": "bin"})}
@@ -116,7 +123,7 @@ acceptance = {toml(f"../acceptance/{name}.toml")}
 {columns}
 # Tables are chosen privately, one after the other.
 [[generators]]
-family = "adaptive"
+family = "{"adaptive_pure" if pure else "adaptive"}"
 
 [[projections]]
 kind = "minimum_count"
@@ -124,29 +131,30 @@ minimum_count = 1
 
 # The cap that was fixed before the scout, as the ledger notes it. The ledger charges the release the rest.
 [scout]
-epsilon = {toml(decimal_text(cap.epsilon)) if cap.epsilon.denominator > 1 else cap.epsilon}
+epsilon = {_exact(cap.epsilon)}
 delta = {_exact(cap.delta)}
 rho = {_exact(cap.rho)}
 rare = {_exact(cap.rare)}
 tests = {_exact(cap.tests)}
 document = "{digest}"
+folder = {toml(scouted_in)}
 
 [budget]
-generation = {_exact(generation)}  # rho: what the cap leaves beside the scout and the tests
-delta = {_exact(cap.delta)}
-limit = {_exact(cap.epsilon)}
+generation = {_exact(generation)}  # {"epsilon" if pure else "rho"}: what the cap leaves beside the scout and the tests
+{with_delta}limit = {_exact(cap.epsilon)}
 
 [selection]
 mode = "hidden_number"
 rounds = {{ 1 = 1 }}  # other numbers of rounds have no theorem under one cap
 test = "joint"
-test_epsilon = {_exact(rounded_down(cap.tests * TEST))}
+test_epsilon = {_exact(rounded_down(figures * TEST))}
 """
 
 
 def _exact(value: Fraction) -> str:
-    """Return a fraction as TOML: a text, which is read exactly."""
-    return f'"{value}"'
+    """Return a fraction as TOML, which is read exactly: a number where it has a decimal, otherwise a text such as "1/3"."""
+    decimal = Decimal(value.numerator) / value.denominator
+    return str(decimal).lower() if Fraction(decimal) == value else f'"{value}"'
 
 
 def _settings(table: dict[str, object]) -> str:
@@ -203,7 +211,8 @@ def _plain(number: Fraction) -> str:
 
 def _acceptance(document: ScoutDocument, threshold: float) -> str:
     single = max(LEAST_ERROR, math.ceil(1000 * 5 * document.deviation / document.rows) / 1000)
-    epsilon = decimal_text(rounded_down(document.cap.tests * FIGURE))
+    cap = document.cap
+    epsilon = decimal_text(rounded_down((KEPT_FOR_TESTS * cap.epsilon if cap.pure else cap.tests) * FIGURE))
     return f"""#:schema ./{ACCEPTANCE_SCHEMA}
 # Thresholds are promises: agree on each with the users of the data.
 description = ""  # what the release must be good for, in one sentence; it is published
