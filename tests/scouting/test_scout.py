@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from synthrelease.bundle.write import taking, write_folder
 from synthrelease.cli import app
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, SynthreleaseError
@@ -418,3 +419,16 @@ def test_release_compares_the_folder_of_the_scout(made: tuple[Path, ScoutDocumen
     for other, unit in changed:
         with pytest.raises(InputError, match="Nothing was spent"):
             check_scout(other, path, unit)
+
+
+def test_a_column_whose_only_frequent_text_means_no_value_is_drafted(made: tuple[Path, ScoutDocument], tmp_path: Path) -> None:
+    """As a date of death that says 9999-99-99 for everybody who lives: who has one still matters."""
+    _, document = made
+    towns = {"counts": {"": 9_000}, "missing": ["9999-99-99"]}
+    columns = [part.model_copy(update=towns if part.name == "town" else {}) for part in document.columns]
+    changed = document.model_copy(update={"columns": columns})
+    with taking(tmp_path / "scout") as place:
+        write_folder(files_of(changed), tmp_path / "scout", workspace=place)
+    write_scouted_draft("deaths", tmp_path / "scout", tmp_path)
+    town = load_spec(tmp_path / "configs" / "deaths.toml").schema.by_name["town"]
+    assert town.atoms.labels == ("no value", "all others", "missing")

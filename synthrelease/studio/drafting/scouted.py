@@ -27,7 +27,7 @@ from synthrelease.studio.drafting.column_draft import plain_label, plain_name
 from synthrelease.studio.drafting.text import paths_of
 from synthrelease.studio.drafting.toml_edit import comment, toml
 
-OTHERS, GAP = "all others", "missing"
+OTHERS, GAP, NO_VALUE = "all others", "missing", "no value"
 TEST, FIGURE = Fraction(5, 6), Fraction(1, 24)
 """Of the epsilon that the cap keeps for tests: the joint test, and each figure."""
 LEAST_ERROR = 0.01
@@ -67,7 +67,12 @@ def write_scouted_draft(name: str, folder: Path, into: Path) -> ScoutedDraft:
             f"{figure.value:.2g}, which is within its noise. No criterion could tell a release from independent columns."
         )
     bins = document.bins()
-    kept = [drafted for drafted in bins if drafted.n_bins > 1 or drafted.gaps > 5 * document.deviation]
+    kept = [
+        drafted
+        for drafted in bins
+        if drafted.n_bins > 1
+        or (drafted.gaps > 5 * document.deviation and (drafted.column.kind == "number" or drafted.column.missing))
+    ]
     if len(kept) < 2:
         raise InputError(f"{folder}: expected at least two columns with two bins, found {len(kept)}.")
     names = dict[str, str]()
@@ -178,6 +183,10 @@ def _column(drafted: ScoutedBins, name: str, document: ScoutDocument) -> str:
         settings["alternatives.scouted"] = labels
         settings["numbers"] = {label: round(number, 6) for label, number in zip(labels, drafted.numbers, strict=True)}
         remark = f"noisy counts: {max(0, drafted.gaps):,} rows without a number"
+    elif not drafted.codes:
+        settings |= {"kind": "category", "missing_values": [], "categories": {NO_VALUE: list(column.missing)}, "outside": "bin"}
+        settings["outside_label"] = OTHERS
+        remark = f"noisy counts: {max(0, drafted.gaps):,} rows without a value; no text is frequent"
     else:
         settings = {"kind": "code"} | settings
         labelled = dict[str, str]()
