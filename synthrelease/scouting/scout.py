@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -38,12 +38,14 @@ from synthrelease.scouting.codebook import read_codebook
 from synthrelease.scouting.columns import ScoutedColumn, schema_of, scouted_columns
 from synthrelease.scouting.document import DependencePart, ScoutDocument, ScoutedPart, bins_of
 from synthrelease.scouting.folder import files_of
+from synthrelease.settings.base import SpecTable
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.mistakes import validated
 from synthrelease.settings.tables import RANDOM, UnitTable
 from synthrelease.sources.source import Source
 from synthrelease.spec.requests import ScoutRequest
 
+Table = TypeVar("Table", bound=SpecTable)
 SHARE, OF_DEPENDENCE = Fraction(1, 20), Fraction(1, 6)
 """Of what the cap allows the scout gets the first share by default, and of its own the figure of dependence the second."""
 KEPT_FOR_TESTS = Fraction(3, 25)
@@ -92,12 +94,9 @@ class Scouting:
         own = [key] if key is not None and key in book.entries else []
         columns = scouted_columns(book.entries, request.only, (*request.leave_out, *own))
         written = {name: getattr(request, name) for name in ("delimiter", "encoding", "decimal")}
-        policy = validated(InputTable, written | {"fixed_width": book.positions}, "the command")
+        policy = _meant(InputTable, written | {"fixed_width": book.positions})
         order = RANDOM if request.first_by == (RANDOM,) else list(request.first_by)
-        unit = validated(UnitTable, {"key": key, "first_by": order} if key else {}, "the command")
-        for problems in (policy, unit):
-            if isinstance(problems, list):
-                raise SpecError(problems)
+        unit = _meant(UnitTable, {"key": key, "first_by": order} if key else {})
         if not unit.answered or (request.first_by and key is None):
             raise InputError("--first-by: expected columns, or random, with --unit KEY and only there. Nothing was read.")
         problem = ""
@@ -143,6 +142,14 @@ class Scouting:
         costs["dependence"] = self.cap.cost * OF_DEPENDENCE
         state = mechanism if self.cap.pure else gaussian
         return {name: state(name, cost, "noisy counts") for name, cost in costs.items()}
+
+
+def _meant(model: type[Table], table: Mapping[str, object]) -> Table:
+    """Return a table of settings that a command states. Raises SpecError."""
+    result = validated(model, table, "the command")
+    if isinstance(result, list):
+        raise SpecError(result)
+    return result
 
 
 def queries(columns: Sequence[ScoutedColumn]) -> int:
