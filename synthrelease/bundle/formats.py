@@ -3,9 +3,7 @@
 A bin is its number from 1 on, with its label as value label; a missing value is .a in Stata and -1, declared missing, in SPSS.
 Both formats hold the time at which they were written. When a run ended tells how long it took, so it is replaced.
 
-pyreadstat takes a whole table in memory. Of data.dta it writes as many rows as the largest column has bins, and what it makes
-of each bin there is repeated for all rows, piece by piece; data.sav, which is compressed, it writes as a whole, and so are the
-two tables of a release with members.
+pyreadstat takes a whole table in memory.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from __future__ import annotations
 import re
 import struct
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from synthrelease.bundle.card.numbers import labelled_title
-from synthrelease.bundle.tables import KeyedFile, members_of, roots_of
+from synthrelease.bundle.tables import RowsOfFile, files_of_rows
 from synthrelease.criteria.facts import words
 from synthrelease.data.weights import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import STEM
-from synthrelease.published.table import NOTICE, ReleasedTable, TableFile
+from synthrelease.published.table import NOTICE, ReleasedTable, RowsBatch, TableFile, TableShape
 from synthrelease.resources import library
 from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
@@ -206,11 +204,6 @@ _NO_DTA_TIME = b"<timestamp>\x11%b %d 00:00</timestamp>" % (b"01 Jan", 1980)
 _SAV_TIME = slice(92, 109)
 _NO_SAV_TIME = b"01 Jan 8000:00:00"
 
-_DATA, _LAST_OF_DATA = 9, 10
-"""Places in <map>: of the rows, and of what is behind them."""
-_KINDS = {65526: "<f8", 65527: "<f4", 65528: "<i4", 65529: "<i2", 65530: "i1"}
-"""Types of numbers in Stata 14, by their codes in <variable_types>."""
-
 
 def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
     """Return the table in the formats that [bundle] asks for, by the names of the files, each as pieces.
@@ -222,13 +215,8 @@ def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[s
     files: dict[str, Iterable[bytes]] = {}
     for package in (package for name, package in PACKAGES.items() if name in document.bundle.formats):
         _library(package)
-        if table.linked is not None:
-            for file, rows in zip(document.table_files, (roots_of(table), members_of(table)), strict=True):
-                files[file.named(package.ending)] = map(_keyed_bytes, [package], [document], [file], [rows])
-        elif package is STATA:
-            files[f"{document.bundle.stem}.dta"] = _DtaFile(document, table).pieces()
-        else:
-            files[f"{document.bundle.stem}.sav"] = map(sav_bytes, [document], [table])
+        for file, rows in zip(document.table_files, files_of_rows(table), strict=True):
+            files[file.named(package.ending)] = map(_table_bytes, [package], [document], [file], [rows])
     return files
 
 
@@ -243,127 +231,47 @@ def estimates_tables(bundle: BundleTable, frame: Any, labels: Mapping[str, str])
     return {f"{STEM}.{package.ending}": _estimates_bytes(package, frame, labels) for package in packages}
 
 
-def _keyed_bytes(package: Package, document: ReleaseDocument, file: TableFile, rows: KeyedFile) -> bytes:
-    """One of two tables, its key before its columns."""
-    columns = variables(document, package, file)
-    batches = list(rows.batches)
-    bins = [np.concatenate(parts) for parts in zip(*(batch.bins for batch in batches), strict=True)]
-    weights = [batch.weights for batch in batches if batch.weights is not None]
-    frame = _frame(rows.shape.marked, columns, package, bins, np.concatenate(weights) if weights else None)
-    keys = np.concatenate([batch.keys for batch in batches]).astype(np.int32)
-    frame.insert(0, key_name(file.key, package), keys)
-    return _table_bytes(package, document, file, columns, frame)
-
-
-class _DtaFile:
-    """The table for Stata 14 and later."""
-
-    def __init__(self, document: ReleaseDocument, table: ReleasedTable):
-        self._table = table
-        occurring = [np.flatnonzero(table.one_way(column)) for column in range(len(table.names))]
-        length = max(map(len, occurring))
-        bins = [
-            np.resize(bins_there, length) for bins_there in occurring
-        ]  # every bin that occurs: the kind of a column depends on them
-        weights = None if table.weights is None else np.repeat(table.weights[:1], length)
-        content = _rows_at_once(document, table, bins, weights)
-        start = content.find(MAP) + len(MAP)
-        offsets = list(struct.unpack_from(f"<{SECTIONS}Q", content, start))
-        kinds = content[offsets[2] : offsets[3]].removeprefix(b"<variable_types>").removesuffix(b"</variable_types>")
-        kind = np.dtype([(str(offset), _KINDS[code]) for offset, (code,) in enumerate(struct.iter_unpack("<H", kinds))])
-        first, last = offsets[_DATA] + len(b"<data>"), offsets[_LAST_OF_DATA] - len(b"</data>")
-        self._row = np.frombuffer(content[first:last], dtype=kind)
-        self._bins = bins
-        number = content.find(b"<N>") + len(b"<N>")
-        if len(self._row) != length or struct.unpack_from("<Q", content, number) != (length,):
-            raise ValueError("a file of Stata of other rows")
-        total = table.counts.total
-        moved = [offset + (total - length) * kind.itemsize * (at >= _LAST_OF_DATA) for at, offset in enumerate(offsets)]
-        head = bytearray(content[:first])
-        struct.pack_into("<Q", head, number, total)
-        struct.pack_into(f"<{SECTIONS}Q", head, start, *moved)
-        self._head, self._tail = bytes(head), content[last:]
-
-    def pieces(self) -> Iterator[bytes]:
-        """The file piece by piece."""
-        table, kind = self._table, self._row.dtype
-        codes = []
-        for index, (bins, labels) in enumerate(zip(self._bins, table.labels, strict=True)):
-            of_bins = np.zeros(len(labels), dtype=kind[index])
-            of_bins[bins] = self._row[str(index)]
-            codes.append(of_bins)
-        yield self._head
-        for cells, times in table.row_order().batches(table.shape.rows_per_batch):
-            rows = np.repeat(self._row[:1], len(times))  # what marks a row stays
-            for index, (of_bins, bins) in enumerate(zip(codes, table.counts.bins, strict=True)):
-                rows[str(index)] = of_bins[bins[cells]]
-            if table.weights is not None:
-                rows[str(len(codes))] = table.weights[cells]
-            yield np.repeat(rows, times).tobytes()
-        yield self._tail
-
-
-def _rows_at_once(
-    document: ReleaseDocument, table: ReleasedTable, bins: Sequence[np.ndarray], weights: np.ndarray | None
-) -> bytes:
-    """A file of Stata of rows with these bins and weights, in memory as a whole."""
-    (file,) = document.table_files
-    columns = variables(document, STATA, file)
-    return _table_bytes(STATA, document, file, columns, _frame(table.marked, columns, STATA, bins, weights))
-
-
-def sav_bytes(document: ReleaseDocument, table: ReleasedTable) -> bytes:
-    """Return the table for SPSS, which SAS and PSPP read, too."""
-    (file,) = document.table_files
-    columns = variables(document, SPSS, file)
-    bins = [table.counts.rows(column) for column in range(len(columns))]
-    weights = None if table.weights is None else np.repeat(table.weights, table.counts.counts)
-    return _table_bytes(SPSS, document, file, columns, _frame(table.marked, columns, SPSS, bins, weights))
-
-
-def _frame(
-    marked: bool, variables_: Sequence[Variable], package: Package, bins: Sequence[np.ndarray], weights: np.ndarray | None
-) -> Any:
-    """Rows with these bins and weights as numbers of bins from 1 on, missing values as their code."""
+def _frame(rows: RowsBatch, shape: TableShape, columns: Sequence[Variable], package: Package) -> Any:
+    """Return rows as numbers of bins from 1 on, missing values as the code of the package."""
     import pandas as pd
 
-    columns: dict[str, Any] = {}
-    for index, variable in enumerate(variables_):
+    values: dict[str, Any] = {}
+    if shape.key:
+        values[key_name(shape.key, package)] = rows.keys.astype(np.int32)
+    for variable, bins in zip(columns, rows.bins, strict=True):
         codes: Any = (np.arange(len(variable.column.bins)) + 1).astype(np.int32)
         if variable.missing is not None:
             codes = codes.astype(object) if isinstance(package.missing, str) else codes
             codes[variable.missing] = package.missing
-        columns[variable.name] = codes[bins[index]]
-    if weights is not None:
-        columns[WEIGHT] = weights
-    if marked:
-        columns[SYNTHETIC] = np.ones(len(bins[0]), dtype=np.int32)
-    return pd.DataFrame(columns)
+        values[variable.name] = codes[bins]
+    values |= {} if rows.weights is None else {WEIGHT: rows.weights}
+    values |= {SYNTHETIC: np.ones(len(rows), dtype=np.int32)} if shape.marked else {}
+    return pd.DataFrame(values)
 
 
-def _table_bytes(
-    package: Package, document: ReleaseDocument, file: TableFile, variables_: Sequence[Variable], frame: Any
-) -> bytes:
-    """The file of a table, with all labels."""
+def _table_bytes(package: Package, document: ReleaseDocument, file: TableFile, rows: RowsOfFile) -> bytes:
+    """Return the file of a table, with all labels."""
+    columns = variables(document, package, file)
+    frame = _frame(RowsBatch.joined(list(rows.batches)), rows.shape, columns, package)
     of_a_key = {key_name(file.key, package): KEY_LABEL} if file.key else {}
     of_others = {name: label for name, label in further_labels(document).items() if name in frame}
     suffix = "" if not file.key else ", members" if file.of_members else ", roots"
-    gaps = {variable.name: [package.missing] for variable in variables_ if variable.missing is not None}
+    gaps = {variable.name: [package.missing] for variable in columns if variable.missing is not None}
     settings: dict[str, Any] = {
         "file_label": cut_label(f"Synthetic data{suffix}: {labelled_title(document)}", package, package.file_label),
-        "column_labels": of_a_key | {variable.name: variable.label for variable in variables_} | of_others,
-        "variable_value_labels": {variable.name: _value_labels(variable, package) for variable in variables_},
+        "column_labels": of_a_key | {variable.name: variable.label for variable in columns} | of_others,
+        "variable_value_labels": {variable.name: _value_labels(variable, package) for variable in columns},
     }
     if package is STATA:
         content = _written(package, frame, version=_STATA_14, missing_user_values=gaps, **settings)
         return _timeless_dta(with_note(content, NOTICE))
-    measures = {variable.name: "ordinal" if variable.column.ordered else "nominal" for variable in variables_}
+    measures = {variable.name: "ordinal" if variable.column.ordered else "nominal" for variable in columns}
     if file.key:
         measures |= dict.fromkeys(of_a_key, "nominal")
     else:
         measures |= {WEIGHT: "scale"} if document.weighted else {}
         settings["variable_format"] = {
-            variable.name: f"F{max(2, len(str(len(variable.column.bins))))}.0" for variable in variables_
+            variable.name: f"F{max(2, len(str(len(variable.column.bins))))}.0" for variable in columns
         }
     content = _written(
         package, frame, row_compress=True, note=NOTICE, missing_ranges=gaps, variable_measure=measures, **settings
@@ -418,10 +326,10 @@ def _written(package: Package, frame: Any, **settings: Any) -> bytes:
 # 5.10). They stand in the section <characteristics>; the places of the sections behind it, in <map>, move by as many bytes.
 
 _EMPTY = b"<characteristics></characteristics>"
-MAP = b"<map>"
+_MAP = b"<map>"
 _NAME = 129
 """Bytes of a name in Stata 14 and later, filled up with zeros."""
-SECTIONS, _BEHIND = 14, 9
+_SECTIONS, _BEHIND = 14, 9
 """Places in <map>, and how many of them are not behind the characteristics."""
 
 
@@ -432,14 +340,14 @@ def with_note(content: bytes, note: str) -> bytes:
     ------
     ValueError : for a file that has characteristics, or that is none of Stata 14 and later.
     """
-    start = content.find(MAP) + len(MAP)
-    offsets = list(struct.unpack_from(f"<{SECTIONS}Q", content, start)) if start >= len(MAP) else []
+    start = content.find(_MAP) + len(_MAP)
+    offsets = list(struct.unpack_from(f"<{_SECTIONS}Q", content, start)) if start >= len(_MAP) else []
     if b"<byteorder>LSF</byteorder>" not in content[:start] or content[offsets[8] : offsets[9]] != _EMPTY:
         raise ValueError("expected a file of Stata 14 or later, little-endian, without characteristics")
     section = b"<characteristics>" + _characteristic("note0", "1") + _characteristic("note1", note) + b"</characteristics>"
     moved = len(section) - len(_EMPTY)
     shifted = [offset + moved * (number >= _BEHIND) for number, offset in enumerate(offsets)]
-    head = content[:start] + struct.pack(f"<{SECTIONS}Q", *shifted) + content[start + 8 * SECTIONS : offsets[8]]
+    head = content[:start] + struct.pack(f"<{_SECTIONS}Q", *shifted) + content[start + 8 * _SECTIONS : offsets[8]]
     return head + section + content[offsets[9] :]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from synthrelease.answers.estimates import estimate
 from synthrelease.answers.questions import parse_condition
 from synthrelease.answers.words import Term
-from synthrelease.bundle.tables import csv_pieces
+from synthrelease.bundle.tables import csv_pieces, files_of_rows
 from synthrelease.data.counts import DENSE_LIMIT, Counts
 from synthrelease.data.layout import Columns
 from synthrelease.data.plausibility import Mask, Plausibility
@@ -72,7 +72,7 @@ class ConditionalRows:
         problem = "one that exists"
         try:
             with path.open("xb") as file:
-                file.writelines(csv_pieces(self.table))
+                file.writelines(csv_pieces(*files_of_rows(self.table)))
             return
         except FileExistsError:
             pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import (
     MARK,
     METADATA,
-    KeyedRows,
     ReleasedTable,
+    RowsBatch,
     TableShape,
     shape_of_members,
     shape_of_roots,
@@ -49,199 +49,103 @@ class AcceptedRows:
     bundle: BundleTable
 
 
-# data.csv and members.csv, and the same as Parquet: roots and their members, piece by piece, with new keys.
+# The rows of a table, or of roots and of their members with new keys, a batch at a time.
 #
 # The key of a root is its place in the order of the wide rows, which tells nothing beside them; its members follow in
 # the order of their slots.
 
 _ROWS = 2**16
-"""Roots at a time."""
-NOTHING = 0xFF
-"""A byte that is in no text in UTF-8: fills texts up to one length."""
-
-
-@dataclass(frozen=True, eq=False)
-class KeyedFile:
-    """One of the two files: what its columns are, and its rows, some at a time."""
-
-    shape: TableShape
-    batches: Iterator[KeyedRows]
-
-
-def roots_of(table: ReleasedTable) -> KeyedFile:
-    """The rows of roots."""
-    shape = shape_of_roots(table.shape)
-    indices = [table.names.index(name) for name in shape.names]
-
-    def batches() -> Iterator[KeyedRows]:
-        for keys, cells in _rows(table):
-            weights = None if table.weights is None else table.weights[cells]
-            yield KeyedRows(keys=keys, bins=[table.counts.bins[index][cells] for index in indices], weights=weights)
-
-    return KeyedFile(shape, batches())
-
-
-def members_of(table: ReleasedTable) -> KeyedFile:
-    """The rows of members, those of a root one after the other."""
-    shape, linked = shape_of_members(table.shape), table.linked
-    if linked is None:
-        raise ValueError("a table without members has no file of them")
-    columns, size = slots_of(table.shape), table.names.index(linked.size)
-
-    def batches() -> Iterator[KeyedRows]:
-        for keys, cells in _rows(table):
-            number = linked.numbers(table.counts.bins[size][cells])
-            of_row = np.repeat(np.arange(len(keys)), number)
-            slot = np.arange(len(of_row)) - np.repeat(np.cumsum(number) - number, number)
-            bins = []
-            for indices in columns:
-                slots = np.stack([table.counts.bins[index][cells] for index in indices], axis=1)
-                bins.append(slots[of_row, slot])
-            yield KeyedRows(keys=keys[of_row], bins=bins)
-
-    return KeyedFile(shape, batches())
-
-
-def _rows(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Some roots at a time: their keys, and the cell of each."""
-    done = 0
-    for cells, times in table.row_order().batches(_ROWS):
-        repeated = np.repeat(np.arange(cells.start, cells.stop), times)
-        yield np.arange(done + 1, done + len(repeated) + 1), repeated
-        done += len(repeated)
-
-
-def keyed_csv(file: KeyedFile) -> Iterator[bytes]:
-    """UTF-8 with a header and "\\n" line ends on every system."""
-    shape = file.shape
-    yield written(shape.header)
-    mark = f",{MARK}\n".encode() if shape.marked else b"\n"
-    ends = [b","] * (len(shape.names) - 1) + [b"," if shape.weighted else mark]
-    texts = [
-        filled([written([label, ""])[:-2] + end for label in labels]) for labels, end in zip(shape.labels, ends, strict=True)
-    ]
-    for rows in file.batches:
-        parts = [filled([b"%d," % key for key in rows.keys.tolist()])]
-        parts += [fields[bins] for fields, bins in zip(texts, rows.bins, strict=True)]
-        if rows.weights is not None:
-            parts.append(filled([repr(weight).encode() + mark for weight in rows.weights.tolist()]))
-        lines = np.concatenate(parts, axis=1)
-        yield lines[lines != NOTHING].tobytes()
-
-
-def filled(texts: list[bytes]) -> np.ndarray:
-    """(n_texts, longest) the bytes of texts, filled up to one length."""
-    longest = max(map(len, texts), default=0)
-    whole = b"".join(text.ljust(longest, bytes([NOTHING])) for text in texts)
-    return np.frombuffer(whole, dtype=np.uint8).reshape(len(texts), longest)
-
-
-_TEXTS = 2**12
-"""Labels of neighbouring columns are put together to at most so many texts."""
-_BYTES = 2**22
-"""Bytes of data.csv that are read at a time, about."""
+"""Rows of a CSV file, and roots of a file of any kind, that are taken at a time."""
 _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
 """At most so many rows, and about so many values, are a group of rows of data.parquet."""
 
 
+@dataclass(frozen=True, eq=False)
+class RowsOfFile:
+    """A file of released rows: its columns, and its rows in batches that are made when they are asked for."""
+
+    shape: TableShape
+    batches: Iterator[RowsBatch]
+
+
+def files_of_rows(table: ReleasedTable) -> tuple[RowsOfFile, ...]:
+    """Return the file of a table; or the file of roots and the file of members, those of a root one after the other."""
+    if (linked := table.linked) is None:
+        return (RowsOfFile(table.shape, _rows(table)),)
+    of_roots, of_members, size = shape_of_roots(table.shape), shape_of_members(table.shape), table.names.index(linked.size)
+    roots, slots = [table.names.index(name) for name in of_roots.names], slots_of(table.shape)
+
+    def members() -> Iterator[RowsBatch]:
+        for keys, cells in _roots(table):
+            number = linked.numbers(table.counts.bins[size][cells])
+            of_row = np.repeat(np.arange(len(keys)), number)
+            slot = np.arange(len(of_row)) - np.repeat(np.cumsum(number) - number, number)
+            bins = [np.stack([table.counts.bins[index][cells] for index in indices], axis=1) for indices in slots]
+            yield RowsBatch(bins=[of_slots[of_row, slot] for of_slots in bins], keys=keys[of_row])
+
+    batches = (replace(_batch(table, roots, cells), keys=keys) for keys, cells in _roots(table))
+    return RowsOfFile(of_roots, batches), RowsOfFile(of_members, members())
+
+
+def _rows(table: ReleasedTable) -> Iterator[RowsBatch]:
+    """Yield all rows of a table without members."""
+    for cells in table.cells_of_rows(min(_ROWS_OF_A_GROUP, max(1, _VALUES_OF_A_GROUP // len(table.shape.header)))):
+        yield _batch(table, range(len(table.names)), cells)
+
+
+def _roots(table: ReleasedTable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the keys of some roots, and the cell of each."""
+    done = 0
+    for cells in table.cells_of_rows(_ROWS):
+        yield np.arange(done + 1, done + len(cells) + 1), cells
+        done += len(cells)
+
+
+def _batch(table: ReleasedTable, columns: Sequence[int], cells: np.ndarray) -> RowsBatch:
+    """Return rows of these cells, of some columns of a table."""
+    weights = None if table.weights is None else table.weights[cells].astype(float)
+    return RowsBatch(bins=[table.counts.bins[column][cells] for column in columns], weights=weights)
+
+
 def row_files(document: ReleaseDocument, table: ReleasedTable, ending: str) -> dict[str, Iterator[bytes]]:
     """Return the files of rows, and of members, that every release has ("csv", "parquet"): by name, each as pieces."""
-    if ending == "csv":
-        pieces = [csv_pieces(table), *([keyed_csv(members_of(table))] if table.linked else [])]
-    else:
-        marked = document.bundle != BundleTable()
-        pieces = [parquet_pieces(table, marked), *([_keyed_parquet(members_of(table), marked)] if table.linked else [])]
-    return {file.named(ending): rows for file, rows in zip(document.table_files, pieces, strict=True)}
+    marked = document.bundle != BundleTable()
+    return {
+        file.named(ending): csv_pieces(rows) if ending == "csv" else parquet_pieces(rows, marked)
+        for file, rows in zip(document.table_files, files_of_rows(table), strict=True)
+    }
 
 
-def csv_pieces(table: ReleasedTable) -> Iterator[bytes]:
-    """The released table as UTF-8 CSV with a header and "\\n" line ends on every system, rows in the order of their bins."""
-    if table.linked is not None:
-        yield from keyed_csv(roots_of(table))
-        return
-    yield written(table.shape.header)
-    mark = f",{MARK}\n".encode() if table.marked else b"\n"
-    texts = list(_column_texts(table, mark))
-    width = sum(column_texts.texts.shape[1] for column_texts in texts) + (0 if table.weights is None else 32)
-    for cells, times in table.row_order().batches(max(1, min(table.shape.rows_per_batch, _BYTES // width))):
-        parts = [column_texts.of([bins[cells] for bins in table.counts.bins]) for column_texts in texts]
-        if table.weights is not None:
-            weights, which = np.unique(table.weights[cells], return_inverse=True)
-            parts.append(filled([repr(weight).encode() + mark for weight in weights.tolist()])[which])
-        lines = np.concatenate(parts, axis=1)
-        filled_in = lines != NOTHING
-        text = lines[filled_in].tobytes()
-        if len(times) < int(times.sum()):
-            ends = np.cumsum(filled_in.sum(axis=1)).tolist()
-            starts = [0, *ends[:-1]]
-            text = b"".join(text[a:b] * n for a, b, n in zip(starts, ends, times.tolist(), strict=True))
-        yield text
+def csv_pieces(file: RowsOfFile) -> Iterator[bytes]:
+    """Yield a file of rows as UTF-8 CSV with a header and "\\n" line ends on every system."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    shape = file.shape
+    yield written(shape.header)
+    end = f",{MARK}\n" if shape.marked else "\n"
+    ends = [","] * (len(shape.names) - 1) + ["," if shape.weighted else end]
+    alone = len(shape.header) == 1  # an empty label is quoted there alone
+    texts = [
+        _texts([written([label] if alone else [label, ""]).decode()[: -1 if alone else -2] + ending for label in labels])
+        for labels, ending in zip(shape.labels, ends, strict=True)
+    ]
+    for batch in file.batches:
+        for start in range(0, len(batch), _ROWS):
+            rows = batch[start : start + _ROWS]
+            columns = [_texts([f"{key}," for key in rows.keys.tolist()])] if shape.key else []
+            columns += [of.take(_numbers(bins.astype(np.int32), pa.int32())) for of, bins in zip(texts, rows.bins, strict=True)]
+            columns += [] if rows.weights is None else [_texts([f"{weight!r}{end}" for weight in rows.weights.tolist()])]
+            yield compute.binary_join_element_wise(*columns, "").buffers()[2].to_pybytes()
 
 
-@dataclass(frozen=True, eq=False)
-class _Texts:
-    """The texts of a line for the bins of neighbouring columns.
-
-    Attributes
-    ----------
-    columns, sizes : their places, and how many bins each has.
-    texts : (product of the sizes, longest) bytes of each combination of their labels, with what follows it.
-    """
-
-    columns: tuple[int, ...]
-    sizes: tuple[int, ...]
-    texts: np.ndarray
-
-    def of(self, bins: Sequence[np.ndarray]) -> np.ndarray:
-        """(n_cells, longest) bytes of the cells with these bins."""
-        codes = bins[self.columns[0]].astype(np.int64)
-        for column, size in zip(self.columns[1:], self.sizes[1:], strict=True):
-            codes = codes * size + bins[column]
-        rows: np.ndarray = np.take(self.texts, codes, axis=0)
-        return rows
-
-
-def _column_texts(table: ReleasedTable, mark: bytes) -> Iterator[_Texts]:
-    """Yield the texts of all columns, in their order."""
-    alone, last = len(table.shape.header) == 1, len(table.labels) - 1
-    columns, sizes, texts = list[int](), list[int](), [b""]
-    for index, labels in enumerate(table.labels):
-        if columns and len(texts) * len(labels) > _TEXTS:
-            yield _Texts(tuple(columns), tuple(sizes), filled(texts))
-            columns, sizes, texts = [], [], [b""]
-        end = mark if index == last and table.weights is None else b","
-        fields = [(written([text]) if alone else written([text, ""])[:-1])[:-1] + end for text in labels]
-        columns.append(index)
-        sizes.append(len(labels))
-        texts = [start + field for start in texts for field in fields]
-    yield _Texts(tuple(columns), tuple(sizes), filled(texts))
-
-
-def parquet_pieces(table: ReleasedTable, says_synthetic: bool = False) -> Iterator[bytes]:
-    """The released table as Parquet: every column a dictionary of all its labels, ordered where its bins are.
+def parquet_pieces(file: RowsOfFile, says_synthetic: bool = False) -> Iterator[bytes]:
+    """Yield a file of rows as Parquet: every column a dictionary of all its labels, ordered where its bins are.
 
     Parameters
     ----------
-    says_synthetic : whether the metadata of the file say so.
+    says_synthetic : whether the metadata of the file say that it is synthetic.
     """
-    if table.linked is not None:
-        yield from _keyed_parquet(roots_of(table), says_synthetic)
-        return
-    columns, order = len(table.shape.header), table.row_order()
-
-    def batches() -> Iterator[KeyedRows]:
-        for cells, times in order.batches(min(_ROWS_OF_A_GROUP, max(1, _VALUES_OF_A_GROUP // columns))):
-            once = len(times) == times.sum()
-            yield KeyedRows(
-                keys=np.zeros(0, dtype=np.int64),
-                bins=[bins[cells] if once else np.repeat(bins[cells], times) for bins in table.counts.bins],
-                weights=None if table.weights is None else np.repeat(table.weights[cells], times).astype(float),
-            )
-
-    yield from _keyed_parquet(KeyedFile(table.shape, batches()), says_synthetic)
-
-
-def _keyed_parquet(file: KeyedFile, says_synthetic: bool) -> Iterator[bytes]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -95,7 +95,6 @@ def verify_files(
         None if public_key is None else Path(public_key),
         None if commitment is None else Commitment.read(Path(commitment)),
         earlier_releases,
-        _csv_as_written if documents else None,
     )
     checks = list(alone.checks)
     if alone.read is None:
@@ -106,7 +105,7 @@ def verify_files(
         found = f"needs {missing}: install that version and say --trust, or ask somebody who has it"
         for name, check in (
             *(_planned(files, *alone.read) if plan else ()),
-            *(_written(files, *alone.read, csv_as_written=alone.csv_as_written) if documents else ()),
+            *(_written(files, *alone.read) if documents else ()),
         ):
             checks.append(Check(name=name, found=found, unknown=True) if missing else made(name, check))
     sentence, whole = compared(alone.read[0], alone.commitment) if alone.read and alone.commitment else ("", False)
@@ -160,14 +159,7 @@ def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: R
     yield "figures", lambda: figures(document, table, rebuilt.raw, files.get(NAME, b""))
 
 
-def _written(
-    files: Files,
-    document: ReleaseDocument,
-    rebuilt: Rebuilt,
-    table: ReleasedTable,
-    *,
-    csv_as_written: bool,
-) -> Iterator[DeferredCheck]:
+def _written(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[DeferredCheck]:
     """Yield by their names the checks that take the program that writes a bundle."""
     from synthrelease.bundle.verify_documents import ANSWERS, STATISTICAL, documents, estimates, models, statistical
     from synthrelease.published.measurements import NAME
@@ -178,13 +170,7 @@ def _written(
         yield ANSWERS, lambda: models(document, files)
     if NAME in document.files:
         yield "estimates", lambda: estimates(document, files)
-    yield "documents", lambda: documents(document, table, files, csv_as_written=csv_as_written)
-
-
-def _csv_as_written(document: ReleaseDocument, table: ReleasedTable, files: Files) -> bool:
-    from synthrelease.bundle.verify_documents import other_rows
-
-    return not other_rows(document, table, files, "csv")
+    yield "documents", lambda: documents(document, table, files)
 
 
 def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:

@@ -36,16 +36,11 @@ from synthrelease.spec import canonical
 _DOCUMENTS_SHOWN = 60
 
 
-def documents(document: ReleaseDocument, table: ReleasedTable, files: Files, *, csv_as_written: bool = False) -> Check:
-    """Compare every document with what release.json and the table give, byte for byte; missing ones are named before.
-
-    Parameters
-    ----------
-    csv_as_written : whether that was found of the CSV files before.
-    """
+def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Check:
+    """Compare every document with what release.json and the table give, byte for byte; missing ones are named before."""
     sizes = {name: files.size(name) for name in document.files}
     expected = written(document, table, sizes, files.get(measurements.NAME) if measurements.NAME in document.files else None)
-    unsorted = () if csv_as_written else other_rows(document, table, files, "csv")
+    unsorted = other_rows(document, table, files, "csv")
     problems = [f"{name}: expected sorted rows in the layout in which they were written, found another" for name in unsorted]
     of_parquet = _of_other_writer(document)
     if of_parquet:

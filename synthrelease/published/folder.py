@@ -21,7 +21,7 @@ from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import BudgetError, InputError, Unexpected, closest, cut, listing
 from synthrelease.privacy.charges import GENERATION, Charge, decimal_text
 from synthrelease.privacy.plan import Guarantee
-from synthrelease.published.base import HELD, OnDisk
+from synthrelease.published.base import OnDisk
 from synthrelease.published.charges import DomainPart
 from synthrelease.published.columns import RulePart
 from synthrelease.published.document import ReleaseDocument, read_leniently
@@ -37,9 +37,8 @@ from synthrelease.published.measurements import (
 )
 from synthrelease.published.models import ModelsPart
 from synthrelease.published.options import DesignPart
-from synthrelease.published.table import TableError, csv_lines, linked_csv, parquet_rows, rows_of_table
+from synthrelease.published.table import RowsBatch, TableError, csv_rows
 from synthrelease.settings.questions import QuestionTable
-from synthrelease.settings.tables import BundleTable
 from synthrelease.sources.paths import checked_path
 
 if TYPE_CHECKING:
@@ -516,27 +515,18 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
 
 def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarray | None]:
     """(n_rows, n_columns) bin indices, and (n_rows,) weights where there are any. Raises InputError for any other table."""
-    shape, ((name, members), (parquet, _)) = document.shape, document.tables
+    shape, (name, members) = document.shape, document.tables[0]
     path = folder / name
     try:
-        if members:
-            batches = list(linked_csv(_on_disk(path), _on_disk(folder / members), shape))
-        elif path.is_file() and path.stat().st_size > HELD and (folder / parquet).is_file():
-            says_synthetic = document.bundle != BundleTable()
-            batches = list(parquet_rows(_on_disk(folder / parquet), shape, says_synthetic, document.n_rows))
-        else:
-            batches = list(rows_of_table(filter(None, csv_lines(_text(path).encode("utf-8"))), shape))
+        batches = list(csv_rows(_on_disk(path), shape, _on_disk(folder / members) if members else b""))
     except TableError as error:
         problem = error
     else:
-        n_rows = sum(len(batch.bins[0]) for batch in batches)
+        n_rows = sum(map(len, batches))
         if n_rows != document.n_rows:
             raise InputError(f"{path}: expected {document.n_rows} rows, as release.json says; found {n_rows}.")
-        whole = np.empty((n_rows, len(shape.names)), dtype=np.min_scalar_type(max(shape.layout.sizes)))
-        for column in range(len(shape.names)):
-            whole[:, column] = np.concatenate([batch.bins[column] for batch in batches])
-        weights = [batch.weights for batch in batches if batch.weights is not None]
-        return whole, np.concatenate(weights) if shape.weighted else None
+        rows = RowsBatch.joined(batches)
+        return np.stack(rows.bins, axis=1, dtype=np.min_scalar_type(max(shape.layout.sizes))), rows.weights
     raise InputError(f"{path}: {problem}.")
 
 
@@ -545,6 +535,8 @@ def _on_disk(path: Path) -> OnDisk:
     problem = "no such file"
     try:
         return OnDisk.of(path)
+    except FileNotFoundError:
+        pass
     except OSError as error:
         problem = error.strerror or problem
     raise InputError(f"{path}: expected a file of a release; found {problem}.")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-import math
-from collections.abc import Iterable, Iterator, Sequence, Set
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,14 +25,13 @@ if TYPE_CHECKING:
 
     from synthrelease.data.synthetic_table import SyntheticTable
 
-# The lines of data.csv as bins: read in batches, since a table of many columns has far more texts than it has labels. They are
-# read by Python's `csv` (`rows_of_table`), which also finds what does not fit, and where. A large table is read from Parquet.
+# The rows of CSV and Parquet files as bins, a batch at a time: a table of many columns has far more texts than it has labels.
 
 ROWS_PER_BATCH = 50_000
 VALUES_PER_BATCH = 2**19
 """At most, so that fewer rows of a wide table are taken at a time."""
-_BLOCK, _LONGEST = 2**21, 2**22
-"""Bytes of data.csv that are looked at at a time, and of one line, at most about."""
+_BLOCK = 2**22
+"""Bytes of a CSV file that are taken at a time; no line is longer."""
 MARK = "1"
 """The value of the column `synthetic` in every row."""
 
@@ -85,16 +81,33 @@ class TableShape:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowsBatch:
-    """Some rows of a released table, in their order.
+    """Some rows of a file, or of a table of roots with their members, in their order.
 
     Attributes
     ----------
     bins : for every column, (n_rows,) the bins, in the smallest type that holds them.
-    weights : (n_rows,) of each, None where the table has none.
+    weights : (n_rows,) the weight of each row, None where the table has none.
+    keys : (n_rows,) the number of the root that each row belongs to; none in a table without members.
     """
 
     bins: list[np.ndarray]
     weights: np.ndarray | None = None
+    keys: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.bins[0])
+
+    def __getitem__(self, part: slice) -> RowsBatch:
+        weights = None if self.weights is None else self.weights[part]
+        return RowsBatch(bins=[bins[part] for bins in self.bins], weights=weights, keys=self.keys[part])
+
+    @classmethod
+    def joined(cls, batches: Sequence[RowsBatch]) -> RowsBatch:
+        """Return the rows of several batches as one batch."""
+        bins = [np.concatenate(parts) for parts in zip(*(batch.bins for batch in batches), strict=True)]
+        weights = [batch.weights for batch in batches if batch.weights is not None]
+        keys = np.concatenate([batch.keys for batch in batches])
+        return cls(bins=bins, weights=np.concatenate(weights) if weights else None, keys=keys)
 
 
 def written(fields: Sequence[str]) -> bytes:
@@ -104,23 +117,21 @@ def written(fields: Sequence[str]) -> bytes:
     return line.getvalue().encode("utf-8")
 
 
-class NoLabel(LookupError):
-    """A text that is no label; `row` is the first with one."""
-
-    def __init__(self, row: int):
-        self.row = row
-
-
 class LabelledBins:
     """The bins of a column that Arrow holds as a dictionary of texts, with the labels in any order."""
 
-    def __init__(self, labels: Sequence[str]):
-        self._places = {label: index for index, label in enumerate(labels)}
+    def __init__(self, name: str, labels: Sequence[str]):
+        self._name, self._places = name, {label: index for index, label in enumerate(labels)}
         self._kind = np.min_scalar_type(max(len(labels) - 1, 0))
         self._known: tuple[pa.Array, np.ndarray] | None = None
 
-    def bins(self, column: pa.DictionaryArray) -> np.ndarray:
-        """(n_rows,) the bins, in the smallest type that holds them. Raises NoLabel."""
+    def bins(self, column: pa.DictionaryArray, line: int) -> np.ndarray:
+        """Return (n_rows,) the bins, in the smallest type that holds them.
+
+        Raises
+        ------
+        TableError : for a text that is no label, with its line; the first row of the column stands in `line`.
+        """
         if self._known is None or not self._known[0].equals(column.dictionary):  # most often that of the batch before
             texts = column.dictionary.to_pylist()
             self._known = column.dictionary, np.array([self._places.get(text, -1) for text in texts] + [-1], dtype=np.int64)
@@ -132,87 +143,85 @@ class LabelledBins:
         if of_texts[:-1].min(initial=0) < 0 or column.indices.null_count:
             unknown = of_texts[indices] < 0
             if unknown.any():
-                raise NoLabel(int(np.argmax(unknown)))
+                row = int(np.argmax(unknown))
+                expected = f"a bin of {self._name!r} ({listing(self._places)}) in line {line + row}"
+                raise TableError(f"expected {expected}, found {cut(str(column[row].as_py()), 40)!r}")
         if np.array_equal(of_texts[:-1], np.arange(missing)):
             return indices.astype(self._kind)
         bins: np.ndarray = of_texts.astype(self._kind)[indices]
         return bins
 
 
-def count_lines(content: Content) -> int:
-    """Return how many lines data.csv has at most."""
-    with opened(content) as file:
-        return 1 + sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK), b""))
-
-
-def csv_lines(content: Content) -> Iterator[list[str]]:
-    """The fields of every line, the header first. Raises TableError where it is no CSV file in UTF-8."""
-    try:
-        with opened(content) as file:
-            yield from csv.reader(io.TextIOWrapper(file, encoding="utf-8", newline=""), strict=True)
-    except (UnicodeDecodeError, csv.Error):
-        pass
-    else:
-        return
-    raise TableError("expected a CSV file in UTF-8, found something else")
-
-
-def rows_of_table(lines: Iterator[Sequence[str]], shape: TableShape) -> Iterator[RowsBatch]:
-    """Batches of the table whose lines these are, the header before them.
+def rows_of(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[RowsBatch]:
+    """Yield the rows of one file with bins in place of labels.
 
     Raises
     ------
-    TableError : for another header, and at the first batch with a line that does not fit.
+    TableError : for a text that is no label, a weight that is no number of at least 0, and a row without a key or a mark.
     """
-    _check_header(next(lines, []), shape)
-    return rows_of_lines(lines, shape)
+    labelled, line = [LabelledBins(name, labels) for name, labels in zip(shape.names, shape.labels, strict=True)], 2
+    for batch in batches:
+        bins = [bins_of.bins(batch[name], line) for name, bins_of in zip(shape.names, labelled, strict=True)]
+        if shape.marked and {str(mark) for mark in batch[SYNTHETIC].unique().to_pylist()} - {MARK}:
+            raise TableError(f"expected {MARK} as {SYNTHETIC!r} in every row, found something else")
+        weights = _numbers(batch, WEIGHT) if shape.weighted else None
+        if weights is not None and not ((weights >= 0) & (weights < np.inf)).all():
+            raise TableError(f"expected a number of at least 0 as {WEIGHT!r} in every row, found something else")
+        keys = _numbers(batch, shape.key) if shape.key else np.zeros(0, dtype=np.int64)
+        yield RowsBatch(bins=bins, weights=weights, keys=keys)
+        line += batch.num_rows
 
 
-def rows_of_lines(lines: Iterable[Sequence[str]], shape: TableShape) -> Iterator[RowsBatch]:
-    """Batches of the table whose lines these are, without a header. Raises TableError as `rows_of_table`."""
-    indices = [{label: index for index, label in enumerate(labels)} for labels in shape.labels]
-    read, line = iter(lines), 2
-    while rows := list(islice(read, shape.rows_per_batch)):
-        yield _batch(rows, shape, indices, line)
-        line += len(rows)
+def _numbers(batch: pa.RecordBatch, name: str) -> np.ndarray:
+    """Return (n_rows,) the numbers of a column. Raises TableError where a row has none."""
+    if batch[name].null_count:
+        raise TableError(f"expected a number as {name!r} in every row, found none in some")
+    return np.from_dlpack(batch[name])
 
 
-def _batch(rows: list[Sequence[str]], shape: TableShape, indices: list[dict[str, int]], line: int) -> RowsBatch:
-    """The rows from a line on. Raises TableError."""
-    size = len(shape.header)
-    ragged = next((i for i, row in enumerate(rows) if len(row) != size), None)
-    if ragged is not None:
-        raise TableError(f"expected rows of {size} values, found one of {len(rows[ragged])} in line {line + ragged}")
-    columns, weights = list(zip(*rows, strict=True)), None
-    if shape.marked:
-        _check(columns.pop(), {MARK}, f"{MARK} as {SYNTHETIC!r}", line)
-    if shape.weighted:
-        texts = columns.pop()
-        numbers = {text: _number(text) for text in set(texts)}
-        weights_known = {text for text, number in numbers.items() if 0 <= number < math.inf}
-        _check(texts, weights_known, f"a number of at least 0 as {WEIGHT!r}", line)
-        weights = np.array([numbers[text] for text in texts])
-    bins = []
-    for name, texts, index in zip(shape.names, columns, indices, strict=True):
-        _check(texts, index.keys(), f"a bin of {name!r} ({listing(index)})", line)
-        kind = np.min_scalar_type(max(len(index) - 1, 0))
-        bins.append(np.fromiter(map(index.__getitem__, texts), dtype=kind, count=len(texts)))
-    return RowsBatch(bins=bins, weights=weights)
+def csv_batches(content: Content, shape: TableShape, first: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a CSV file as batches of Arrow, with dictionaries of texts.
 
+    Parameters
+    ----------
+    first : further columns of texts before those of the shape.
 
-def _check(texts: Sequence[str], allowed: Set[str], expected: str, line: int) -> None:
-    """Raise TableError where a text of a column is none of those that may stand there."""
-    unknown = set(texts) - allowed
-    if unknown:
-        first = next(index for index, text in enumerate(texts) if text in unknown)
-        raise TableError(f"expected {expected} in line {line + first}, found {cut(texts[first], 40)!r}")
+    Raises
+    ------
+    TableError : for another header, and for lines that are no CSV in UTF-8 or have another number of values.
+    """
+    import pyarrow as pa
+    from pyarrow import csv as arrow
 
+    texts: dict[str, Any] = dict.fromkeys([*first, *shape.names], pa.dictionary(pa.int32(), pa.string()))
+    kinds = {shape.key: pa.int64(), WEIGHT: pa.float64(), SYNTHETIC: pa.string()} | texts
+    header = [*first, *shape.header]
+    numbers = {shape.key: "whole numbers", WEIGHT if shape.weighted else "": "numbers"}
+    with_numbers = "".join(f", with {kind} as {name!r}" for name, kind in numbers.items() if name)
+    problem = f"expected lines of {listing(header)} as CSV in UTF-8{with_numbers}, found something else"
 
-def _number(text: str) -> float:
+    def ragged(row: arrow.InvalidRow) -> str:
+        nonlocal problem
+        problem = f"expected rows of {row.expected_columns} values, found one of {row.actual_columns} in line {row.number}"
+        return "error"
+
     try:
-        return float(text)
-    except ValueError:
-        return math.nan
+        with opened(content) as file:
+            reader = arrow.open_csv(
+                file,
+                arrow.ReadOptions(use_threads=False, block_size=_BLOCK),
+                arrow.ParseOptions(ignore_empty_lines=False, newlines_in_values=True, invalid_row_handler=ragged),
+                arrow.ConvertOptions(column_types=kinds, null_values=[], strings_can_be_null=False),
+            )
+            if reader.schema.names != header:
+                found = listing(reader.schema.names) or "none"
+                raise TableError(f"expected the columns {listing(header)} in the header, found {found}")
+            while (batch := next(reader, None)) is not None:
+                yield batch
+        return
+    except (pa.ArrowException, OSError):
+        pass
+    raise TableError(problem)
 
 
 # The files of a released table: one; or that of roots and that of their members, with their columns.
@@ -262,9 +271,6 @@ def files_of(columns: Sequence[ColumnPart], linked: Linked | None, bundle: Bundl
 # 1 in the order of the file; the members of a root stand one after the other, in the order of its slots. So both files are
 # read side by side, piece by piece.
 
-_LINKED_BLOCK = 2**22
-"""Bytes of a CSV file that are taken at a time."""
-
 
 def shape_of_roots(shape: TableShape) -> TableShape:
     """Return what the columns of data.csv are: the key, those of roots, the number of members among them."""
@@ -303,110 +309,19 @@ def slots_of(shape: TableShape) -> list[list[int]]:
     return [[shape.names.index(slot[column]) for slot in linked.slots] for column in range(len(linked.names))]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class KeyedRows:
-    """Some rows of one of the files.
-
-    Attributes
-    ----------
-    keys : (n_rows,) whole numbers.
-    bins : for every column, (n_rows,).
-    weights : (n_rows,), None where the file has none.
-    """
-
-    keys: np.ndarray
-    bins: list[np.ndarray]
-    weights: np.ndarray | None = None
-
-    def __getitem__(self, part: slice) -> KeyedRows:
-        weights = None if self.weights is None else self.weights[part]
-        return KeyedRows(keys=self.keys[part], bins=[bins[part] for bins in self.bins], weights=weights)
-
-
-def linked_csv(roots: Content, members: Content, shape: TableShape) -> Iterator[RowsBatch]:
-    """Batches of the wide rows of data.csv and members.csv.
+def _wide(roots: Iterator[RowsBatch], members: Iterator[RowsBatch], shape: TableShape) -> Iterator[RowsBatch]:
+    """Yield the wide rows of both files, read side by side.
 
     Raises
     ------
-    TableError : for other headers, values that the schema does not have, keys that are not 1, 2, 3, ..., and members that no
-        root counts.
+    TableError : for keys of roots that are not 1, 2, 3, ..., and for members that no root counts.
     """
-    with ExitStack() as stack:
-        yield from _wide(_csv(roots, shape_of_roots(shape), stack), _csv(members, shape_of_members(shape), stack), shape)
-
-
-def linked_parquet(
-    roots: Iterator[pa.RecordBatch], members: Iterator[pa.RecordBatch], shape: TableShape
-) -> Iterator[RowsBatch]:
-    """Batches of the wide rows of data.parquet and members.parquet, from those of each. Raises TableError as `linked_csv`."""
-    yield from _wide(_keyed(roots, shape_of_roots(shape)), _keyed(members, shape_of_members(shape)), shape)
-
-
-def _csv(content: Content, shape: TableShape, stack: ExitStack) -> Iterator[KeyedRows]:
-    return _keyed(_csv_batches(content, shape, stack), shape)
-
-
-def _csv_batches(content: Content, shape: TableShape, stack: ExitStack) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-    from pyarrow import csv as arrow
-
-    kinds: dict[str, Any] = dict.fromkeys(shape.names, pa.string()) | {shape.key: pa.int64()}
-    kinds |= ({WEIGHT: pa.float64()} if shape.weighted else {}) | ({SYNTHETIC: pa.string()} if shape.marked else {})
-    try:
-        file = stack.enter_context(opened(content))
-        reader = arrow.open_csv(
-            file,
-            arrow.ReadOptions(use_threads=False, block_size=_LINKED_BLOCK),
-            arrow.ParseOptions(ignore_empty_lines=False),
-            arrow.ConvertOptions(column_types=kinds, null_values=[], strings_can_be_null=False),
-        )
-        _check_header(reader.schema.names, shape)
-        while (batch := next(reader, None)) is not None:
-            yield batch
-        return
-    except (pa.ArrowException, OSError):
-        pass
-    raise TableError(f"expected lines of {listing(shape.header)}, with whole numbers as {shape.key!r}, found something else")
-
-
-def _check_header(names: Sequence[str], shape: TableShape) -> None:
-    if names != shape.header:
-        raise TableError(f"expected the columns {listing(shape.header)} in the header, found {listing(names) or 'none'}")
-
-
-def _keyed(batches: Iterator[pa.RecordBatch], shape: TableShape) -> Iterator[KeyedRows]:
-    """Batches with bins in place of labels."""
-    import pyarrow as pa
-
-    labelled = [LabelledBins(labels) for labels in shape.labels]
-    for batch in batches:
-        bins = []
-        for name, bins_of in zip(shape.names, labelled, strict=True):
-            column = batch[name]
-            try:
-                bins.append(bins_of.bins(column if pa.types.is_dictionary(column.type) else column.dictionary_encode()))
-            except NoLabel as found:
-                key = batch[shape.key][found.row].as_py()
-                raise TableError(f"expected a bin of {name!r} where {shape.key} is {key}, found something else") from None
-        if shape.marked and {str(mark) for mark in batch[SYNTHETIC].unique().to_pylist()} - {MARK}:
-            raise TableError(f"expected {MARK} as {SYNTHETIC!r} in every row, found something else")
-        if batch[shape.key].null_count:
-            raise TableError(f"expected a whole number as {shape.key!r} in every row, found something else")
-        yield KeyedRows(
-            keys=np.from_dlpack(batch[shape.key]),
-            bins=bins,
-            weights=np.from_dlpack(batch[WEIGHT]) if shape.weighted else None,
-        )
-
-
-def _wide(roots: Iterator[KeyedRows], members: Iterator[KeyedRows], shape: TableShape) -> Iterator[RowsBatch]:
-    """Both files side by side."""
     linked, done = _linked(shape), 0
     of_roots = shape_of_roots(shape)
     waiting = _Waiting(members, shape_of_members(shape))
     columns = slots_of(shape)
     for batch in roots:
-        n = len(batch.keys)
+        n = len(batch)
         if not np.array_equal(batch.keys, np.arange(done + 1, done + n + 1)):
             raise TableError(f"expected {of_roots.key!r} to be 1, 2, 3 and so on, found other keys")
         columns_of_row: list[np.ndarray] = [np.empty(0)] * len(shape.names)
@@ -435,61 +350,28 @@ def _wide(roots: Iterator[KeyedRows], members: Iterator[KeyedRows], shape: Table
 class _Waiting:
     """Rows that come in batches, and are taken in any number."""
 
-    def __init__(self, batches: Iterator[KeyedRows], shape: TableShape):
+    def __init__(self, batches: Iterator[RowsBatch], shape: TableShape):
         kinds = [np.min_scalar_type(max(len(labels) - 1, 0)) for labels in shape.labels]
         self._batches = batches
-        self._left = KeyedRows(keys=np.zeros(0, dtype=np.int64), bins=[np.zeros(0, dtype=kind) for kind in kinds])
+        self._left = RowsBatch(bins=[np.zeros(0, dtype=kind) for kind in kinds], keys=np.zeros(0, dtype=np.int64))
 
-    def take(self, n: int) -> KeyedRows:
-        """The next rows, fewer where there are no more."""
+    def take(self, n: int) -> RowsBatch:
+        """Return the next rows, fewer where there are no more."""
         parts = [self._left]
-        while sum(len(part.keys) for part in parts) < n and (batch := next(self._batches, None)) is not None:
+        while sum(map(len, parts)) < n and (batch := next(self._batches, None)) is not None:
             parts.append(batch)
-        whole = KeyedRows(
-            keys=np.concatenate([part.keys for part in parts]),
-            bins=[np.concatenate(bins) for bins in zip(*(part.bins for part in parts), strict=True)],
-        )
+        whole = RowsBatch.joined(parts)
         self._left = whole[n:]
         return whole[:n]
 
     def more(self) -> bool:
         """Return whether any are left."""
-        return bool(len(self._left.keys)) or any(len(batch.keys) for batch in self._batches)
+        return bool(len(self._left)) or any(map(len, self._batches))
 
 
 NOTICE = "Synthetic data. No row is a person."
 """The note at the beginning of a file, in formats that allow one."""
 METADATA = {b"description": NOTICE.encode("ascii")}
-_ROOM = 2**27
-"""Different rows, for more of which no room is kept beforehand: a file may hold line ends alone."""
-
-
-class RowOrder:
-    """Rows in the order of their cells, some at a time: which cells these are, and how often each stands among them.
-
-    Parameters
-    ----------
-    counts : (n_cells,) how often each cell occurs.
-    """
-
-    def __init__(self, counts: np.ndarray):
-        self._counts, self._ends = counts, np.cumsum(counts)
-        self.total = int(self._ends[-1]) if len(counts) else 0
-
-    def between(self, start: int, stop: int) -> tuple[slice, np.ndarray]:
-        """Return of the rows from `start` to before `stop`, which is above it, their cells, and how many of them are of
-        each."""
-        first, last = np.searchsorted(self._ends, [start, stop - 1], side="right")
-        cells = slice(int(first), int(last) + 1)
-        times = self._counts[cells].copy()
-        times[-1] -= self._ends[last] - stop
-        times[0] -= start - (self._ends[first] - self._counts[first])
-        return cells, times
-
-    def batches(self, most: int) -> Iterator[tuple[slice, np.ndarray]]:
-        """All rows, at most so many at a time."""
-        for start in range(0, self.total, most):
-            yield self.between(start, min(start + most, self.total))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -533,29 +415,11 @@ class ReleasedTable:
     def names(self) -> tuple[str, ...]:
         return self.counts.layout.columns
 
-    def row_order(self) -> RowOrder:
-        """Return the rows of the table, some at a time."""
-        return RowOrder(self.counts.counts)
-
-    def has(self, batches: Iterable[RowsBatch]) -> bool:
-        """Return whether these are its rows, in their order and with their weights."""
-        order, done = self.row_order(), 0
-        for batch in batches:
-            rows = len(batch.bins[0])
-            if done + rows > order.total:
-                return False
-            cells, times = order.between(done, done + rows)
-            done += rows
-            columns = list(zip(self.counts.bins, batch.bins, strict=True))
-            if self.weights is not None and batch.weights is not None:
-                columns.append((self.weights, batch.weights))
-            once = len(times) == rows
-            if not all(
-                np.array_equal(values[cells] if once else np.repeat(values[cells], times), values_there)
-                for values, values_there in columns
-            ):
-                return False
-        return done == order.total
+    def cells_of_rows(self, most: int) -> Iterator[np.ndarray]:
+        """Yield (n,) the cells of the rows in their order, at most so many rows at a time."""
+        ends = np.cumsum(self.counts.counts)
+        for start in range(0, self.counts.total, most):
+            yield np.searchsorted(ends, np.arange(start, min(start + most, self.counts.total)), side="right")
 
     def of_roots(self) -> ReleasedTable:
         """The rows of roots with their own columns alone; without members the whole table."""
@@ -609,7 +473,7 @@ class ReleasedTable:
 
 
 def read_csv(content: Content, shape: TableShape, members: Content = b"") -> ReleasedTable:
-    """data.csv as counts; with the weights that stand after its columns, where it is a weighted one.
+    """Return data.csv as counts; with the weights that stand after its columns, where it is a weighted one.
 
     Parameters
     ----------
@@ -619,89 +483,52 @@ def read_csv(content: Content, shape: TableShape, members: Content = b"") -> Rel
     ------
     TableError : when the header or a value is not one of the schema.
     """
-    most = min(count_lines(content), _ROOM)
-    if shape.linked is not None:
-        return table_of(linked_csv(content, members, shape), shape, most)
-    return table_of(rows_of_table(csv_lines(content), shape), shape, most)
+    return table_of(csv_rows(content, shape, members), shape)
 
 
 def read_parquet(
     content: Content, shape: TableShape, says_synthetic: bool, n_rows: int, members: Content = b""
 ) -> ReleasedTable:
-    """data.parquet as counts. Raises TableError as `parquet_rows`."""
-    return table_of(parquet_rows(content, shape, says_synthetic, n_rows, members), shape, min(n_rows, _ROOM))
+    """Return data.parquet as counts. Raises TableError as `parquet_rows`."""
+    return table_of(parquet_rows(content, shape, says_synthetic, n_rows, members), shape)
 
 
-def table_of(batches: Iterable[RowsBatch], shape: TableShape, most: int = 0) -> ReleasedTable:
-    """The table of these rows.
+def csv_rows(content: Content, shape: TableShape, members: Content = b"") -> Iterator[RowsBatch]:
+    """Yield the rows of data.csv in their order, with the members of each root where it has members. Raises as `read_csv`."""
+    if shape.linked is None:
+        return rows_of(csv_batches(content, shape), shape)
+    roots, of_members = shape_of_roots(shape), shape_of_members(shape)
+    read_members = rows_of(csv_batches(members, of_members), of_members)
+    return _wide(rows_of(csv_batches(content, roots), roots), read_members, shape)
 
-    Parameters
-    ----------
-    most : how many of them there may be in the order of their cells, for which no memory is taken twice.
+
+def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
+    """Return the table of these rows.
 
     Raises
     ------
     TableError : where there are none, or equal ones have different weights.
     """
-    in_order, unsorted, weighted = _InOrder(shape.layout, most), Tally(shape.layout), list[RowsBatch]()
+    tally, weighted = Tally(shape.layout), list[RowsBatch]()
     for batch in batches:
-        counts = Counts.of(shape.layout, batch.bins)
-        if not in_order.append(counts):
-            unsorted.add(counts)
+        tally.add(Counts.of(shape.layout, batch.bins))
         weighted += [batch] if shape.weighted else []
-    total, rest = in_order.table(), unsorted.total()
-    total = total + rest if len(rest) else total
+    total = tally.total()
     if not len(total):
         raise TableError(f"expected rows of {len(shape.header)} values, found none")
     return ReleasedTable(
         labels=shape.labels,
         ordered=shape.ordered,
         counts=total,
-        weights=_of_cells(total, weighted) if shape.weighted else None,
+        weights=_of_cells(total, RowsBatch.joined(weighted)) if shape.weighted else None,
         marked=shape.marked,
         linked=shape.linked,
     )
 
 
-class _InOrder:
-    """Cells that come in their order, as those of a released table do: put where they stay, and never sorted again.
-
-    Parameters
-    ----------
-    most : how many there is room for. The system gives memory to those alone that come.
-    """
-
-    def __init__(self, layout: Layout, most: int):
-        self._layout, self._end = layout, 0
-        self._words, self._counts = [np.empty(most, dtype=np.int64) for _ in layout.words], np.empty(most, dtype=np.int64)
-
-    def append(self, table: Counts) -> bool:
-        """Put the cells of a table, which is not empty, behind the others; False where they do not belong or fit there."""
-        words = table.words
-        first = [int(word[0]) for word in words]
-        last = [int(word[self._end - 1]) for word in self._words] if self._end else [-1]
-        again = int(first == last)
-        end = self._end + len(table) - again
-        if first < last or end > len(self._counts):
-            return False
-        if again:
-            self._counts[self._end - 1] += table.counts[0]
-        for array, new in zip((*self._words, self._counts), (*words, table.counts), strict=True):
-            array[self._end : end] = new[again:]
-        self._end = end
-        return True
-
-    def table(self) -> Counts:
-        """All cells that were put there."""
-        words = tuple(array[: self._end] for array in self._words)
-        return Counts.known(self._layout, self._counts[: self._end], words=words)
-
-
-def _of_cells(counts: Counts, batches: Sequence[RowsBatch]) -> np.ndarray:
-    """(n_cells,) the weight that all rows of each cell have."""
-    cells = counts.find([np.concatenate(bins) for bins in zip(*(batch.bins for batch in batches), strict=True)])
-    weights = np.concatenate([batch.weights for batch in batches if batch.weights is not None])
-    of_cells = np.zeros(len(counts))
+def _of_cells(counts: Counts, rows: RowsBatch) -> np.ndarray:
+    """Return (n_cells,) the weight that all rows of each cell have."""
+    cells, of_cells, weights = counts.find(rows.bins), np.zeros(len(counts)), np.asarray(rows.weights)
     of_cells[cells] = weights
     if not np.array_equal(of_cells[cells], weights):
         raise TableError("expected the same weight for all rows that are equal, found others")
@@ -723,25 +550,15 @@ def parquet_rows(
     ------
     TableError : when the columns, their number of rows or a value are not those of the schema.
     """
-    if shape.linked is not None:
-        most = None if n_rows is None else n_rows * shape.linked.most
-        of_roots = _parquet_batches(content, shape_of_roots(shape), says_synthetic, n_rows)
-        of_members = _parquet_batches(members, shape_of_members(shape), says_synthetic, most=most)
-        yield from linked_parquet(of_roots, of_members, shape)
-        return
-    labelled, line = [LabelledBins(labels) for labels in shape.labels], 2
-    for batch in _parquet_batches(content, shape, says_synthetic, n_rows):
-        if shape.marked and not np.all(batch[SYNTHETIC].to_numpy(zero_copy_only=False) == int(MARK)):
-            raise TableError(f"expected {MARK} as {SYNTHETIC!r} in every row, found something else")
-        bins = []
-        for name, bins_of, column in zip(shape.names, labelled, batch.columns, strict=False):
-            try:
-                bins.append(bins_of.bins(column))
-            except NoLabel as found:
-                row = line + found.row
-                raise TableError(f"expected a bin of {name!r} in line {row}, found something else") from None
-        yield RowsBatch(bins=bins, weights=batch[WEIGHT].to_numpy(zero_copy_only=False) if shape.weighted else None)
-        line += batch.num_rows
+    if shape.linked is None:
+        return rows_of(_parquet_batches(content, shape, says_synthetic, n_rows), shape)
+    most, roots, of_members = (
+        None if n_rows is None else n_rows * shape.linked.most,
+        shape_of_roots(shape),
+        shape_of_members(shape),
+    )
+    read_roots = rows_of(_parquet_batches(content, roots, says_synthetic, n_rows), roots)
+    return _wide(read_roots, rows_of(_parquet_batches(members, of_members, says_synthetic, most=most), of_members), shape)
 
 
 def _parquet_batches(

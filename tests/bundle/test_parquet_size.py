@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from synthrelease.bundle.tables import parquet_pieces
+from synthrelease.bundle.tables import files_of_rows, parquet_pieces
 from synthrelease.published.table import ReleasedTable, TableError, TableShape
 from tests.helpers.published import read_parquet
 from tests.helpers.small import World
@@ -88,5 +88,5 @@ def test_what_the_program_writes_is_read_whatever_its_size(n_rows):
     """The bytes that a table may take are an upper bound."""
     world = World({"a": 300, "b": 7})
     table = ReleasedTable.of(world.candidate([row * 7919 % 2100 for row in range(n_rows)]))
-    read = read_parquet(b"".join(parquet_pieces(table)), table.shape, n_rows=n_rows)
+    read = read_parquet(b"".join(parquet_pieces(*files_of_rows(table))), table.shape, n_rows=n_rows)
     assert read.counts.same_as(table.counts)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.bundle.tables import csv_pieces
+from synthrelease.bundle.tables import csv_pieces, files_of_rows
 from synthrelease.data.counts import Counts
 from synthrelease.published.table import ReleasedTable, TableError, TableShape, read_csv
 from tests.helpers.small import layout_of
@@ -29,7 +29,7 @@ def shape_of(labels: tuple[tuple[str, ...], ...]) -> TableShape:
 def test_a_written_table_is_read_back(codes: list[int], quoted: bool) -> None:
     counts = Counts(LAYOUT, np.array(codes))
     labels = QUOTED if quoted else PLAIN
-    content = b"".join(csv_pieces(ReleasedTable(labels=labels, ordered=(False, True), counts=counts)))
+    content = b"".join(csv_pieces(*files_of_rows(ReleasedTable(labels=labels, ordered=(False, True), counts=counts))))
     unsorted = b"\n".join([content.split(b"\n")[0], *content.split(b"\n")[:0:-1]]).replace(b"\n\n", b"\n")
     for text in [content] if quoted else [content, unsorted]:
         table = read_csv(text, shape_of(labels))
@@ -45,11 +45,11 @@ def test_another_header_is_refused() -> None:
 def test_no_table_is_written_with_pandas() -> None:
     """Importing it takes half a second of a release. A new process, because others have imported it here."""
     code = (
-        "import sys; from synthrelease.bundle.tables import parquet_pieces; "
+        "import sys; from synthrelease.bundle.tables import files_of_rows, parquet_pieces; "
         "from synthrelease.published.table import ReleasedTable; "
         "from tests.helpers.small import World; "
         "table = ReleasedTable.of(World({'a': 2, 'b': 1}).candidate([0, 1, 5, 5])); "
-        "print(len(b''.join(parquet_pieces(table))), 'pandas' in sys.modules)"
+        "print(len(b''.join(parquet_pieces(*files_of_rows(table)))), 'pandas' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     size, loaded = done.stdout.split()

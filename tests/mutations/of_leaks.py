@@ -265,9 +265,9 @@ OF_LEAKS = (
     Mutation(
         name="output: rows in the order of the sampler",
         breaks="an order that nothing covers",
-        place="bundle.tables:csv_pieces",
-        old="[bins[cells] for bins in table.counts.bins]",
-        new="[bins[cells][::-1] for bins in table.counts.bins]",
+        place="bundle.tables:_batch",
+        old="table.counts.bins[column][cells]",
+        new="table.counts.bins[column][cells[::-1]]",
         tests=(f"{BUNDLE}::test_the_table_has_the_labels_of_the_schema_in_sorted_order",),
     ),
     Mutation(

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from synthrelease.published.base import Content, Files
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.document import BEFORE, FORMAT, FlavourPart, ReleaseDocument, read_strictly
 from synthrelease.published.names import documents, not_yet_written, possible_names, promised_tables
-from synthrelease.published.table import ReleasedTable, TableError, parquet_rows, read_csv, read_parquet, table_of
+from synthrelease.published.table import ReleasedTable, TableError, read_csv, read_parquet
 from synthrelease.published.verify.charges import charges
 from synthrelease.published.verify.checks import Check, Earlier, Signature, checksums, made, signature
 from synthrelease.published.verify.models import models
@@ -247,7 +246,6 @@ def _label_fits(bin_: BinPart, column: ColumnPart) -> bool:
     return bin_.number == meant[0].number or bool(least[0] <= bin_.number <= most[0])
 
 
-AsWritten = Callable[[ReleaseDocument, ReleasedTable, Files], bool]
 COMPLETE = "complete"
 """The check that no file is missing; a release can be written anew without its documents."""
 LATER = ("files", "specification", "schema", "table", "plausibility", "privacy charges")
@@ -261,14 +259,12 @@ class Alone:
     Attributes
     ----------
     read : release.json, the schema that it means, and the table; None where one of them could not be read.
-    csv_as_written : whether the CSV files were found to be what the program writes of the table.
     """
 
     checks: tuple[Check, ...]
     signature: Signature
     commitment: Commitment | None = None
     read: tuple[ReleaseDocument, Rebuilt, ReleasedTable] | None = None
-    csv_as_written: bool = False
 
 
 def verify_alone(
@@ -276,14 +272,8 @@ def verify_alone(
     public_key: Path | None = None,
     commitment: Commitment | None = None,
     earlier: Sequence[Earlier] = (),
-    as_written: AsWritten | None = None,
 ) -> Alone:
     """Check the files of a bundle against each other, as far as that takes no other part of the program.
-
-    Parameters
-    ----------
-    as_written : whether the CSV files hold just what the program writes of a table. Where they do, nobody need take them apart,
-        which takes most of the time. Without it, and where they do not, their lines are read.
 
     Raises
     ------
@@ -304,8 +294,7 @@ def verify_alone(
     bins = sum(len(column.bins) for column in document.columns)
     shape = f"{so_many(len(document.columns), 'column')} with {bins} bins, {so_many(len(document.rules), 'rule')}"
     checks.append(Check(name="schema", found=shape))
-    as_it_was = _as_written(document, files, as_written)
-    table = as_it_was or _table(document, files)
+    table = _table(document, files)
     if isinstance(table, Check):
         return _ended(checks, table, signed)
     room = tuple(f"{name}: {problem}" for name in filter(None, document.tables[1]) for problem in _room(files, name))
@@ -319,7 +308,7 @@ def verify_alone(
     if commitment is not None:
         checks.append(committed(document, commitment))
     read = (document, rebuilt, table)
-    return Alone(checks=tuple(checks), signature=signed, commitment=commitment, read=read, csv_as_written=as_it_was is not None)
+    return Alone(checks=tuple(checks), signature=signed, commitment=commitment, read=read)
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
@@ -391,20 +380,6 @@ def _schema(document: ReleaseDocument) -> Rebuilt | Check:
         return Check(name="schema", problems=(f"release.json: holds a schema that cannot be ({type(error).__name__})",))
 
 
-def _as_written(document: ReleaseDocument, files: Files, as_written: AsWritten | None) -> ReleasedTable | None:
-    """The rows of the Parquet files, where all files are the ones of release.json and the CSV files say the same."""
-    parquet, members = document.tables[1]
-    unchanged = all(name in files and files.sha256(name) == checksum for name, checksum in document.files.items())
-    if as_written is None or not unchanged or not all(name in document.files for name in promised_tables(document)):
-        return None
-    try:
-        says_synthetic, contents = document.bundle != BundleTable(), [files.content(name) for name in (parquet, members)]
-        table = read_parquet(contents[0], document.shape, says_synthetic, document.n_rows, contents[1])
-    except TableError:
-        return None
-    return table if table.counts.total == document.n_rows and as_written(document, table, files) else None
-
-
 def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
     if document.files.keys() - files.keys():  # they are named
         return Check(name="table", made=False)
@@ -416,12 +391,16 @@ def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
     problems += [
         f"{name}: expected in release.json, not there" for name in promised_tables(document) if name not in document.files
     ]
-    table = None
-    for (name, members), read in zip(document.tables, (_read_csv, _read_parquet), strict=True):
+    table, shape = None, document.shape
+    readers: tuple[Callable[[Content, Content], ReleasedTable], ...] = (
+        lambda rows, members: read_csv(rows, shape, members),
+        lambda rows, members: read_parquet(rows, shape, document.bundle != BundleTable(), document.n_rows, members),
+    )
+    for (name, members), read in zip(document.tables, readers, strict=True):
         if name not in files or (members and members not in files):
             continue
         try:
-            read_table = read(document, files.content(name), files.content(members), table)
+            read_table = read(files.content(name), files.content(members))
         except TableError as error:
             problems.append(f"{name}: {error}")
             continue
@@ -435,20 +414,7 @@ def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
     return table
 
 
-def _read_csv(document: ReleaseDocument, content: Content, members: Content, table: ReleasedTable | None) -> ReleasedTable:
-    return read_csv(content, document.shape, members)
-
-
-def _read_parquet(document: ReleaseDocument, content: Content, members: Content, table: ReleasedTable | None) -> ReleasedTable:
-    """Return what data.parquet holds; `table` itself where it holds the rows of that in their order, which takes no second
-    table."""
-    rows = partial(parquet_rows, content, document.shape, document.bundle != BundleTable(), document.n_rows, members)
-    return table if table is not None and table.has(rows()) else table_of(rows(), document.shape)
-
-
 def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
-    if left is right:
-        return True
     if left.weights is not None and right.weights is not None and not np.array_equal(left.weights, right.weights):
         return False
     return left.counts.same_as(right.counts)

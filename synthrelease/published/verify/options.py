@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ from synthrelease.published.options import (
     weights_or_reason,
 )
 from synthrelease.published.series import earlier_part, read, total, years_part
-from synthrelease.published.table import ReleasedTable, TableError, csv_lines, read_csv, rows_of_lines
+from synthrelease.published.table import ReleasedTable, RowsBatch, TableError, csv_batches, read_csv, rows_of
 from synthrelease.published.verify.checks import Check, Earlier, made
 from synthrelease.settings.tables import ReleaseFile
 from synthrelease.spec.canonical import BY_DIGEST, PRIOR, read_tables
@@ -358,51 +358,40 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
     if name not in bundle.files or name not in document.files:
         yield "expected in the bundle, not there"
         return
+    shape, flags = replace(table.shape, weighted=False), flags_of_rows(table, open_)
     try:
-        lines = csv_lines(bundle.files.content(name))
-        header = [*HEAD, *replace(table.shape, weighted=False).header]
-        if next(lines, []) != header:
-            yield f"expected the columns {', '.join(header)}, found others"
-            return
-        flags = flags_of_rows(table, open_)
-        for number in range(1, part.copies + 1):
-            yield from _copy_problems(number, list(islice(lines, len(flags))), flags, table, gaps, rules, open_)
-        if next(lines, None) is not None:
-            yield f"expected {part.copies} copies, found more rows"
+        batches = list(csv_batches(bundle.files.content(name), shape, HEAD))
+        copies = RowsBatch.joined(list(rows_of(iter(batches), shape)))
     except TableError as error:
         yield str(error)
+        return
+    heads = list(zip(*([text for batch in batches for text in batch[column].to_pylist()] for column in HEAD), strict=True))
+    for number in range(1, part.copies + 1):
+        of_copy = slice((number - 1) * len(flags), number * len(flags))
+        if heads[of_copy] != [(str(number), str(row), flag) for row, flag in enumerate(flags, start=1)]:
+            yield f"copy {number}: expected one line for each row of data.csv, in order, with the columns that it lacks"
+            continue
+        bins = [column.astype(np.int64) for column in copies[of_copy].bins]
+        yield from (f"copy {number}: {problem}" for problem in _copy_problems(bins, table, gaps, rules, open_))
+    if len(heads) > part.copies * len(flags):
+        yield f"expected {part.copies} copies, found more rows"
 
 
 def _copy_problems(
-    number: int,
-    lines: list[list[str]],
-    flags: list[str],
-    table: ReleasedTable,
-    gaps: Gaps,
-    rules: Plausibility,
-    open_: np.ndarray,
+    bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, rules: Plausibility, open_: np.ndarray
 ) -> Iterator[str]:
-    head = [[str(number), str(row), flag] for row, flag in enumerate(flags, start=1)]
-    if [line[:3] for line in lines] != head:
-        yield f"copy {number}: expected one line for each row of data.csv, in order, with the columns that it lacks"
-        return
-    try:
-        batches = list(rows_of_lines((line[len(HEAD) :] for line in lines), replace(table.shape, weighted=False)))
-    except TableError as error:
-        yield f"copy {number}: {error}"
-        return
-    bins = [np.concatenate(parts).astype(np.int64) for parts in zip(*(batch.bins for batch in batches), strict=True)]
+    """Yield what is wrong with the filled in values of one copy, whose rows have these bins."""
     lacking = np.repeat(open_, table.counts.counts, axis=0)
     for column, gap in enumerate(gaps.missing):
         if (bins[column] != table.counts.rows(column))[~lacking[:, column]].any():
-            yield f"copy {number}: an observed value of {table.names[column]} is another one than in data.csv"
+            yield f"an observed value of {table.names[column]} is another one than in data.csv"
         if gap is not None and (bins[column] == gap)[lacking[:, column]].any():
-            yield f"copy {number}: a value of {table.names[column]} is still missing"
-    yield from (f"copy {number}: {problem}" for problem in _donor_problems(bins, table, gaps, open_))
+            yield f"a value of {table.names[column]} is still missing"
+    yield from _donor_problems(bins, table, gaps, open_)
     if rules.forbidden(bins).any():
-        yield f"copy {number}: a row breaks the plausibility rules for released rows"
+        yield "a row breaks the plausibility rules for released rows"
     if int(Counts.of(table.counts.layout, bins).counts.min()) < gaps.smallest:
-        yield f"copy {number}: a row occurs fewer than {gaps.smallest} times"
+        yield f"a row occurs fewer than {gaps.smallest} times"
 
 
 def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, open_: np.ndarray) -> Iterator[str]:
