@@ -96,11 +96,9 @@ class Knowledge:
 
     def groups(self, name: str) -> tuple[np.ndarray, ...]:
         """Return (n_bins,) for each group of a column, which released bins it holds; single bins where there are no groups."""
-        labels = self.release.by_name[name].labels
-        groups = self.release.evaluation.groups.get(name)
-        if groups is None:
-            return tuple(np.eye(len(labels), dtype=bool))
-        return tuple(np.isin(labels, group) for group in groups)
+        if (groups := self.release.groups.get(name)) is None:
+            return tuple(np.eye(len(self.release.by_name[name].labels), dtype=bool))
+        return tuple(np.array(group.inside) for group in groups)
 
 
 # Range of a linear figure over all tables that agree with the facts: a linear program with a checkable certificate.

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from synthrelease.answers.limits import RISK, KeptRows
 from synthrelease.criteria import explain
-from synthrelease.criteria.facts import Group, OneNoise, PublicFacts
+from synthrelease.criteria.facts import OneNoise, PublicFacts
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import InputError
@@ -23,6 +23,7 @@ from synthrelease.privacy.grids import grid_point, noise_grid, shared_grid
 from synthrelease.published.base import number
 from synthrelease.published.charges import CriterionPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.folder import groups_of
 
 # From a released figure back to the exact one: an interval for the true error (post-processing, free).
 
@@ -150,14 +151,7 @@ def public_facts(document: ReleaseDocument, counts: Counts | None = None, raw: P
     return PublicFacts(
         n=document.n_rows,
         columns=tuple(part.published() for part in document.columns),
-        groups={
-            part.name: tuple(
-                Group(label=group.label, inside=tuple(group.holds(bin_) for bin_ in part.bins))
-                for group in document.groups[part.name]
-            )
-            for part in document.columns
-            if part.name in document.groups
-        },
+        groups=groups_of(document),
         criteria={name: criterion for name, criterion in read.items() if criterion is not None},
         counts=counts,
         raw=raw,

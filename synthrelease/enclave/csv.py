@@ -42,12 +42,10 @@ from synthrelease.sources.tables import LONGEST_TEXT
 
 # The bytes of a CSV file in blocks of whole lines, and their text.
 #
-# A line end is never part of a letter in the encodings that are read as bytes, so that each block can be decoded alone, in any
-# thread. UTF-16, where it may be, is decoded as one text and handed on as UTF-8.
+# A line end is never part of a letter in these encodings, so that each block can be decoded alone, in any thread.
 
 _MOST_BYTES = 4
 """Of a letter in UTF-8."""
-_BUFFER = 2**18
 STRAY_LETTERS = "synthrelease.stray_letters"
 """How Python's decoders are told to read bytes that are no UTF-8 as Windows-1252."""
 
@@ -85,7 +83,7 @@ def _errors(encoding: str) -> str:
 
 def text_of(block: bytes, encoding: str) -> str:
     """Return the letters of whole lines. Raises UnicodeError."""
-    return block.decode("utf-8" if encoding in ("mixed", "utf-16") else encoding, _errors(encoding))
+    return block.decode("utf-8" if encoding == "mixed" else encoding, _errors(encoding))
 
 
 def utf_8_of(block: bytes, encoding: str) -> bytes:
@@ -101,18 +99,14 @@ class Blocks:
 
     Parameters
     ----------
-    file, compressed, encoding : of the file. UTF-16 is handed on as UTF-8.
+    file, compressed, encoding : of the file.
     longest : characters of a line that nobody reads any more: a longer one is cut off somewhere behind them.
     old_macs : whether a file without a line feed may have lines that end with a carriage return.
     """
 
     def __init__(self, file: Path, compressed: bool, encoding: str, longest: int, *, old_macs: bool = True):
         self._old_macs = old_macs
-        self._file: IO[bytes] = (
-            io.BufferedReader(_AsUtf8(open_text(file, encoding, compressed)), _BUFFER)
-            if encoding == "utf-16"
-            else open_bytes(file, compressed)
-        )
+        self._file = open_bytes(file, compressed)
         self._most = _MOST_BYTES * longest + _MOST_BYTES
         self._first = io.BytesIO()
         self._failure: Exception | None = None
@@ -166,25 +160,6 @@ def _without_half_a_letter(block: bytes) -> bytes:
     while end and block[end - 1] & 0xC0 == 0x80:
         end -= 1
     return block[: max(end - 1, 0)]
-
-
-class _AsUtf8(io.RawIOBase):
-    """A text that is read as bytes of UTF-8, so that its lines are found like those of any other file."""
-
-    def __init__(self, text: io.TextIOWrapper):
-        self._text = text
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._text.read(max(len(buffer) // _MOST_BYTES, 1)).encode()
-        buffer[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        self._text.close()
-        super().close()
 
 
 # Lines of CSV in which nothing can be read in two ways, read several times faster than by Python's `csv`.

@@ -51,9 +51,8 @@ def fixed_width_batches(
     at_once = max(1, min(most_rows, _CHARACTERS // max(position[1] for position in fields.values())))
     row, problem = 1, None
     try:
-        compressed = is_packed(file)
-        encoding = policy.encoding if policy.encoding == "utf-16" else "latin-1"  # bytes, without a look at the first ones
-        with closing(Blocks(file, compressed, encoding, MAX_LINE, old_macs=False)) as blocks:
+        # "latin-1": as bytes, without a look at the first ones
+        with closing(Blocks(file, is_packed(file), "latin-1", MAX_LINE, old_macs=False)) as blocks:
             while lines := blocks.next(BLOCK).split(b"\n"):
                 if not lines[-1]:
                     lines.pop()
@@ -88,7 +87,7 @@ def _columns(lines: list[bytes], positions: dict[str, Position], policy: InputTa
     """Return the cells of the lines. Positions count characters: where a block has only one byte each, bytes are counted."""
     import pyarrow as pa
 
-    letters = policy.encoding in ("utf-8", "mixed", "utf-16") and not all(line.isascii() for line in lines)
+    letters = policy.encoding in ("utf-8", "mixed") and not all(line.isascii() for line in lines)
     rows = [text_of(line, policy.encoding).removeprefix("\ufeff") for line in lines] if letters else lines
     size, width = 4 if letters else 1, max(position[1] for position in positions.values())
     held = np.array(rows, dtype=f"{'U' if letters else 'S'}{width}").view(np.uint8).reshape(len(lines), width * size)

@@ -123,7 +123,7 @@ def _most_rows(needed: Sequence[str]) -> int:
 
 def is_compressed(start: bytes, policy: InputTable) -> bool:
     """Return whether a file that is no other format is gzip. Raises InputError when it is no CSV file."""
-    if start.startswith(UTF_16) and policy.encoding != "utf-16":
+    if start.startswith(UTF_16):
         raise InputError(utf_16(policy.encoding))
     line = first_line(start)
     for mark, kind in OTHER_FORMATS.items():

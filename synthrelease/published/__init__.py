@@ -7,11 +7,11 @@ from synthrelease.resources import at_first_use
 if TYPE_CHECKING:
     from synthrelease.published.charges import DomainPart
     from synthrelease.published.columns import RulePart
-    from synthrelease.published.folder import Evaluation, PublishedRelease, load
+    from synthrelease.published.folder import PublishedRelease, load
 else:
     __getattr__ = at_first_use(
         __name__,
-        {"columns": ("RulePart",), "charges": ("DomainPart",), "folder": ("load", "Evaluation", "PublishedRelease")},
+        {"columns": ("RulePart",), "charges": ("DomainPart",), "folder": ("load", "PublishedRelease")},
     )
 
-__all__ = ["DomainPart", "Evaluation", "PublishedRelease", "RulePart", "load"]
+__all__ = ["DomainPart", "PublishedRelease", "RulePart", "load"]

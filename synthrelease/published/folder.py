@@ -48,15 +48,6 @@ if TYPE_CHECKING:
     from synthrelease.generators.associations import Association, Associations
 
 
-@dataclass(frozen=True, kw_only=True)
-class Evaluation:
-    """The settings of each criterion, and the released bins in each group, with its label."""
-
-    settings: tuple[Mapping[str, Any], ...]
-    groups: Mapping[str, tuple[tuple[str, ...], ...]]
-    group_labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measurements:
     """The noisy tables behind a release, where they are published.
@@ -117,7 +108,10 @@ class PublishedRelease:
     domain: DomainPart
     charges: Charge
     criteria: tuple[Score, ...]
-    evaluation: Evaluation
+    parameters: tuple[Mapping[str, Any], ...]
+    """The settings of each criterion, beside its name, kind, threshold and epsilon."""
+    groups: Mapping[str, tuple[Group, ...]]
+    """For some columns, the groups of bins that criteria compare."""
     schema: tuple[PublishedColumn, ...]
     rules: tuple[RulePart, ...]
     configuration: Mapping[str, Any]
@@ -318,7 +312,7 @@ def public_facts(release: PublishedRelease) -> PublicFacts:
     return PublicFacts(
         n=release.n_rows,
         columns=release.schema,
-        groups=dict(_groups(release)),
+        groups=release.groups,
         criteria={},
         counts=release.counts,
         linked=release.linked,
@@ -332,8 +326,7 @@ def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
     ------
     InputError : when its parameters are not those of its kind.
     """
-    score, elsewhere = release.criteria[index], {"name", "kind"}
-    parameters = {key: value for key, value in release.evaluation.settings[index].items() if key not in elsewhere}
+    score, parameters = release.criteria[index], dict(release.parameters[index])
     try:
         return published_criterion(
             score.kind, name=score.name, threshold=score.threshold, epsilon=score.epsilon, parameters=parameters
@@ -343,21 +336,13 @@ def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
     raise InputError(f"{release.folder}: criterion {score.name!r}: expected the parameters of a {score.kind}, found others.")
 
 
-def _groups(release: PublishedRelease) -> Iterator[tuple[str, tuple[Group, ...]]]:
-    for column in release.schema:
-        if (groups := release.evaluation.groups.get(column.name)) is not None:
-            yield (
-                column.name,
-                tuple(
-                    Group(label=label, inside=tuple(label_of_bin in group for label_of_bin in column.labels))
-                    for label, group in zip(_labels(release, column.name, groups), groups, strict=True)
-                ),
-            )
-
-
-def _labels(release: PublishedRelease, name: str, groups: Sequence[Sequence[str]]) -> Sequence[str]:
-    """Return what the groups of a column are called; by their bins where that is not stated."""
-    return release.evaluation.group_labels.get(name) or [", ".join(group) for group in groups]
+def groups_of(document: ReleaseDocument) -> dict[str, tuple[Group, ...]]:
+    """Return the groups of each column that has some, with the released bins that lie inside of each group."""
+    return {
+        part.name: tuple(Group(label=group.label, inside=tuple(map(group.holds, part.bins))) for group in groups)
+        for part in document.columns
+        if (groups := document.groups.get(part.name)) is not None
+    }
 
 
 def load(folder: str | Path) -> PublishedRelease:
@@ -419,7 +404,8 @@ def release_of(
         domain=document.domain,
         charges=document.charges.charge(),
         criteria=tuple(table.score() for table in document.criteria),
-        evaluation=_evaluation(document),
+        parameters=tuple(part.parameters for part in document.criteria),
+        groups=groups_of(document),
         schema=tuple(part.published() for part in document.columns),
         rules=tuple(document.rules),
         configuration=document.configuration,
@@ -465,20 +451,6 @@ def document_of(path: Path) -> ReleaseDocument:
     except BudgetError as error:
         problem = f"charges: {error}"
     raise InputError(f"{path}: {problem}")
-
-
-def _evaluation(document: ReleaseDocument) -> Evaluation:
-    """The settings of every criterion, and which released bins make up each group."""
-    bins = {table.name: table.bins for table in document.columns}
-    return Evaluation(
-        settings=tuple({"name": table.name, "kind": table.kind, **table.parameters} for table in document.criteria),
-        groups={
-            name: tuple(tuple(part.label for part in bins[name] if group.holds(part)) for group in groups)
-            for name, groups in document.groups.items()
-            if name in bins
-        },
-        group_labels={name: tuple(group.label for group in groups) for name, groups in document.groups.items() if name in bins},
-    )
 
 
 def _measurements(path: Path, document: ReleaseDocument, columns: tuple[PublishedColumn, ...]) -> Measurements | None:

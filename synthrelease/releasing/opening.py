@@ -132,8 +132,6 @@ def _has_row(opened: IO[bytes], needed: list[str], policy: InputTable) -> bool |
     while not behind.strip(blank):
         if not (behind := opened.read(_BLOCK)):
             return False
-        if policy.encoding == "utf-16":
-            return None
     return True
 
 
@@ -151,8 +149,7 @@ def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
     while True:
         block = opened.read(_BLOCK)
         data, ended = data + block, not block
-        text = _as_utf_8(data, ended) if encoding == "utf-16" else data
-        text = text.removeprefix(codecs.BOM_UTF8) if encoding in ("utf-8", "mixed", "utf-16") else text
+        text = data.removeprefix(codecs.BOM_UTF8) if encoding in ("utf-8", "mixed") else data
         lines, behind = text.splitlines(keepends=True), 0
         for number, line in enumerate(lines, 1):
             behind += len(line)
@@ -163,12 +160,6 @@ def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
             raise InputError(f"{EXPECTED}, found nothing in it.")
         if len(data) > _MOST_BYTES:
             raise endless_header(MAX_HEADER)
-
-
-def _as_utf_8(data: bytes, ended: bool) -> bytes:
-    """Return UTF-16 as UTF-8, in which half a pair stays half a pair: who decodes a line with one finds it there."""
-    half = b"\xff" if ended and len(data) % 2 else b""  # a letter that is cut off is no line end
-    return codecs.utf_16_decode(data + half, "surrogatepass", ended)[0].encode("utf-8", "surrogatepass")
 
 
 _PACKAGES = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".sas7bdat": "SAS", ".xpt": "SAS"}

@@ -80,13 +80,12 @@ MAX_STATED_ROWS = 2**40
 """The largest number of rows that [input] rows may state: that of a file."""
 
 
-Encoding = Literal["utf-8", "latin-1", "windows-1252", "windows-1255", "utf-16", "mixed"]
+Encoding = Literal["utf-8", "latin-1", "windows-1252", "windows-1255", "mixed"]
 ENCODINGS = {
     "utf-8": "UTF-8",
     "latin-1": "Latin-1",
     "windows-1252": "Windows-1252",
     "windows-1255": "Windows-1255",
-    "utf-16": "UTF-16",
     "mixed": "UTF-8 and Windows-1252",
 }
 """Names for messages; Python's names are those of the settings."""
@@ -170,8 +169,8 @@ class InputTable(SpecTable):
     Attributes
     ----------
     delimiter : the separator between two cells of a CSV file, one character. Example: `delimiter = ";"`.
-    encoding : the encoding of a CSV file: "utf-8", "latin-1" (ISO 8859-1), "windows-1252", "windows-1255" (Hebrew), "utf-16",
-        or "mixed", which reads a byte that is no UTF-8 as Windows-1252. It also holds for files of Stata, SAS and SPSS that do
+    encoding : the encoding of a CSV file: "utf-8", "latin-1" (ISO 8859-1), "windows-1252", "windows-1255" (Hebrew), or
+        "mixed", which reads a byte that is no UTF-8 as Windows-1252. It also holds for files of Stata, SAS and SPSS that do
         not name their encoding. Example: `encoding = "latin-1"`.
     decimal : the decimal sign of numbers that are written as text: "." or ",". Example: `decimal = ","`.
     table : the table of a database with several tables. `--table` overrides it. Example: `table = "births"`.
@@ -432,7 +431,7 @@ def endless_header(longest: int) -> Unreadable:
 
 
 def zero_byte(encoding: str) -> Unreadable:
-    advice = 'The file may be UTF-16 (set encoding = "utf-16" under [input]) or not a text file.'
+    advice = "The file may be UTF-16 (save it as UTF-8) or not a text file."
     return Unreadable(f"text in {ENCODINGS[encoding]}", "a zero byte", advice)
 
 
@@ -465,8 +464,7 @@ def damaged(kind: str) -> str:
 
 
 def utf_16(encoding: str) -> str:
-    advice = 'Set encoding = "utf-16" under [input] in the configuration.'
-    return f"expected CSV in {ENCODINGS[encoding]}, found UTF-16 text. {advice}"
+    return f"expected CSV in {ENCODINGS[encoding]}, found UTF-16 text. Save the file as UTF-8 (in Excel: 'CSV UTF-8')."
 
 
 def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | None) -> str:
@@ -485,7 +483,7 @@ def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | 
 def other_bytes(encoding: str) -> str:
     """Return what to do about letters in another encoding than the one that is set."""
     labels = {"windows-1255": '"windows-1255" (Hebrew)'}
-    *names, last = (labels.get(name, f'"{name}"') for name in ENCODINGS if name not in ("utf-16", encoding))
+    *names, last = (labels.get(name, f'"{name}"') for name in ENCODINGS if name != encoding)
     advice = f"Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = {', '.join(names)} or {last} under [input]"
     return f"expected text in {ENCODINGS[encoding]}, found other bytes. {advice} in the configuration."
 

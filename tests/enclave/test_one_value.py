@@ -24,7 +24,7 @@ BORN = date(1990, 4, 1)
 def as_text(folder: Path, text: str, mark: str) -> Iterator[Rows]:
     """A text, from formats that hold texts; old formats keep no spaces at an end."""
     yield rows_of(csv_table(folder / "csv", [text], mark, "utf-8"), mark)
-    yield rows_of(csv_table(folder / "csv", [text], mark, "utf-16", '"quotes "" in quotes"'), mark, encoding="utf-16")
+    yield rows_of(csv_table(folder / "csv", [text], mark, "utf-8", '"quotes "" in quotes"'), mark)
     for way, kind in (("parquet", pa.string()), ("dictionaries", pa.string()), ("parquet", pa.large_string())):
         yield from arrow(folder, way, text, kind, mark)
     yield rows_of(sqlite_table(folder / "sqlite", [text]), mark)

@@ -25,16 +25,13 @@ from tests.helpers.people import HEADER, ROW, STRICT, Person, anything, read, sc
 BAD = Path(__file__).parent / "bad_inputs"
 GOOD = (HEADER + ROW).encode()
 DAMAGED = "expected a whole file, found one that is cut off, damaged or unreadable."
-ZERO_BYTE = (
-    "expected text in UTF-8, found a zero byte in {}. "
-    'The file may be UTF-16 (set encoding = "utf-16" under [input]) or not a text file.'
-)
+ZERO_BYTE = "expected text in UTF-8, found a zero byte in {}. The file may be UTF-16 (save it as UTF-8) or not a text file."
 ROW_1 = "data row 1 (the header and blank lines are not counted)"
 OTHER_BYTES = (
     "expected text in UTF-8, found other bytes. Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = "
     '"latin-1", "windows-1252", "windows-1255" (Hebrew) or "mixed" under [input] in the configuration.'
 )
-UTF_16 = 'expected CSV in UTF-8, found UTF-16 text. Set encoding = "utf-16" under [input] in the configuration.'
+UTF_16 = "expected CSV in UTF-8, found UTF-16 text. Save the file as UTF-8 (in Excel: 'CSV UTF-8')."
 EXCEL = " (in Excel: save the sheet as 'CSV UTF-8')"
 FORMATS = "expected CSV (also gzip), Parquet, Stata, SAS, SPSS, a DuckDB or an SQLite database, found "
 NOTHING = "expected a file with a header and rows, found "

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from synthrelease.criteria.facts import Score
+from synthrelease.criteria.facts import Group, Score
 from synthrelease.data.linked import Linked
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.plan import Guarantee
-from synthrelease.published import DomainPart, Evaluation, PublishedRelease, RulePart
+from synthrelease.published import DomainPart, PublishedRelease, RulePart
 from synthrelease.published.base import Content
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.table import ReleasedTable, TableShape, parquet_rows, table_of
@@ -126,10 +126,15 @@ def published(
         domain=DomainPart(way="whole", file_rows=len(codes), margin=None, shortfall=None, missing_values=[]),
         charges=Charge(name="release", epsilon=Fraction(1), because="a test"),
         criteria=tuple(figure for figure, _ in criteria),
-        evaluation=Evaluation(
-            settings=tuple(settings for _, settings in criteria),
-            groups={name: tuple(tuple(bins) for bins in parts) for name, parts in (groups or {}).items()},
-        ),
+        parameters=tuple({**settings} for _, settings in criteria),
+        groups={
+            column.name: tuple(
+                Group(label=", ".join(bins), inside=tuple(label in bins for label in column.labels))
+                for bins in (groups or {})[column.name]
+            )
+            for column in columns
+            if column.name in (groups or {})
+        },
         schema=tuple(columns),
         rules=tuple(rules),
         configuration={},

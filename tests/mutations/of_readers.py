@@ -10,7 +10,6 @@ ALONE, ONE_VALUE, NUMBERS, UNPACKED = (
 OF_PYTHON = f"{ALONE}::test_rows_of_values_of_python"
 GUESSING = "tests/enclave/test_databases.py::test_a_driver_that_may_guess_types_from_rows_is_refused_before_anything_is_opened"
 FIXED = "tests/studio/drafting/test_fixed_width.py"
-RETURNS = f"{ALONE}::test_rows_of_csv_with_a_return_at_the_border_of_a_block"
 
 OF_READERS = (
     Mutation(
@@ -106,14 +105,6 @@ OF_READERS = (
         old="np.where(cells.typed, *bins)",
         new="bins[1]",
         tests=(ONE_VALUE,),
-    ),
-    Mutation(
-        name="UTF-16: a line ends at a lone CR",
-        breaks="a field loses a letter where a block of the file ends behind a CR",
-        place="enclave.csv:_AsUtf8.readinto",
-        old="self._text.read(max(len(buffer) // _MOST_BYTES, 1)).encode()",
-        new="self._text.readline(max(len(buffer) // _MOST_BYTES, 1)).replace('\\r', '', 1).encode()",
-        tests=(RETURNS,),
     ),
     Mutation(
         name="Parquet: a part is unpacked whatever it takes",

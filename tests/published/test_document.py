@@ -87,7 +87,7 @@ def test_load_reads_the_bundle_of_a_later_version_and_verify_says_what_it_does_n
     assert (later.guarantee, later.domain, later.charges, later.criteria) == (
         before.guarantee, before.domain, before.charges, before.criteria,
     )  # fmt: skip
-    assert (later.schema, later.rules, later.evaluation) == (before.schema, before.rules, before.evaluation)
+    assert (later.schema, later.rules, later.groups) == (before.schema, before.rules, before.groups)
     problems = [problem for check in verify_bundle(folder).checks for problem in check.problems]
     assert any("of_a_later_version" in problem and "reads format 1" in problem for problem in problems)
 

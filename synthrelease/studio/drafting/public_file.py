@@ -19,7 +19,7 @@ from synthrelease.enclave.counting import BinRule
 from synthrelease.enclave.csv import open_text
 from synthrelease.enclave.fixed_width import is_packed
 from synthrelease.enclave.persons import keys_of
-from synthrelease.enclave.reading import GZIP, UTF_16, batches, start_of
+from synthrelease.enclave.reading import GZIP, batches, start_of
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.privacy.protection import told_of
@@ -91,7 +91,7 @@ class PublicFile:
         """Return this file as the settings of another read it, which is the same where its letters are plain and its numbers
         whole; None where it is not."""
         own_policy, texts = self.input, [text.strip() for column in self.columns.values() for text in column if text]
-        wide = "utf-16" in (own_policy.encoding, policy.encoding) or not all(text.isascii() for text in (*self.columns, *texts))
+        wide = not all(text.isascii() for text in (*self.columns, *texts))
         differs = own_policy.delimiter != policy.delimiter or (own_policy.encoding != policy.encoding and wide)
         if differs or (own_policy.decimal != policy.decimal and any(_POINT.fullmatch(text) for text in texts)):
             return None
@@ -276,12 +276,11 @@ def _layout(source: Source, positions: FixedWidthTable | None = None) -> tuple[I
     if positions is not None and path is not None and not _has_header(path, positions):
         policy = InputTable(fixed_width=positions, encoding=_encoding(path, is_packed(path)), table=source.table)
         return policy, column_names(source, policy) or []
-    encoding: Encoding = "utf-16" if path is not None and start_of(path).startswith(UTF_16) else "utf-8"
-    names = column_names(source, InputTable(encoding=encoding))
+    names = column_names(source, InputTable())
     if names is not None or path is None:
         return InputTable(table=source.table), names or []
     compressed = start_of(path).startswith(GZIP)
-    encoding = encoding if encoding == "utf-16" else _encoding(path, compressed)
+    encoding = _encoding(path, compressed)
     try:
         with open_text(path, encoding, compressed) as text:
             first, *lines = islice(filter(str.strip, iter(lambda: text.readline(_BLOCK), "")), _HEAD) or [""]
