@@ -21,6 +21,7 @@ from synthrelease.answers.questions import Condition, Question, numbers_of, over
 from synthrelease.answers.tables import NoisyTables
 from synthrelease.answers.words import BINNED_INTERVAL, Ends, Term, known
 from synthrelease.data.marginals import spread_out
+from synthrelease.data.questions import QUANTILES
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.generators.measured_noise import Noises, SharedNoise, half_width
@@ -325,11 +326,11 @@ _SCORE = np.array([[0.0, -0.5], [-0.5, -1.0]])
 """Of a share x of N drawn rows: along (1, -x) it is x (1 - x), whatever share the noisy tables have (Wilson 1927)."""
 
 _FAR = 12.0
-"""Standard errors: a share that is further from 1/2 decides which bin the median is in, whatever its exact interval is."""
+"""Standard errors: a share further from 1/2 decides which bin holds the median (or quantile), whatever its interval is."""
 
 
 _TIE = 1e-12
-"""A share this near to 1/2 is 1/2, however its sums were rounded."""
+"""A share this near to the part of a quantile is this part, however its sums were rounded."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -369,11 +370,13 @@ class Average:
 
 
 def term_in(tables: NoisyTables, question: Question, label: str, averages: list[Average], level: float) -> Term:
-    """Return the share, mean or median of one group."""
+    """Return the share, mean or quantile of one group."""
     if not question.column:
         return _share(tables, question, averages, label, level)
     column = replace(tables.release.by_name[question.parts[0].column], name=question.column)
-    return (_mean if question.kind == "mean" else _median)(column, label, averages, level)
+    if question.kind == "mean":
+        return _mean(column, label, averages, level)
+    return _quantile(column, label, averages, level, question.quantile)
 
 
 def groups(tables: NoisyTables, question: Question) -> Iterator[tuple[str, list[Average]]]:
@@ -598,7 +601,7 @@ def _ranges(tables: NoisyTables, question: Question) -> list[tuple[float, float]
     if not question.column:
         return [(0.0, 1.0)]
     column = tables.release.by_name[question.parts[0].column]
-    if question.kind == "median":
+    if question.kind in QUANTILES:
         return [(0.0, 1.0)] * (column.present - 1)
     return [(float(values.min()), float(values.max())) for values in _numbers(column)]
 
@@ -737,22 +740,23 @@ def _mean(column: PublishedColumn, label: str, averages: list[Average], level: f
     return term_of(column.name, label, column.unit, by_number, values).within(ends, BINNED_INTERVAL)
 
 
-def _median(column: PublishedColumn, label: str, shares: list[Average], level: float) -> Term:
-    """Return the bin that holds the median, and the bins between which it lies: theory 13.11, values in bins, (b).
+def _quantile(column: PublishedColumn, label: str, shares: list[Average], level: float, part: float) -> Term:
+    """Return the bin that holds a quantile, and the bins between which it lies: theory 13.11, values in bins, (b).
 
     shares : the shares of rows in the first 1, 2, ... bins.
+    part : of the rows, that has at most the value: 0.5 for the median.
     """
     bins, empty = range(column.present), any(not share.file.denominator > 0 for share in shares)
-    halves = (bin_ for bin_, share in zip(bins, shares, strict=False) if share.file.estimate >= 0.5 - _TIE)
-    middle = next(halves, column.present - 1)
+    reached = (bin_ for bin_, share in zip(bins, shares, strict=False) if share.file.estimate >= part - _TIE)
+    middle = next(reached, column.present - 1)
 
-    ends = [_ends(share, level) for share in shares]
+    ends = [_ends(share, level, part) for share in shares]
 
     def between(low: int, high: int) -> tuple[int, int]:
         first = next(
-            (bin_ for bin_, interval in zip(bins, ends, strict=False) if interval[high] >= 0.5 - _TIE), column.present - 1
+            (bin_ for bin_, interval in zip(bins, ends, strict=False) if interval[high] >= part - _TIE), column.present - 1
         )
-        last = next((bin_ for bin_ in reversed(bins[1:]) if ends[bin_ - 1][low] <= 0.5 + _TIE), 0)
+        last = next((bin_ for bin_ in reversed(bins[1:]) if ends[bin_ - 1][low] <= part + _TIE), 0)
         return min(first, last), max(first, last)
 
     (first, last), (population_first, population_last) = between(0, 1), between(2, 3)
@@ -768,9 +772,9 @@ def _median(column: PublishedColumn, label: str, shares: list[Average], level: f
     ).within((lows[first], highs[last], lows[population_first], highs[population_last]))
 
 
-def _ends(share: Average, level: float) -> Ends:
+def _ends(share: Average, level: float, part: float) -> Ends:
     ratio = share.population
-    if not share.own and ratio.denominator > 0 and abs(ratio.estimate - 0.5) > _FAR * ratio.standard_error:
+    if not share.own and ratio.denominator > 0 and abs(ratio.estimate - part) > _FAR * ratio.standard_error:
         return (ratio.estimate,) * 4
     return share.own_ends(level)
 

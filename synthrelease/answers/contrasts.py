@@ -58,14 +58,14 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
     return term.of_bin_numbers().within(ends)
 
 
-def of_medians(unit: str, first: Term, second: Term) -> Term:
-    """Return the difference of two medians, whose intervals hold together (each has half of the risk)."""
+def of_medians(name: str, unit: str, first: Term, second: Term) -> Term:
+    """Return the difference of two medians or other quantiles, whose intervals hold together (each has half of the risk)."""
 
     def less(first_end: float | None, second_end: float | None) -> float | None:
         return None if first_end is None or second_end is None else first_end - second_end
 
     return Term(
-        name="difference of medians",
+        name=name,
         group="",
         unit=unit,
         estimate=less(first.estimate, second.estimate),

@@ -21,6 +21,7 @@ from synthrelease.answers.questions import Question, about, other_meaning, parse
 from synthrelease.answers.stated import POPULATION, asked_of, judged, open_bins
 from synthrelease.answers.tables import NoisyTables
 from synthrelease.answers.words import Estimate, Term, known
+from synthrelease.data.questions import QUANTILES
 from synthrelease.errors import InputError, Unexpected, listing
 from synthrelease.published import PublishedRelease, load
 from synthrelease.published.document import read_leniently
@@ -73,7 +74,8 @@ def estimate(
           the second one, for each bin of a column, and how many rows of the file meet both;
         - `mean COLUMN [by COLUMN] [where CONDITION]`: the mean of a column over the rows that are not missing there, by the
           numbers of its bins, and with the interval in which that of the file's own values lies;
-        - `median COLUMN [by COLUMN] [where CONDITION]`: the bin that holds the median of these rows;
+        - `median COLUMN [by COLUMN] [where CONDITION]`: the bin that holds the median of these rows; `quantile 0.9 COLUMN`
+          the one that 9 of 10 rows do not lie above;
         - `slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]`: the slopes of the least-squares line of the first column on
           the others (with an intercept), over the rows that are missing in none of them;
         - the same of members, where a release has some and columns of a member are named: "mean age by region" is over all
@@ -236,7 +238,7 @@ def _compared(
     if question.kind == "mean":
         return [of_means(column.unit, first, second, tells_values(column), level)]
     first_term, second_term = (term_in(tables, question, label, averages, (1 + level) / 2) for label, averages in found_groups)
-    return [of_medians(column.unit, first_term, second_term)]
+    return [of_medians(f"difference of {question.kind}s", column.unit, first_term, second_term)]
 
 
 def _slopes(tables: NoisyTables, question: Question, level: float) -> tuple[list[Term], bool]:
@@ -258,7 +260,7 @@ def _slopes(tables: NoisyTables, question: Question, level: float) -> tuple[list
 def _of_bins(release: PublishedRelease, question: Question) -> str:
     """Return what the numbers of bins mean for an answer; empty where they are the values of the rows."""
     names = [name for name in (question.parts[0].column, *question.parts[0].on) if name]
-    if question.kind in ("share", "median") or all(tells_values(release.by_name[name]) for name in names):
+    if question.kind in ("share", *QUANTILES) or all(tells_values(release.by_name[name]) for name in names):
         sentence = ""
     elif question.kind == "mean":
         sentence = (
@@ -421,7 +423,7 @@ def trend(
     pairs = list(itertools.pairwise(years)) + ([(first, years[-1])] if len(years) > 2 else [])
     in_classes = bool(first.asked.weight) and not tells_values(first.tables.release.by_name[first.asked.weight])
     by_bins = in_classes or (first.asked.kind == "mean" and not _tells_values(first))
-    has_level = first.asked.kind != "median"
+    has_level = first.asked.kind not in QUANTILES
     n_intervals = sum(intervals_of(year.asked, year.tables.release, len(year.found)) for year in years)
     n_intervals += len(labels) * (len(pairs) * (2 if by_bins else 1) + has_level)
     among = n_intervals if together else 1
@@ -470,7 +472,9 @@ def _year(release: PublishedRelease | str | Path, question: str) -> _Year:
     def read() -> _Year:
         asked = asked_of(question, published)
         if asked.kind == "slope" or asked.groups:
-            raise InputError(f"{question!r}: expected a share, mean or median in several releases, found another question.")
+            raise InputError(
+                f"{question!r}: expected a share, mean, median or quantile in several releases, found another question."
+            )
         tables, times = NoisyTables(published), measured_times(published, None) or 1.0
         return _Year(name=name, tables=tables, asked=asked, found=dict(groups(tables, asked)), times=times)
 
@@ -535,6 +539,7 @@ def _change(earlier_year: _Year, later_year: _Year, label: str, confidence: floa
     else:
         half = (1 + level) / 2
         term = of_medians(
+            f"difference of {parsed.kind}s",
             later_year.tables.release.by_name[parsed.parts[0].column].unit,
             term_in(later_year.tables, parsed, label, later, half),
             term_in(earlier_year.tables, earlier_year.asked, label, earlier, half),

@@ -14,7 +14,7 @@ import numpy as np
 
 from synthrelease.data.linked import NAME_OR_TEXT, Linked, in_slot, slot_name
 from synthrelease.data.marginals import spread_out
-from synthrelease.data.questions import Kind, QuestionWords, split_question
+from synthrelease.data.questions import QUANTILES, Kind, QuestionWords, split_question
 from synthrelease.data.rules import (
     HOLDS,
     IS_MISSING,
@@ -328,7 +328,7 @@ class Question:
 
     Attributes
     ----------
-    kind : "share", "mean", "median" or "slope".
+    kind : "share", "mean", "median", "quantile" or "slope".
     text : as it was asked, with single blanks.
     column : whose mean, median or slopes are asked for; "" for a share.
     met : whose share is asked for; that of every row otherwise.
@@ -336,6 +336,7 @@ class Question:
     by : a column, for each bin of which a share, mean or median is asked for; "" for all rows together.
     on : the columns of a regression.
     groups : the two groups that are compared, the exposed one first; none otherwise.
+    quantile : the part of the rows that has at most the value that is asked for.
     weight : the column with the design weight of each row, where the answer is weighted; "" where every row counts once.
     slots : of a question about members, the same of the member of each slot: what it asks for is added up over them. Its own
         names are those of columns of a member. Empty for a question about rows.
@@ -349,6 +350,7 @@ class Question:
     by: str = ""
     on: tuple[str, ...] = ()
     groups: tuple[Condition, ...] = ()
+    quantile: float = 0.5
     weight: str = ""
     slots: tuple[Question, ...] = ()
 
@@ -425,16 +427,22 @@ def _of_rows(words: QuestionWords, release: AskedOf) -> Question:
         met = parse_condition(head, release)
         return Question(kind=kind, text=text, column="", met=met, where=rows, by=by, groups=groups, weight=weight)
     on = _columns(words.on)
+    if kind == "ratio" or not all(name.isidentifier() for name in on):
+        raise InputError(
+            f"{cut(text, 200)!r}: expected a question that this release measured on purpose, found another one; noisy tables "
+            "do not tell it. The publisher can name it under [[models]] in the next release (docs/estimates.md)."
+        )
     if kind == "slope" and (not on or len({head, *on}) <= len(on)):
         targets = listing(on) or "none"
         raise InputError(f"{cut(text, 200)!r}: expected different columns after 'on', none of them {head!r}; found {targets}.")
-    if kind == "median":
+    if kind in QUANTILES:
         _check_order(release, head)
     else:
         for name in (head, *on):
             check_numbers(release, name)
     met = parse_condition("", release)
-    return Question(kind=kind, text=text, column=head, met=met, where=rows, by=by, on=on, groups=groups, weight=weight)
+    asked = Question(kind=kind, text=text, column=head, met=met, where=rows, by=by, on=on, groups=groups, weight=weight)
+    return replace(asked, quantile=words.quantile)
 
 
 def _weight(text: str, release: AskedOf) -> str:

@@ -19,7 +19,7 @@ from synthrelease.answers.questions import Condition, Question, both_of, parse_c
 from synthrelease.answers.tables import MAX_CELLS, NoisyTables
 from synthrelease.answers.words import INTERVAL, Term
 from synthrelease.criteria.facts import CellError, MeanError, RatioError, Unmatched
-from synthrelease.data.questions import is_question
+from synthrelease.data.questions import QUANTILES, is_question
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
@@ -34,6 +34,7 @@ from synthrelease.settings.questions import QuestionTable
 WIDEST = 0.5
 """An interval as wide as this part of all that is possible tells nothing: no number is given."""
 
+_DIFFERENCES = tuple(f"difference of {kind}s" for kind in QUANTILES)
 _NUMBERS = tuple(field.name for field in fields(Term) if field.default is None and not field.name.startswith("rows"))
 POPULATION = tuple(name for name in _NUMBERS if name.startswith("population"))
 
@@ -63,9 +64,9 @@ def judged(statistic: str, term: Term, tables: NoisyTables, question: Question) 
     weights = tables.release.by_name[question.weight].value_limits[1] if question.weight else np.ones(1)
     if statistic == "share" and not told(term.rows_low, term.rows_high, tables.kept.most * float(weights.max())):
         term = term.without(("rows", "rows_low", "rows_high", "population_rows_low", "population_rows_high"))
-    if statistic == "median":
+    if statistic in QUANTILES:
         return term if _tells_bin(term, tables, question) else hidden(term)
-    if statistic == "difference of medians":
+    if statistic in _DIFFERENCES:
         return term if told(term.low, term.high) and term.estimate is not None else hidden(term)
     possible, by_bins = possible_width(statistic, tables, question), term.binned_low is not None
     has_own = told(term.low, term.high, possible)
@@ -97,7 +98,7 @@ def possible_width(statistic: str, tables: NoisyTables, question: Question) -> f
     if statistic in ("risk ratio", "odds ratio", "slope"):
         return math.inf
     values = [value for value in tables.release.by_name[question.parts[0].column].numbers if value is not None]
-    if not values or statistic in ("median", "difference of medians"):
+    if not values or statistic in (*QUANTILES, *_DIFFERENCES):
         return math.inf
     return (max(values) - min(values)) * (2.0 if statistic.startswith("difference") else 1.0)
 

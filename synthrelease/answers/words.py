@@ -11,7 +11,7 @@ from functools import partial
 from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any
 
-from synthrelease.data.questions import Kind
+from synthrelease.data.questions import QUANTILES, Kind
 from synthrelease.published.measurements import NOT_ESTIMABLE, NotSample
 from synthrelease.resources import library
 
@@ -113,7 +113,7 @@ class Estimate:
     Attributes
     ----------
     question : what was asked.
-    kind : "share", "mean", "median" or "slope".
+    kind : "share", "mean", "median", "quantile" or "slope".
     by : the column for whose bins there are numbers; "" without one.
     terms : the estimated numbers: one share, mean or median, one of each bin of `by` that can have rows, or one slope of each
         column.
@@ -197,7 +197,7 @@ class Estimate:
 
     def _lines(self) -> list[dict[str, Any]]:
         names = [field.name for field in fields(Term) if field.name != "bins"]
-        of_bins = ["bin_low", "bin", "bin_high"] if self.kind == "median" else []
+        of_bins = ["bin_low", "bin", "bin_high"] if self.kind in QUANTILES else []
         of_all = {"confidence": self.confidence, "intervals": "together" if self.together else "individual"}
         return [
             {name: getattr(term, name) for name in names} | dict(zip(of_bins, term.bins or ("",) * 3, strict=False)) | of_all
@@ -312,7 +312,7 @@ def _header_of_two(answer: Estimate) -> list[str]:
     heading = "change" if answer.releases else "against each other"
     if answer.by_bins:
         return _shown(answer, [heading, *_OF_BINS, *_OWN_VALUES, ""])
-    return _shown(answer, [heading, "estimate", *(_OWN_VALUES if answer.kind == "median" else ("the file", "population")), ""])
+    return _shown(answer, [heading, "estimate", *(_OWN_VALUES if answer.kind in QUANTILES else ("the file", "population")), ""])
 
 
 def _line_of_two(answer: Estimate, term: Term) -> list[str]:
@@ -349,7 +349,7 @@ def _header(answer: Estimate) -> list[str]:
             else ["estimate", "the file", counted, "population"]
         )
         return _shown(answer, ["", *own, ""])
-    if answer.kind == "median":
+    if answer.kind in QUANTILES:
         return _shown(answer, ["", "in the bin", "or between", *_OWN_VALUES, ""])
     if not answer.by_bins:
         return _shown(answer, ["", "estimate", "the file", "population", ""])
@@ -370,7 +370,7 @@ def _line(answer: Estimate, term: Term) -> list[str]:
     of_file, of_population = between(term.low, term.high), between(term.population_low, term.population_high)
     binned = between(term.binned_low, term.binned_high)
     estimate = NOT_ESTIMABLE if term.estimate is None else value(term.estimate)
-    if answer.kind == "median":
+    if answer.kind in QUANTILES:
         first, middle, last = term.bins or ("", "", "")
         bins = first if first == last else f"{first} and {last}"
         return _shown(answer, [name, middle, bins, of_file, of_population, term.unit])
@@ -412,7 +412,7 @@ def _wrapped(text: str, indent: str) -> str:
 
 def _decimals(answer: Estimate) -> int:
     """Of the printed numbers: two digits of the smallest standard error; of medians, those of the ends of bins."""
-    if answer.kind == "median":
+    if answer.kind in QUANTILES:
         ends = [end for term in answer.terms for end in (term.low, term.high, term.population_low, term.population_high)]
         texts = [f"{end:.15g}".partition(".")[2] for end in ends if end is not None]
         return min(_MOST_DECIMALS, max(map(len, texts), default=0))

@@ -511,11 +511,11 @@ def estimate(
     together: bool = False,
     as_csv: Annotated[bool, Option(flags=("--csv",))] = False,
 ) -> None:
-    """Estimate shares, counts, means, medians or slopes from published noisy tables.
+    """Estimate shares, counts, means, quantiles or slopes from published noisy tables.
 
-    QUESTION is "share CONDITION", "mean COLUMN", "median COLUMN" or "slope COLUMN on COLUMN, COLUMN". "by COLUMN" asks for
-    each bin of a column. "where CONDITION" selects rows. "share weight < 2500: age >= 35 against < 35" compares two groups;
-    the second may be "the rest". Limits in conditions lie between released bins.
+    QUESTION is "share CONDITION", "mean COLUMN", "median COLUMN", "quantile 0.9 COLUMN" or "slope COLUMN on COLUMN, COLUMN".
+    "by COLUMN" asks for each bin of a column. "where CONDITION" selects rows. "share weight < 2500: age >= 35 against < 35"
+    compares two groups; the second may be "the rest". Limits in conditions lie between released bins.
 
     Each number has an interval for the file, the rows that the rules keep, and one for a population of which these rows are a
     simple random sample (docs/estimates.md). If no noisy table has the columns, use `synthrelease bound`.

@@ -4,15 +4,16 @@ is meant to answer.
     share CONDITION [by COLUMN] [where CONDITION]
     mean COLUMN [by COLUMN] [where CONDITION]
     median COLUMN [by COLUMN] [where CONDITION]
+    quantile NUMBER COLUMN [by COLUMN] [where CONDITION]
     slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]
     ratio COLUMN to COLUMN [where CONDITION]
 
-A share, mean or median of two groups against each other:
+A share, mean, median or quantile of two groups against each other:
 
     share CONDITION: CONDITION against CONDITION [where CONDITION]
 
 The second group may leave out the column of the first one ("mother_age >= 35 against < 35") or be "the rest". With
-"weighted" at the end of a share, mean or median every row counts with its design weight.
+"weighted" at the end of a share, mean, median or quantile every row counts with its design weight.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ from typing import Literal, get_args
 
 from synthrelease.errors import InputError, closest, cut, listing
 
-Kind = Literal["share", "mean", "median", "slope", "ratio"]
+Kind = Literal["share", "mean", "median", "quantile", "slope", "ratio"]
+QUANTILES: tuple[Kind, ...] = ("median", "quantile")
+"""Kinds whose answer is a bin."""
 _WORDS: dict[Kind, tuple[str, ...]] = {
-    "share": (":", "against", "by", "where"), "mean": (":", "against", "by", "where"),
-    "median": (":", "against", "by", "where"), "slope": ("on", "where"), "ratio": ("to", "where"),
-}  # fmt: skip
+    **dict.fromkeys(("share", "mean", *QUANTILES), (":", "against", "by", "where")),
+    "slope": ("on", "where"),
+    "ratio": ("to", "where"),
+}
 _COMPARED = re.compile(r"\s*(<=?|>=?|[=!]=|in\b|is\b)")
 _TOKEN = re.compile(r"'[^']*'|\"[^\"]*\"|\w+|\s+|.")
 EXAMPLES = (
@@ -38,7 +42,10 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionWords:
-    """A question, taken apart: the condition or column after its first word, and what stands after the other words."""
+    """A question, taken apart: the condition or column after its first word, and what stands after the other words.
+
+    `quantile` is the part of the rows that has at most the value that a median or quantile asks for.
+    """
 
     kind: Kind
     text: str
@@ -49,6 +56,7 @@ class QuestionWords:
     to: str = ""
     groups: tuple[str, ...] = ()
     weighted: bool = False
+    quantile: float = 0.5
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -73,7 +81,7 @@ def split_question(text: str) -> QuestionWords:
     kind = _kind(word, text)
     rest, weighted = _without_weighted(rest)
     if weighted and kind in ("slope", "ratio"):
-        raise InputError(f"{cut(text, 200)!r}: expected a share, mean or median that is weighted, found a {kind}.")
+        raise InputError(f"{cut(text, 200)!r}: expected a share, mean, median or quantile that is weighted, found a {kind}.")
     head, parts = _parts(rest, _WORDS[kind], text)
     if kind == "share" and not head:
         raise InputError(f"{cut(text, 200)!r}: expected a condition after 'share', found none; for example {EXAMPLES}.")
@@ -81,7 +89,14 @@ def split_question(text: str) -> QuestionWords:
     if kind == "ratio" and "to" not in parts:
         raise InputError(f"{cut(text, 200)!r}: expected a column after 'to', found none; for example 'ratio income to hours'.")
     named = {name: parts.get(name, "") for name in ("where", "by", "on", "to")}
-    return QuestionWords(kind=kind, text=text, head=head, groups=groups, weighted=weighted, **named)
+    quantile = 0.5
+    if kind == "quantile":
+        of, _, head = head.partition(" ")
+        if not (head and re.fullmatch(r"0?\.\d+", of) and float(of)):
+            expected = "expected a number between 0 and 1 and a column after 'quantile', as in 'quantile 0.9 income'"
+            raise InputError(f"{cut(text, 200)!r}: {expected}, found {cut(f'{of} {head}'.strip(), 60)!r}.")
+        quantile = float(of)
+    return QuestionWords(kind=kind, text=text, head=head, groups=groups, weighted=weighted, quantile=quantile, **named)
 
 
 def _without_weighted(rest: str) -> tuple[str, bool]:
@@ -125,7 +140,7 @@ def _kind(word: str, text: str) -> Kind:
             return kind  # type: ignore[no-any-return]
     hint = closest(word, get_args(Kind))
     raise InputError(
-        f"expected a question that begins with 'share', 'mean', 'median', 'slope' or 'ratio', found {cut(text, 60)!r}; for "
+        f"expected a question that begins with {listing(get_args(Kind))}, found {cut(text, 60)!r}; for "
         f"example {EXAMPLES}." + (f" Did you mean {hint!r}?" if hint else "")
     )
 

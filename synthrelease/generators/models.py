@@ -126,7 +126,7 @@ def read_model(text: str, columns: Mapping[str, Domain], limits: Mapping[str, Se
     words = split_question(text)
     if words.kind not in ("mean", "slope", "ratio") or words.weighted:
         raise Unexpected(
-            "a mean, slope or ratio without weights: shares and medians follow from noisy tables (publish_measurements)",
+            "a mean, slope or ratio without weights: shares and quantiles follow from noisy tables (publish_measurements)",
             repr(words.text),
         )
 

@@ -232,6 +232,8 @@ BAD = [
     ("slope b on b", "different columns after 'on'"),
     ("slope b", "different columns after 'on'"),
     ("slopes b on c, g", "missing values in 'g'"),
+    ("ratio b to c", r"measured on purpose, .* \[\[models\]\]"),
+    ("slope b on c, a == 1", r"measured on purpose, .* \[\[models\]\]"),
     ("mean", "a column of the release"),
     ("share", "a condition after 'share'"),
     ("shar a == 1", "begins with 'share'.* Did you mean 'share'"),

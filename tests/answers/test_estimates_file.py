@@ -217,6 +217,30 @@ def test_the_median_is_in_the_bin_that_holds_it(counts: np.ndarray, label: str) 
     assert f"{label}" in str(estimate(made, "median b"))
 
 
+@pytest.mark.parametrize("part", [0.05, 0.2, 0.25, 0.5, 0.7, 0.95])
+def test_a_quantile_is_in_the_bin_of_the_row_that_has_this_part_of_the_rows_up_to_it(part: float) -> None:
+    """Against the sorted rows."""
+    column, counts = integer_column("b", list(range(9))), np.array([100, 150, 50, 300, 130, 70, 110, 90])
+    made = release(counts, [column], RowsRule(), 1000, 1000, Fraction(1000))
+    rows = np.repeat(np.arange(8), counts)
+    [term] = estimate(made, f"quantile {part} b").terms
+    assert term.bins is not None
+    assert term.bins[1] == str(rows[math.ceil(1000 * part) - 1])
+    assert term.low is not None
+    assert term.high is not None
+    assert term.low <= np.quantile(rows, part, method="inverted_cdf") <= term.high
+    other = estimate(made, f"quantile {part} b: b < 4 against b >= 4")
+    assert [of.name for of in other.contrasts] == ["difference of quantiles"]
+    assert estimate(made, "quantile 0.5 b").terms == estimate(made, "median b").terms
+
+
+@pytest.mark.parametrize("question", ["quantile b", "quantile 1.5 b", "quantile 0 b", "quantile 0.5", "quantile b 0.5"])
+def test_a_quantile_without_its_part_is_refused(question: str) -> None:
+    made = release(np.array([500, 400, 100]), [WIDE], RowsRule(), 1000, 1000, Fraction(1))
+    with pytest.raises(InputError, match="a number between 0 and 1 and a column after 'quantile'"):
+        estimate(made, question)
+
+
 def test_a_median_between_two_bins_is_between_them() -> None:
     """Half of the rows are in the first bin: every number from 0 on is a median. Of three bins it is half of all steps."""
     column = integer_column("b", [0, 1, 4, 9, 16])
@@ -229,8 +253,9 @@ def test_a_median_between_two_bins_is_between_them() -> None:
 
 
 @pytest.mark.slow
-def test_a_median_is_between_its_bins_as_often_as_stated() -> None:
-    """Of six bins, with the median at the edge of one: at a confidence of 80% in 80 runs, 55 by chance at the least."""
+@pytest.mark.parametrize(("question", "edge"), [("median d", 3), ("quantile 0.16 d", 1)])
+def test_a_quantile_is_between_its_bins_as_often_as_stated(question: str, edge: int) -> None:
+    """Of six bins, with the quantile at the edge of one: at a confidence of 80% in 80 runs, 55 by chance at the least."""
     column = integer_column("d", list(range(7)))
     counts = np.array([80, 80, 88, 92, 80, 80])
     random, held, narrow = np.random.default_rng(5), 0, 0
@@ -238,10 +263,10 @@ def test_a_median_is_between_its_bins_as_often_as_stated() -> None:
     for _ in range(80):
         noise = random.geometric(stop, 6) - random.geometric(stop, 6)
         made = release(counts + noise, [column], RowsRule(), 500, 500, Fraction(1, 5))
-        [term] = estimate(made, "median d", confidence=0.8).terms
+        [term] = estimate(made, question, confidence=0.8).terms
         assert term.low is not None
         assert term.high is not None
-        held += term.low <= 3 <= term.high
+        held += term.low <= edge <= term.high
         narrow += term.high - term.low < 5
     assert held >= 55
     assert narrow == 80

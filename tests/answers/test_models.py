@@ -10,8 +10,10 @@ import pytest
 
 from synthrelease.answers.estimates import estimate
 from synthrelease.answers.models import expected_half_widths
+from synthrelease.answers.slopes import Moments, coefficients
 from synthrelease.answers.words import Term
 from synthrelease.errors import InputError
+from synthrelease.generators.measured_noise import SharedNoise
 from synthrelease.generators.models import Measured
 from synthrelease.privacy.public_entropy import SeededEntropy
 from tests.helpers.named_models import QUESTIONS, ModelWorld
@@ -116,3 +118,27 @@ def test_intervals_hold_the_numbers_of_the_file_in_95_of_100_runs(question: str)
     )
     assert (held.mean(axis=0) >= 0.88).all()
     assert (held.mean(axis=0) < 1).any()
+
+
+@pytest.mark.parametrize("unit", [1.0, 7.0])
+def test_each_noise_counts_in_a_coefficient_by_as_much_as_it_moves_the_solution(unit: float) -> None:
+    """Theory 13.9 against differences of the least-squares solution: the noise of other columns moves a coefficient, too."""
+    random = np.random.default_rng(5)
+    x = np.column_stack([np.ones(400), random.normal(size=400), random.normal(size=400)])
+    x[:, 2] += 0.7 * x[:, 1]
+    table = np.column_stack([x, x @ [0.2, 1.5, -2.0] + random.normal(size=400)])
+    places = [(row, column) for row in range(4) for column in range(row + 1) if row]  # the number of rows is known
+    weights = np.zeros((4, 4, len(places)))
+    for noise, (row, column) in enumerate(places):
+        weights[row, column, noise] = weights[column, row, noise] = 1.0 + noise
+    moments, law = Moments(values=table.T @ table, weights=weights), SharedNoise(size=len(places), scale=1e-6)
+    found, _ = coefficients(moments, law, [unit] * 3, lambda theta, h: 0.0, (1.0, 1.0))
+    solved = [
+        np.linalg.solve(values[:3, :3], values[:3, 3])
+        for step in (-1e-4, 1e-4)
+        for values in (moments.values + step * weights[..., noise] for noise in range(len(places)))
+    ]
+    moved = unit * (np.array(solved[len(places) :]) - solved[: len(places)]) / 2e-4
+    for coefficient, ratio in enumerate(found):
+        by_weights = (ratio.weights[0] - ratio.quotient * ratio.weights[1]) / ratio.denominator
+        assert by_weights == pytest.approx(moved[:, coefficient], rel=1e-5, abs=1e-9)

@@ -96,7 +96,7 @@ def test_a_change_within_noise_is_said_to_be_so() -> None:
 @pytest.mark.parametrize(
     ("question", "told"),
     [
-        ("slope b on a", "2021: 'slope b on a': expected a share, mean or median in several releases"),
+        ("slope b on a", "2021: 'slope b on a': expected a share, mean, median or quantile in several releases"),
         ("share c == 1: a >= 1 against < 1", "2021: .*found another question"),
         ("share q == 7", "2021: .*q"),
     ],

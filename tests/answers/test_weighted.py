@@ -223,7 +223,7 @@ def test_estimates_csv_lists_what_was_measured_with_the_weight() -> None:
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("slope y on a weighted", "expected a share, mean or median that is weighted"),
+        ("slope y on a weighted", "expected a share, mean, median or quantile that is weighted"),
         ("share y == 1 weighted", r"expected a release that names its design weight \(\[design\] weight\)"),
     ],
 )

@@ -20,6 +20,7 @@ from synthrelease.answers.words import Term
 from synthrelease.bundle.ask import ask_files, data_of
 from synthrelease.bundle.card.numbers import FOLDER
 from synthrelease.bundle.verify import verify_bundle, verify_files
+from synthrelease.data.questions import QUANTILES
 from synthrelease.errors import InputError
 from synthrelease.privacy.charges import NUMBER_OF_ROWS, Charge
 from synthrelease.published import PublishedRelease, load
@@ -147,7 +148,7 @@ def compared(made: PublishedRelease, n: int, seed: int, script: Path = SCRIPT) -
 def _compared(data: dict[str, Any], question: dict[str, Any], term: Term, computed: dict[str, Any]) -> int:
     fields = asdict(term)
     assert computed["estimable"] == term.estimable, (question, term, computed)
-    if question["kind"] == "median":
+    if question["kind"] in QUANTILES:
         labels = data["columns"][question["column"]]["labels"]
         assert (computed["bins"] and tuple(labels[bin_] for bin_ in computed["bins"])) == term.bins, (question, term)
     for name, key in _NUMBERS.items():

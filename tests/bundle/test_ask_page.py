@@ -134,6 +134,7 @@ def test_each_kind_of_question_has_its_answer(chromium: Browser, folder: Path) -
     for question, text in (
         ("#show=count&of=face", "Number of rows with each value of face"),
         ("#show=median&of=year", "Median of"),
+        ("#show=quantile&of=year&by=face", "Quantiles of"),
         ("#show=mean&of=year&by=face", "Mean of"),
         ("#show=share&of=face&pool=0.3", "Share of rows with face: head, a, b"),
         ("#show=share&of=face&among=year&keep=0.1", "Among rows with"),

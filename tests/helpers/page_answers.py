@@ -57,11 +57,13 @@ def random_questions(data: dict[str, Any], n: int, random: np.random.Generator) 
     while len(questions) < n:
         table = data["tables"][random.integers(len(data["tables"]))]["columns"]
         first, *others = random.permutation(table)[: random.integers(1, len(table) + 1)].tolist()
-        kind = str(random.choice(["share", "share", "mean", "median"]))
+        kind = str(random.choice(["share", "share", "mean", "median", "quantile"]))
         column = data["columns"][first]
-        if (kind == "mean" and "numbers" not in column) or (kind == "median" and not column["ordered"]):
+        if (kind == "mean" and "numbers" not in column) or (kind in ("median", "quantile") and not column["ordered"]):
             continue
-        question: dict[str, Any] = {"kind": kind}
+        question: dict[str, Any] = {"kind": kind} | (
+            {"part": float(random.choice([0.1, 0.25, 0.9]))} if kind == "quantile" else {}
+        )
         question |= {"met": _condition(data, first, random)} if kind == "share" else {"column": first}
         question |= {"by": others.pop()} if others and random.random() < 0.7 else {}
         if random.random() < 0.2:

@@ -305,7 +305,7 @@ OF_ESTIMATES = (
         place="answers.averages:_ends",
         old="_FAR * ratio.standard_error",
         new="-1.0",
-        tests=(f"{FILE}::test_a_median_is_between_its_bins_as_often_as_stated",),
+        tests=(f"{FILE}::test_a_quantile_is_between_its_bins_as_often_as_stated",),
     ),
     Mutation(
         name="bounds: the rows that were not drawn have no part in a count",

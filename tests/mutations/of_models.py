@@ -9,6 +9,15 @@ MOVES = f"{MEASURED}::test_no_replaced_row_moves_a_model_by_more_than_its_noise_
 
 OF_MODELS = (
     Mutation(
+        name="named models: a coefficient without the noise of the other columns",
+        breaks="intervals of coefficients that are too narrow",
+        place="answers.slopes:coefficients",
+        old="noise_b - fixed @ noise_a[rest]",
+        new="noise_b",
+        tests=(f"{ANSWERS}::test_each_noise_counts_in_a_coefficient_by_as_much_as_it_moves_the_solution",),
+        core=True,
+    ),
+    Mutation(
         name="named models: a table of groups costs twice its part",
         breaks="more is spent than was charged",
         place="generators.models:Measured.of_table",

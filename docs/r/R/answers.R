@@ -223,7 +223,7 @@ answers <- function(data, question) {
   about <- c(of, met$column) # whose design effect holds; none is asked for where every row meets the condition
   sampled <- if (length(about)) data$columns[[about]]$population
   if (is.null(sampled)) sampled <- data$population
-  asked <- list(kind = question$kind, column = column, level = 1 - data$risk, sampled = sampled)
+  asked <- list(kind = question$kind, part = question$part, column = column, level = 1 - data$risk, sampled = sampled)
   figures <- figures_of(asked, own, inside(met))
   groups <- if (is.null(question$by)) "" else data$columns[[question$by]]$labels
   group <- if (is.null(question$by)) rep(1, table$n) else table$bins[, match(question$by, columns)]
@@ -233,7 +233,7 @@ answers <- function(data, question) {
     if (!(size$value > 0 || any(size$weights != 0))) return(NULL) # no row can be in it
     averages <- lapply(figures, function(figure) average(data, table, figure, in_group, size, asked))
     line <- switch(question$kind, share = share_of(data, averages[[1]], asked), mean = mean_of(averages, asked),
-                   median = median_of(averages, asked))
+                   quantile_of(averages, asked))
     data.frame(group = groups[place], line)
   })
   lines <- do.call(rbind, lines)
@@ -247,7 +247,7 @@ figures_of <- function(asked, own, met) {
   column <- asked$column
   share <- function(values) list(values = values, lowest = 0, highest = 1, step = 1)
   if (asked$kind == "share") return(list(share(met)))
-  if (asked$kind == "median") return(lapply(seq_len(column$present - 1), function(bin) share(as.numeric(own <= bin))))
+  if (asked$kind != "mean") return(lapply(seq_len(column$present - 1), function(bin) share(as.numeric(own <= bin))))
   ends <- if (column$exact || anyNA(c(column$least, column$most))) list() else list(column$least, column$most)
   lapply(c(list(column$numbers), ends), function(numbers) {
     values <- ifelse(own <= column$present, numbers[pmin(own, column$present)], 0)
@@ -339,22 +339,22 @@ mean_of <- function(averages, asked) {
              binned_low = binned$low, binned_high = binned$high)
 }
 
-# The bin that holds the median, and the bins between which it lies: theory 13.11 (b).
-median_of <- function(shares, asked) {
+# The bin that holds the median or another quantile, and the bins between which it lies: theory 13.11 (b).
+quantile_of <- function(shares, asked) {
   column <- asked$column
   last <- column$present
   ends <- lapply(shares, function(share) {
     of <- share$population
-    if (of$known && abs(of$estimate - 0.5) > FAR * of$error) rep(of$estimate, 4) else ends_of(share, asked)
+    if (of$known && abs(of$estimate - asked$part) > FAR * of$error) rep(of$estimate, 4) else ends_of(share, asked)
   })
   first_of <- function(test) c(which(test), last)[1]
   at <- function(place) vapply(ends, function(of) of[place], 0)
   between <- function(low, high) {
-    first <- first_of(at(high) >= 0.5 - TIE)
-    after <- max(0, which(at(low) <= 0.5 + TIE)) + 1
+    first <- first_of(at(high) >= asked$part - TIE)
+    after <- max(0, which(at(low) <= asked$part + TIE)) + 1
     c(min(first, after), max(first, after))
   }
-  middle <- first_of(vapply(shares, function(share) isTRUE(share$file$estimate >= 0.5 - TIE), NA))
+  middle <- first_of(vapply(shares, function(share) isTRUE(share$file$estimate >= asked$part - TIE), NA))
   bins <- between(1, 2)
   population <- between(3, 4)
   known <- all(vapply(shares, function(share) share$file$known, NA))

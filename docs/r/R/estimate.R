@@ -29,9 +29,9 @@ read_question <- function(data, question) {
   quoted <- regmatches(question, gregexpr("'[^']*'|\"[^\"]*\"", question))[[1]] # may hold any word
   text <- question
   for (place in seq_along(quoted)) text <- sub(quoted[place], paste0("\u0001", place, "\u0001"), text, fixed = TRUE)
-  found <- regmatches(text, regexec("^(share|mean|median) (.*?)( by ([^ ]+))?( where (.*))?$", trimws(text), perl = TRUE))[[1]]
+  found <- regmatches(text, regexec("^(share|mean|median|quantile 0?[.][0-9]+) (.*?)( by ([^ ]+))?( where (.*))?$", trimws(text), perl = TRUE))[[1]]
   if (length(found) == 0) {
-    refuse('expected "share CONDITION", "mean COLUMN" or "median COLUMN", then "by COLUMN" and "where CONDITION"',
+    refuse('expected "share CONDITION", "mean COLUMN", "median COLUMN" or "quantile 0.9 COLUMN", then "by COLUMN" and "where CONDITION"',
            "; or a question that was measured on purpose, in the words of the page")
   }
   place <- function(name) {
@@ -41,7 +41,8 @@ read_question <- function(data, question) {
     match(name, names(data$columns))
   }
   read <- function(words) if (nzchar(words)) read_condition(data, words, gsub("^.|.$", "", quoted), refuse)
-  parsed <- list(kind = found[2], by = if (nzchar(found[5])) place(found[5]), where = read(found[7]))
+  part <- if (startsWith(found[2], "quantile")) as.numeric(sub("quantile ", "", found[2])) else 0.5
+  parsed <- list(kind = sub(" .*", "", found[2]), part = part, by = if (nzchar(found[5])) place(found[5]), where = read(found[7]))
   if (parsed$kind == "share") {
     parsed$met <- read(found[3])
   } else {
@@ -50,7 +51,7 @@ read_question <- function(data, question) {
     if (parsed$kind == "mean" && is.null(column$numbers)) {
       refuse("expected a column with a number for every bin, found ", found[3])
     }
-    if (parsed$kind == "median" && !column$ordered) refuse("expected a column with an order, found ", found[3])
+    if (parsed$kind %in% c("median", "quantile") && !column$ordered) refuse("expected a column with an order, found ", found[3])
   }
   parsed
 }

@@ -5,9 +5,9 @@
 
 /* An interval as wide as this part of all that is possible tells nothing. */
 const WIDEST = 0.5;
-/* A share that is more standard errors than this from 1/2 decides where a median is, whatever its interval is. */
+/* A share that is more standard errors than this from 1/2 decides where a median is, whatever its interval is; likewise of quantiles. */
 const FAR = 12;
-/* A share this near to 1/2 is 1/2, however its sums were rounded. */
+/* A share this near to 1/2, or to the part of a quantile, is this part, however its sums were rounded. */
 const TIE = 1e-12;
 
 /* The logarithm of a characteristic function at an angle: a real number, for every law is symmetric around 0. */
@@ -359,7 +359,7 @@ class Answers {
   }
 
   /* What a question asks for.
-     question: {kind: "share", "mean" or "median", column: of a mean or median, met: the condition of a share, where: among
+     question: {kind: "share", "mean", "median" or "quantile", column: of all but a share, part: of a quantile, met: the condition of a share, where: among
      which rows, by: the column for whose bins, or null}; a condition is {column, bins: Set}.
      wanted: {population, rows: whether these are computed, "alone" for rows without their share; among: how many intervals
      share the risk}.
@@ -388,6 +388,7 @@ class Answers {
     const asked = {
       kind,
       column,
+      part: question.part ?? 0.5,
       level: 1 - this.risk / (wanted.among ?? 1),
       wanted,
       sampled: this.sampling(kind, question, met),
@@ -406,7 +407,7 @@ class Answers {
           ? this.share(averages[0], asked)
           : kind === "mean"
             ? this.mean(averages, asked)
-            : this.median(averages, asked);
+            : this.quantile(averages, asked);
       terms.push({ place, ...term });
     }
     return terms;
@@ -440,7 +441,7 @@ class Answers {
      the values of their rows the least and the largest value. Of a median 1 in the first 1, 2, ... bins. */
   figures(kind, column, own, met) {
     if (kind === "share") return [{ values: met, lowest: 0, highest: 1, step: 1 }];
-    if (kind === "median")
+    if (kind !== "mean")
       return Array.from({ length: column.present - 1 }, (_, bin) => ({
         values: own.map(at => (at <= bin ? 1 : 0)),
         lowest: 0,
@@ -566,14 +567,14 @@ class Answers {
     };
   }
 
-  /* The bin that holds the median, and the bins between which it lies: theory 13.11 (b). */
-  median(shares, asked) {
-    const { column } = asked,
+  /* The bin that holds the median or another quantile, and the bins between which it lies: theory 13.11 (b). */
+  quantile(shares, asked) {
+    const { column, part } = asked,
       last = column.present - 1,
       numbered = Boolean(column.numbers);
     const ends = shares.map(share => {
       const ratio = share.population;
-      return ratio.known && Math.abs(ratio.estimate - 0.5) > FAR * ratio.error
+      return ratio.known && Math.abs(ratio.estimate - part) > FAR * ratio.error
         ? Array(4).fill(ratio.estimate)
         : this.ends(share, asked);
     });
@@ -582,12 +583,12 @@ class Answers {
       return bin < 0 ? last : bin;
     };
     const between = (low, high) => {
-      const first = firstOf((_, interval) => interval[high] >= 0.5 - TIE),
-        after = ends.findLastIndex(interval => interval[low] <= 0.5 + TIE) + 1;
+      const first = firstOf((_, interval) => interval[high] >= part - TIE),
+        after = ends.findLastIndex(interval => interval[low] <= part + TIE) + 1;
       return [Math.min(first, after), Math.max(first, after)];
     };
     const known = shares.every(share => share.file.known),
-      middle = firstOf(share => share.file.estimate >= 0.5 - TIE);
+      middle = firstOf(share => share.file.estimate >= part - TIE);
     const [first, after] = between(0, 1),
       population = between(2, 3);
     const estimable = known && (first === after || after - first < WIDEST * last);
@@ -604,7 +605,7 @@ class Answers {
   }
 
   /* The same from the synthetic rows, by the place of the group: exact, and without any error that is known. */
-  rowsSay({ kind, column: own, met, where, by = null }) {
+  rowsSay({ kind, column: own, part = 0.5, met, where, by = null }) {
     const named = [own, met?.column, where?.column, by].filter(column => column !== null && column !== undefined);
     const columns = [...new Set(named)].sort((a, b) => a - b),
       table = this.tablesWith(columns)[0],
@@ -635,7 +636,7 @@ class Answers {
       let below = 0;
       of.bin = of.bins.findIndex(rows => {
         below += rows;
-        return 2 * below >= of.n;
+        return below >= part * of.n;
       });
     }
     return said;
@@ -669,13 +670,13 @@ class Answers {
   }
 
   /* A question in the words of `estimate`; null where they have none. */
-  questionText({ kind, column, met, where, by = null }) {
+  questionText({ kind, column, part, met, where, by = null }) {
     const every = where && where.bins.size === this.columns[where.column].labels.length;
     const texts = [
       kind === "share" ? this.conditionText(met) : this.columns[column].name,
       where && !every ? this.conditionText(where) : "",
     ];
     if (texts.includes(null)) return null;
-    return `${kind} ${texts[0]}` + (by === null ? "" : ` by ${this.columns[by].name}`) + (texts[1] ? ` where ${texts[1]}` : "");
+    return `${kind} ${part ? `${part} ` : ""}${texts[0]}` + (by === null ? "" : ` by ${this.columns[by].name}`) + (texts[1] ? ` where ${texts[1]}` : "");
   }
 }

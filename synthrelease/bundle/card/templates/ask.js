@@ -46,8 +46,10 @@ const state = {
   panel: null,
   question: 0,
 };
-const KINDS = ["share", "count", "mean", "median", ...(data.measured.length > 0 ? ["measured"] : [])],
+const PARTS = [0.1, 0.25, 0.5, 0.75, 0.9];
+const KINDS = ["share", "count", "mean", "median", "quantile", ...(data.measured.length > 0 ? ["measured"] : [])],
   SWITCHES = ["together", "population", "rows"];
+const inBins = () => state.kind === "median" || state.kind === "quantile";
 const asShares = () => state.kind === "share" || state.kind === "count";
 const isPart = (set, column) => set.size > 0 && set.size < columns[column].labels.length;
 const inOrder = set => [...set].sort((a, b) => a - b);
@@ -68,7 +70,7 @@ function refusal(column, others) {
 function refusedKind(column) {
   if (!together([column])) return word("not_measured");
   if (state.kind === "mean" && !columns[column].numbers) return word("no_numbers");
-  return state.kind === "median" && !columns[column].ordered ? word("no_order") : "";
+  return inBins() && !columns[column].ordered ? word("no_order") : "";
 }
 
 /* 1. The question. */
@@ -213,6 +215,7 @@ const condition = () =>
 
 function questions() {
   const common = { by: state.by, where: condition() };
+  if (state.kind === "quantile") return PARTS.map(part => ({ kind: "quantile", part, column: state.of, ...common }));
   if (!asShares()) return [{ kind: state.kind, column: state.of, ...common }];
   const share = bins => ({ kind: "share", met: { column: state.of, bins }, ...common });
   if (isPart(state.pool, state.of)) return [share(state.pool)];
@@ -288,13 +291,13 @@ function tableOf(results) {
     several = results.length > 1,
     byValue = several && by === null;
   const groups = by === null ? [{ place: 0, label: "" }] : columns[by].labels.map((label, place) => ({ place, label }));
-  const digits = digitsOf(results.flatMap(({ terms }) => terms));
+  const digits = digitsOf(results.flatMap(({ terms }) => terms)),
+    nameOf = ({ question: { part, met } }) => (part ? part.toLocaleString(language, { style: "percent" }) : labels[[...met.bins][0]]);
   const cellOf = (result, group) => {
-    const term = result.terms.find(({ place }) => place === group.place) ?? null,
-      [bin] = result.question.met?.bins ?? [];
+    const term = result.terms.find(({ place }) => place === group.place) ?? null;
     return {
       group: group.label,
-      label: several ? labels[bin] : null,
+      label: several ? nameOf(result) : null,
       term,
       ...displayed(term, digits),
       rows: saidByRows(result.rows?.get(group.place), digits),
@@ -313,7 +316,7 @@ function tableOf(results) {
     below: belowCaption(),
     cells: lines.flat(),
     names: byValue
-      ? results.map(({ question }) => labels[[...question.met.bins][0]])
+      ? results.map(nameOf)
       : groups.map(({ label }) => label || word(condition() ? "these_rows" : "all_rows")),
   };
 }
@@ -444,7 +447,7 @@ function displayed(term, digits) {
     };
   }
   if (!term.estimable) return untold;
-  if (state.kind === "median") return displayedMedian(term);
+  if (inBins()) return displayedMedian(term);
   const low = term.binnedLow ?? term.low,
     high = term.binnedHigh ?? term.high,
     value = term.estimate,
@@ -483,7 +486,7 @@ function displayedMedian(term) {
 
 function saidByRows(said, digits) {
   if (said === undefined) return null;
-  if (state.kind === "median") return inText(columns[state.of].labels[said.bin]);
+  if (inBins()) return inText(columns[state.of].labels[said.bin]);
   return state.kind === "count"
     ? format(said.rows, 0)
     : format(said.value, Math.min(digits, state.kind === "share" ? 2 : digits));
@@ -563,7 +566,8 @@ function showChart() {
       weight = lines[0].map((_, at) =>
         at < columns[of].present ? lines.reduce((sum, line) => sum + (line[at].told ? (line[at].value ?? 0) : 0), 0) : -1,
       );
-    if (state.panel === null || state.panel >= values.length) state.panel = weight.indexOf(Math.max(...weight));
+    if (state.panel === null || state.panel >= values.length)
+      state.panel = inBins() ? PARTS.indexOf(0.5) : weight.indexOf(Math.max(...weight));
     fillSelect(
       id("panel"),
       values.map((label, at) => [at, label, ""]),
@@ -589,7 +593,7 @@ function showChart() {
     to = Math.max(most, ticks[ticks.length - 1]);
   const x = value => left + ((value - from) / (to - from || 1)) * (width - left - right);
   const line = (kind, x1, x2, y1, y2) => element("svg:line", { class: kind, x1, x2, y1, y2 });
-  const label = panels ? `${caption}: ${inText(columns[of].labels[state.panel])}` : caption;
+  const label = panels ? `${caption}: ${inText(lines[0][state.panel].label)}` : caption;
   const svg = element("svg:svg", {
     viewBox: `0 0 ${width} ${bottom + 26}`,
     width,
@@ -676,7 +680,7 @@ function showNotes() {
     answer?.kind === "slope" ? word("slope_note", { column: inText(titles[answer.column]) }) : "",
     answer?.kind === "ratio" ? word("ratio_note") : "",
     state.kind === "mean" && !columns[state.of].exact && !answer ? word("bins_note") : "",
-    state.kind === "median" ? word("median_note") : "",
+    inBins() ? word(state.kind === "median" ? "median_note" : "quantile_note") : "",
     reasons.length > 0
       ? word("no_population", { reasons: reasons.map(reason => word(reason)).join(word("and")) })
       : state.population && hasPopulation()
