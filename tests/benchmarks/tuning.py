@@ -66,7 +66,7 @@ def _measure(public: PublicTable, column: int, other: int, mask: NoiseMask) -> t
     truth = public.counts.marginal((column, other)) / public.n
     off = [copy.marginal((column, other)) / public.n - truth for copy in copies]
     risk = risk_report(public, copies, quasi_identifiers=KNOWN)
-    return float(np.sqrt(np.mean(np.square(off)))), risk.mean_risk, risk.correct_attribution
+    return float(np.sqrt(np.mean(np.square(off)))), risk["mean_risk"], risk["correct_attribution"]
 
 
 def draw(curves: dict[str, list[tuple[float, float, float, float]]], path: Path) -> None:

@@ -472,21 +472,19 @@ def _with(cells: Sequence[int], record: int) -> Table:
 
 
 def _tables(factor: Fraction) -> Iterator[LossCase]:
-    sums = "2 a[0..1]:b[0..1] + 5 {b[-1..0.5] + c[0..1]}"
-    marginals = Marginals(tables="all 2-way + 2 a", sums=sums)
-    yield case_of_fit(marginals, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), factor, name="tables and sums")
-    apart = Marginals(tables="all 2-way + 2 a", sums=sums, rare_bins="a[1 0]")
-    yield case_of_fit(apart, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), factor, name="a bin counted apart")
-    squares = GaussianMarginals(tables="all 2-way + 2 a")
-    yield case_of_fit(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), factor, name="zero-concentrated")
-    apart_squares = GaussianMarginals(tables="all 2-way + 2 a", rare_bins="a[1 0]")
-    yield case_of_fit(apart_squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), factor, name="a bin counted apart")
-    whole = gaussian(GENERATION, RHO, "")
-    yield case_of_fit(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), factor, name="Gaussian", charge=whole)
-    levels, precision = "b:c + a:b + 2 a:c", "0.1 > 0.3"
-    pure, nested = NestedPure(areas="a", tables=levels, wanted=precision), Nested(areas="a", tables=levels, wanted=precision)
-    for generator, name in ((pure, "areas"), (nested, "areas, zero-concentrated")):
-        yield case_of_fit(generator, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), factor, name=name)
+    tables, sums, rare = "all 2-way + 2 a", "2 a[0..1]:b[0..1] + 5 {b[-1..0.5] + c[0..1]}", "a[1 0]"
+    areas: dict[str, Any] = {"areas": "a", "tables": "b:c + a:b + 2 a:c", "wanted": "0.1 > 0.3"}
+    for generator, name in (
+        (Marginals(tables=tables, sums=sums), "tables and sums"),
+        (Marginals(tables=tables, sums=sums, rare_bins=rare), "a bin counted apart"),
+        (GaussianMarginals(tables=tables), "zero-concentrated"),
+        (GaussianMarginals(tables=tables, rare_bins=rare), "a bin counted apart"),
+        (GaussianMarginals(tables=tables), "Gaussian"),
+        (NestedPure(**areas), "areas"),
+        (Nested(**areas), "areas, zero-concentrated"),
+    ):
+        charge = gaussian(GENERATION, RHO, "") if name == "Gaussian" else None
+        yield case_of_fit(generator, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), factor, name=name, charge=charge)
     structure = PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(3, 10))
     left, right = _with(_STRUCTURE, _FIRST), _with(_STRUCTURE, _MIDDLE)
     yield case_of_fit(structure, _THREE, left, right, factor, name="0.3 of it for the structure")

@@ -14,7 +14,8 @@ ties them: W of a later column says nothing of an earlier one then.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -65,30 +66,32 @@ class DataAugmented:
     risk: np.ndarray | None = None
     plausibility: Plausibility | None = None
     sweeps: int = SWEEPS
-    _rows: list[np.ndarray] = field(init=False)
-    _first: dict[int, _ColumnStep] = field(init=False)
-    _again: dict[int, _ColumnStep] = field(init=False)
-    _groups: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         if not self.predictors:
             raise ValueError("expected at least one column to draw anew, found none.")
-        layout = self.table.layout
-        rows = [self.table.rows(column) for column in range(len(layout.sizes))]
-        risk = np.zeros(len(self.table), dtype=np.int64) if self.risk is None else self.risk
-        order = list(self.predictors)
+
+    @cached_property
+    def _rows(self) -> list[np.ndarray]:
+        """Return the (n_rows,) bins of every column."""
+        return [self.table.rows(column) for column in range(len(self.table.layout.sizes))]
+
+    @cached_property
+    def _groups(self) -> np.ndarray:
+        """Return (n_rows,) the group of risk of every row."""
+        return np.repeat(np.zeros(len(self.table), dtype=np.int64) if self.risk is None else self.risk, self.table.counts)
+
+    @cached_property
+    def _steps(self) -> tuple[dict[int, _ColumnStep], dict[int, _ColumnStep]]:
+        """Return every column given Z and the earlier ones, and then given all others; none of these of one column alone."""
+        rows, order = self._rows, list(self.predictors)
         unknown = {column: set(order[position:]) - {column} for position, column in enumerate(order)}
         first = {
             column: _ColumnStep.of(self, rows, column, [z for z in predictors if z not in unknown[column]], unknown[column])
             for column, predictors in self.predictors.items()
         }
-        again = {
-            column: _ColumnStep.of(self, rows, column, predictors, set()) for column, predictors in self.predictors.items()
-        }
-        object.__setattr__(self, "_rows", rows)
-        object.__setattr__(self, "_first", first)
-        object.__setattr__(self, "_again", again if len(order) > 1 else {})
-        object.__setattr__(self, "_groups", np.repeat(risk, self.table.counts))
+        again = {column: _ColumnStep.of(self, rows, column, given, set()) for column, given in self.predictors.items()}
+        return first, again if len(order) > 1 else {}
 
     def masked(self, generator: np.random.Generator) -> dict[int, np.ndarray]:
         """W of each column: drawn once, for all copies, or anew for each, which tells more."""
@@ -108,12 +111,9 @@ class DataAugmented:
     def rows(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> list[np.ndarray]:
         """Draw the masked columns anew; return (n_rows,) bins of every column, in the order of `table.expand()`."""
         columns = [rows.astype(np.int64) if column in self.predictors else rows for column, rows in enumerate(self._rows)]
-        steps = [self._first, *[self._again] * (self.sweeps if self._again else 0)]
-        shares = {
-            id(step): step.table.posterior(generator)
-            for sweep_steps in (self._first, self._again)
-            for step in sweep_steps.values()
-        }
+        first, again = self._steps
+        steps = [first, *[again] * (self.sweeps if again else 0)]
+        shares = {id(step): step.table.posterior(generator) for sweep in (first, again) for step in sweep.values()}
         rows_to_draw = np.arange(len(self._groups))
         for _ in range(_TRIES):
             for sweep in steps:

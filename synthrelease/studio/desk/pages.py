@@ -446,10 +446,6 @@ class Entries:
             del self.typed[name]
         return self.typed.get(name, text)
 
-    def elsewhere(self) -> dict[str, str]:
-        """Return what is typed in fields that the page does not show: of columns that a filter hides, or that are gone."""
-        return {name: text for name, text in self.typed.items() if name not in self.saved}
-
 
 def one_kind_of_line_ends(text: str) -> str:
     """Return a text with the line ends of the files: browsers send others."""

@@ -28,7 +28,7 @@ from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.releasing.selection import one_thread
 from synthrelease.settings.tables import AttacksTable, MembershipTable, PersonTable
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.rehearsal.attempts import PublicTable, ShareEstimate, Trials, clopper_pearson
+from synthrelease.studio.rehearsal.attempts import PublicTable, Trials, clopper_pearson
 from synthrelease.studio.rehearsal.risk import risk_report, rows_with
 
 SURE = 1e-3
@@ -117,116 +117,10 @@ class FitEvidence:
     rows: Sequence[float]
 
 
-@dataclass(frozen=True, kw_only=True)
-class MembershipAttack:
-    """The outcome of guesses whose rows were used: one row of the file, or another in its place.
-
-    Attributes
-    ----------
-    name : what the intruder sees.
-    right : of all guesses.
-    by_epsilon : most of them that the guarantee lets anybody get right, as a share (theory 1.4, two worlds).
-    by_noise : share that the claimed noise of these tables lets get right; None where the intruder sees rows alone.
-    """
-
-    name: str
-    right: ShareEstimate
-    by_epsilon: float
-    by_noise: float | None = None
-
-    @property
-    def allowed(self) -> float:
-        """The most that the claim leaves."""
-        return self.by_epsilon if self.by_noise is None else min(self.by_epsilon, self.by_noise)
-
-    @property
-    def contradicts(self) -> bool:
-        """Return whether the guesses are right so often that the claim is not true, but for a chance of `SURE`."""
-        return clopper_pearson(self.right.successes, self.right.trials, 1 - 2 * SURE).low > self.allowed
-
-
-@dataclass(frozen=True, kw_only=True)
-class PersonAttack:
-    """The outcome of guesses about rows that were used, and about others, of which the release knows nothing.
-
-    What is true of both alike is learned from everybody, as statistics are. The difference is what the rows themselves give
-    away.
-
-    Attributes
-    ----------
-    column : whose value was guessed; empty for the row that agrees in all columns.
-    inside, outside : right guesses, of all rows of either half.
-    baseline : right guesses for rows outside by the most frequent value alone; NaN where there is no such guess.
-    """
-
-    column: str
-    inside: ShareEstimate
-    outside: ShareEstimate
-    baseline: float
-
-    @property
-    def difference(self) -> tuple[float, float]:
-        """An interval of 95% for how much more often guesses about rows inside are right (normal, unpooled)."""
-        a, b = self.inside, self.outside
-        error = 1.96 * math.sqrt(a.share * (1 - a.share) / a.trials + b.share * (1 - b.share) / b.trials)
-        return a.share - b.share - error, a.share - b.share + error
-
-
-@dataclass(frozen=True, kw_only=True)
-class Attacks:
-    """The outcome of all attacks on one configuration.
-
-    Attributes
-    ----------
-    configuration : its index.
-    fits : how often it was fitted to twins.
-    epsilon, delta : of the whole plan, for one row of the file.
-    known : columns that the intruder knows of every person.
-    """
-
-    configuration: int
-    fits: int
-    epsilon: float
-    delta: float
-    known: tuple[str, ...]
-    membership: tuple[MembershipAttack, ...] = ()
-    persons: tuple[PersonAttack, ...] = field(default=())
-
-    @property
-    def contradicts(self) -> bool:
-        return any(attack.contradicts for attack in self.membership)
-
-    def table(self) -> AttacksTable:
-        """Return the results as shortlist.toml, rehearsal.json and release.json have them."""
-        return AttacksTable(
-            fits=self.fits,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            known=self.known,
-            contradicts=self.contradicts,
-            membership=tuple(
-                MembershipTable(
-                    seen=attack.name,
-                    guesses=attack.right.trials,
-                    right=attack.right.successes,
-                    low=attack.right.low,
-                    high=attack.right.high,
-                    allowed_by_epsilon=attack.by_epsilon,
-                    allowed_by_noise=attack.by_noise,
-                )
-                for attack in self.membership
-            ),
-            persons=tuple(
-                PersonTable(
-                    guessed=person.column,
-                    inside=person.inside.share,
-                    outside=person.outside.share,
-                    difference=person.difference,
-                    baseline=person.baseline if person.column else None,
-                )
-                for person in self.persons
-            ),
-        )
+def contradicts(attack: MembershipTable) -> bool:
+    """Return whether guesses are right so often that the claim is not true, but for a chance of `SURE`."""
+    allowed = min(attack.allowed_by_epsilon, 1.0 if attack.allowed_by_noise is None else attack.allowed_by_noise)
+    return clopper_pearson(attack.right, attack.guesses, 1 - 2 * SURE).low > allowed
 
 
 def most_right(epsilon: Fraction | float, delta: Fraction | float = 0) -> float:
@@ -252,28 +146,25 @@ def known_columns(counts: Counts, quasi_identifiers: Sequence[str]) -> tuple[str
 
 
 def attack_results(
-    spec: ReleaseSpec,
-    index: int,
-    known: Sequence[str],
-    fits: Sequence[FitEvidence],
-    guesses: Sequence[Mapping[str, Sequence[int]]],
-) -> Attacks:
-    """Judge what the attacks on one configuration saw.
+    spec: ReleaseSpec, known: Sequence[str], fits: Sequence[FitEvidence], guesses: Sequence[Mapping[str, Sequence[int]]]
+) -> AttacksTable:
+    """Judge what the attacks on one configuration saw, as shortlist.toml, rehearsal.json and release.json have it.
 
     Parameters
     ----------
-    index : of the configuration. known : columns that the intruder knows.
+    known : columns that the intruder knows.
     fits : of `fit_to_twins`, in order; at least four, since half of them choose how to guess by made-up rows.
     guesses : of `guess_persons`, one for each random half of the file.
     """
     loss = spec.plan.total
-    return Attacks(
-        configuration=index,
+    attacks = membership(fits, most_right(loss.epsilon, loss.delta))
+    return AttacksTable(
         fits=len(fits),
         epsilon=float(loss.epsilon),
         delta=float(loss.delta),
         known=tuple(known),
-        membership=membership(fits, most_right(loss.epsilon, loss.delta)),
+        contradicts=any(map(contradicts, attacks)),
+        membership=attacks,
         persons=_person_attacks(guesses),
     )
 
@@ -382,24 +273,31 @@ def _agreement(rows: Counts, row: np.ndarray, other_row: np.ndarray) -> np.ndarr
     return np.array(differences)
 
 
-def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[MembershipAttack, ...]:
-    """Judge the guesses: by noisy tables where there are some, and by made-up rows."""
+def membership(evidence: Sequence[FitEvidence], by_epsilon: float) -> tuple[MembershipTable, ...]:
+    """Judge the guesses whose rows were used: by noisy tables where there are some, and by made-up rows.
+
+    Parameters
+    ----------
+    by_epsilon : most of them that the guarantee lets anybody get right, as a share (theory 1.4, two worlds).
+    """
+
+    def judged(seen: str, right: int, guesses: int, by_noise: float | None = None) -> MembershipTable:
+        share = clopper_pearson(right, guesses)
+        interval, allowed = {"low": share.low, "high": share.high}, {"allowed_by_epsilon": by_epsilon}
+        return MembershipTable(seen=seen, guesses=guesses, right=right, **interval, **allowed, allowed_by_noise=by_noise)
+
     attacks = []
-    seen = [fit for fit in evidence if not math.isnan(fit.log_ratio)]
-    if seen:
+    fits = [fit for fit in evidence if not math.isnan(fit.log_ratio)]
+    if fits:
         # A ratio of 1 says nothing: then the first twin is guessed every other time.
-        right = sum(
-            (fit.log_ratio > 0) == (fit.twin == 0) if fit.log_ratio else position % 2 for position, fit in enumerate(seen)
-        )
-        by_noise = float(np.mean([fit.allowed for fit in seen]))
-        right_of_all = clopper_pearson(int(right), len(seen))
-        attacks.append(MembershipAttack(name="the noisy tables", right=right_of_all, by_epsilon=by_epsilon, by_noise=by_noise))
+        right = [(fit.log_ratio > 0) == (fit.twin == 0) if fit.log_ratio else position % 2 for position, fit in enumerate(fits)]
+        by_noise = float(np.mean([fit.allowed for fit in fits]))
+        attacks.append(judged("the noisy tables", int(sum(right)), len(fits), by_noise))
     half = len(evidence) // 2
     if half >= 2 and len(evidence[0].rows):
         guess = _discriminant(evidence[:half])
-        right = sum(guess(np.array(fit.rows)) == fit.twin for fit in evidence[half:])
-        judged = clopper_pearson(int(right), len(evidence) - half)
-        attacks.append(MembershipAttack(name="the rows", right=judged, by_epsilon=by_epsilon))
+        right = [guess(np.array(fit.rows)) == fit.twin for fit in evidence[half:]]
+        attacks.append(judged("the rows", int(sum(right)), len(evidence) - half))
     return tuple(attacks)
 
 
@@ -451,24 +349,34 @@ def guess_persons(trials: Trials, index: int, known: Sequence[str], number: int)
     guesses[""] = []
     for half in halves:
         public = PublicTable(counts=half, transformation=on, public_because="it was given to be attacked")
-        share = risk_report(public, [candidate.counts], quasi_identifiers=known).true_match_rate
+        share = risk_report(public, [candidate.counts], quasi_identifiers=known)["true_match_rate"]
         guesses[""] += [round(share * half.total), half.total]
     return guesses
 
 
-def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[PersonAttack, ...]:
-    """Add the guesses about all halves, by what was guessed."""
+def _person_attacks(guesses: Sequence[Mapping[str, Sequence[int]]]) -> tuple[PersonTable, ...]:
+    """Add the guesses about all halves, by what was guessed.
+
+    What is true of the rows that were used and of the others alike is learned from everybody, as statistics are. The
+    difference is what the rows themselves give away; its interval is that of 95% (normal, unpooled).
+    """
     guessed = [of_half for of_half in guesses if of_half]
-    sums = {name: np.sum([of_half[name] for of_half in guessed], axis=0).tolist() for name in (guessed[0] if guessed else ())}
-    return tuple(
-        PersonAttack(
-            column=name,
-            inside=clopper_pearson(right, rows),
-            outside=clopper_pearson(right_outside, rows_outside),
-            baseline=by_frequency[0] / rows_outside if by_frequency else math.nan,
+    persons = []
+    for name in guessed[0] if guessed else ():
+        sums = np.sum([of_half[name] for of_half in guessed], axis=0).tolist()
+        right, rows, right_outside, rows_outside, *by_frequency = sums
+        inside, outside = right / rows, right_outside / rows_outside
+        error = 1.96 * math.sqrt(inside * (1 - inside) / rows + outside * (1 - outside) / rows_outside)
+        persons.append(
+            PersonTable(
+                guessed=name,
+                inside=inside,
+                outside=outside,
+                difference=(inside - outside - error, inside - outside + error),
+                baseline=by_frequency[0] / rows_outside if by_frequency else None,
+            )
         )
-        for name, (right, rows, right_outside, rows_outside, *by_frequency) in sums.items()
-    )
+    return tuple(persons)
 
 
 def _guessed(rows: Counts, half: Counts, known: Sequence[int], target: int) -> tuple[int, int]:

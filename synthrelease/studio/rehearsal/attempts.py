@@ -28,7 +28,7 @@ from synthrelease.errors import RejectedRound, closest, listing
 from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Meter
-from synthrelease.privacy.noise import laplace_figure
+from synthrelease.privacy.noise import SystemEntropy, laplace_figure
 from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
 from synthrelease.published.options import DesignPart
 from synthrelease.releasing.attempt import Prepared, PrivateTable, divided, generate, prepare
@@ -85,10 +85,11 @@ class Trials:
         """The rows as the code of a release takes them."""
         return PrivateCounts(self.counts, Meter(()))
 
-    def candidate(self, index: int, entropy: SeededEntropy) -> Candidate:
+    def candidate(self, configuration: int | Configuration, entropy: SystemEntropy) -> Candidate:
         """Make one candidate of a configuration at the planned budget. Raises RejectedRound where the attempt gives none."""
+        chosen = self.spec.space[configuration] if isinstance(configuration, int) else configuration
         table = self.rows.with_plan(self.spec.plan.once).rehearsed(entropy)
-        return generate(self.spec, self.spec.space[index], table, prepare(self.spec, table, self.priors))[1]
+        return generate(self.spec, chosen, table, prepare(self.spec, table, self.priors))[1]
 
 
 @one_thread

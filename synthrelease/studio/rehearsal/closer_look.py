@@ -28,7 +28,7 @@ from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
-from synthrelease.releasing.attempt import generate, prepare
+from synthrelease.releasing.attempt import prepare
 from synthrelease.releasing.selection import one_thread
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.spec.release_spec import ReleaseSpec
@@ -73,61 +73,58 @@ def conclusions(
 ) -> tuple[Conclusion, ...]:
     """An answer to each question, from tables on the bins of the configuration."""
     columns = BinnedColumns.of(configuration)
-    return tuple(_concluded(one, columns, original, candidates) for one in asked)
+    return tuple(_concluded(intended, columns, original, candidates) for intended in asked)
 
 
 def _concluded(asked: QuestionTable, columns: BinnedColumns, original: Counts, candidates: Sequence[Counts]) -> Conclusion:
     words = question(asked)
     try:
-        kind, column, first, second = _read(asked, columns)
+        kind, column, parts = _read(asked, columns)
         if kind == "mean" and None in columns.by_name[column].numbers[: columns.by_name[column].present]:
             raise InputError(f"the bins of {column!r} have no numbers")
     except InputError as error:
         return Conclusion(question=words, why=str(error))
 
     def answer(table: Counts) -> float | None:
-        found = [_answer(kind, column, part, columns, table, original.total) for part in (first, second) if part is not None]
-        known = [value for value in found if value is not None]
-        if len(known) < len(found):
-            return None
-        return known[0] - known[1] if len(known) == 2 else known[0]
+        first, *subtracted = (_answer(kind, column, part, columns, table, original.total) for part in parts)
+        return None if first is None or None in subtracted else first - sum(filter(None, subtracted))
 
     unit = columns.by_name[column].unit if kind == "mean" else kind
     return Conclusion(question=words, unit=unit, public=answer(original), candidates=tuple(map(answer, candidates)))
 
 
-Asked = tuple[Condition, tuple[Condition, ...]]
+Part = tuple[Condition, tuple[Condition, ...]]
 """What is counted, among the rows that meet all of these."""
 
 
-def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, Asked, Asked | None]:
-    """The kind, the column of a mean, what is asked, and what is subtracted from it."""
+def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, list[Part]]:
+    """Return the kind, the column of a mean, and what is asked, from which a second part is subtracted."""
     every = Condition(text="", rule=None)
     if not is_question(asked.query):
-        query, given = parse_condition(asked.query, columns), parse_condition(asked.given, columns)
-        less = None if asked.minus is None else parse_condition(asked.minus, columns)
+        given = parse_condition(asked.given, columns)
+        conditions = [parse_condition(text, columns) for text in (asked.query, asked.minus) if text is not None]
         if asked.mean:
-            return "mean", asked.mean, (every, (query, given)), None if less is None else (every, (less, given))
-        return "share" if asked.given else "rows", "", (query, (given,)), None if less is None else (less, (given,))
+            return "mean", asked.mean, [(every, (condition, given)) for condition in conditions]
+        return "share" if asked.given else "rows", "", [(condition, (given,)) for condition in conditions]
     read = parse_question(asked.query, columns)
     if read.kind not in ("share", "mean") or read.by or read.slots:
         raise InputError("a rehearsal answers shares and means of all rows or of two groups; `estimate` answers this one")
     met = read.met if read.kind == "share" else every
-    parts: list[Asked] = [(met, (group, read.where)) for group in read.groups] or [(met, (read.where,))]
-    return read.kind, read.column, parts[0], parts[1] if len(parts) == 2 else None
+    return read.kind, read.column, [(met, (group, read.where)) for group in read.groups] or [(met, (read.where,))]
 
 
-def _answer(kind: str, column: str, part: Asked, columns: BinnedColumns, table: Counts, n_rows: int) -> float | None:
+def _answer(kind: str, column: str, part: Part, columns: BinnedColumns, table: Counts, n_rows: int) -> float | None:
     met, among = part
-    names = met.columns.union(*(each.columns for each in among), {column} if column else ())
-    chosen = tuple(each for each in columns.schema if each.name in names)
-    counts = table.marginal([table.layout.index(each.name) for each in chosen]) if chosen else np.array(table.total)
-    inside = counts * np.logical_and.reduce([each.mask(chosen) for each in among])
+    names = met.columns.union(*(condition.columns for condition in among), {column} if column else ())
+    chosen = tuple(published for published in columns.schema if published.name in names)
+    axes = [table.layout.index(published.name) for published in chosen]
+    counts = table.marginal(axes) if chosen else np.array(table.total)
+    inside = counts * np.logical_and.reduce([condition.mask(chosen) for condition in among])
     if kind != "mean":
         whole = table.total / n_rows if kind == "rows" else inside.sum()
         return float((inside * met.mask(chosen)).sum() / whole) if whole else None
-    place, present = [each.name for each in chosen].index(column), columns.by_name[column].present
-    by_bin = np.moveaxis(inside, place, 0).reshape(inside.shape[place], -1).sum(axis=1)[:present]
+    axis, present = [published.name for published in chosen].index(column), columns.by_name[column].present
+    by_bin = np.moveaxis(inside, axis, 0).reshape(inside.shape[axis], -1).sum(axis=1)[:present]
     numbers = np.array([float(number or 0) for number in columns.by_name[column].numbers[:present]])
     return float(by_bin @ numbers / by_bin.sum()) if by_bin.sum() else None
 
@@ -590,10 +587,8 @@ def _verdict(
 
 def _sample(trials: Trials, configuration: Configuration, entropy: SystemEntropy) -> Counts | None:
     """Draw the rows of a candidate before its projection; None where the model yields none."""
-    spec, as_drawn = trials.spec, replace(configuration, projection=MinimumCount(minimum_count=1))
-    table = trials.rows.with_plan(spec.plan.once).rehearsed(entropy)
     try:
-        return generate(spec, as_drawn, table, prepare(spec, table, trials.priors))[1].counts
+        return trials.candidate(replace(configuration, projection=MinimumCount(minimum_count=1)), entropy).counts
     except RejectedRound:
         return None
 

@@ -17,6 +17,7 @@ from synthrelease.data.questions import is_question, split_question
 from synthrelease.errors import InputError
 from synthrelease.generators.measurements import read_bins
 from synthrelease.published.options import DesignPart
+from synthrelease.settings.questions import QuestionTable
 from synthrelease.sources.source import Source
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.studio.rehearsal.measured_tables import MeasuredTable, measured_tables
@@ -65,43 +66,33 @@ def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
 
     columns, tables = BinnedColumns.of(spec.space[0]), measured_tables(spec)
     apart = {factor.column for factor in read_bins(getattr(spec.space.generators[0], "rare_bins", None))}
+
+    def expected(intended: QuestionTable) -> ExpectedAnswer:
+        if not tables:
+            raise InputError("the model chooses what it measures; a rehearsal shows it")
+        query, given = intended.query, intended.given
+        parts = split_question(query).conditions if is_question(query) else (query, given)
+        condition = parse_condition(" and ".join(f"({part})" for part in parts if part), columns)
+        if condition.columns & apart:
+            raise InputError("rows of a rare bin are in no table; a rehearsal shows it")
+        needed = condition.columns | ({intended.mean} if intended.mean else set())
+        chosen = tuple(column for column in columns.schema if column.name in condition.columns)
+        met, answers = int(condition.mask(chosen).sum()) if chosen else 1, []
+        for table in (table for table in tables if needed <= set(table.columns)):
+            sizes = zip(table.columns, table.sizes, strict=True)
+            beside = math.prod(size for name, size in sizes if name not in condition.columns)
+            answers.append((table.off(max(1, met) * beside), met * beside, table.columns))
+        if not answers:
+            raise InputError("no measured table holds its columns together")
+        off, cells, names = min(answers)
+        return ExpectedAnswer(question=question(intended), table=names, cells=cells, off=off)
+
     answers_expected = []
     for intended in spec.questions:
-        words = question(intended)
-        if not tables:
-            answers_expected.append(
-                ExpectedAnswer(question=words, why="the model chooses what it measures; a rehearsal shows it")
-            )
-            continue
         try:
-            parts = (
-                split_question(intended.query).conditions if is_question(intended.query) else (intended.query, intended.given)
-            )
-            condition = parse_condition(" and ".join(f"({part})" for part in parts if part), columns)
+            answers_expected.append(expected(intended))
         except InputError as error:
-            answers_expected.append(ExpectedAnswer(question=words, why=str(error)))
-            continue
-        if condition.columns & apart:
-            answers_expected.append(
-                ExpectedAnswer(question=words, why="rows of a rare bin are in no table; a rehearsal shows it")
-            )
-            continue
-        held = [
-            table for table in tables if condition.columns | ({intended.mean} if intended.mean else set()) <= set(table.columns)
-        ]
-        if not held:
-            answers_expected.append(ExpectedAnswer(question=words, why="no measured table holds its columns together"))
-            continue
-        answers = []
-        for table in held:
-            chosen = tuple(column for column in columns.schema if column.name in condition.columns)
-            met = int(condition.mask(chosen).sum()) if chosen else 1
-            cells_beside = math.prod(
-                size for name, size in zip(table.columns, table.sizes, strict=True) if name not in condition.columns
-            )
-            answers.append((table.off(max(1, met) * cells_beside), met * cells_beside, table.columns))
-        off, cells, names = min(answers)
-        answers_expected.append(ExpectedAnswer(question=words, table=names, cells=cells, off=off))
+            answers_expected.append(ExpectedAnswer(question=question(intended), why=str(error)))
     return tuple(answers_expected)
 
 

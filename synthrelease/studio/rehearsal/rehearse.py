@@ -18,6 +18,7 @@ from synthrelease.enclave.ingest import digest_of, read_public
 from synthrelease.errors import InputError, OutputError, on_public_data
 from synthrelease.privacy.noise import SYSTEM
 from synthrelease.releasing.attempt import public_digest, read_priors
+from synthrelease.settings.tables import AttacksTable
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import RehearsalRequest
 from synthrelease.spec.shortlist import RehearsedTable
@@ -40,7 +41,6 @@ from synthrelease.studio.rehearsal.advice import (
 )
 from synthrelease.studio.rehearsal.attacks import (
     HALVES,
-    Attacks,
     FitEvidence,
     Twins,
     attack_results,
@@ -242,7 +242,7 @@ class Rehearsal:
     outlook: Outlook | None
     comparison: CopyComparison
     copies: tuple[CopyFigures, ...]
-    attacks: Attacks | None
+    attacks: AttacksTable | None
     look: CloserLook | None
     seed: int
     n_rows: int
@@ -371,7 +371,12 @@ class _Course:
             criteria=criterion_advice(spec.criteria, shortlisted or further, request.noise_level, spec.noises),
             budgets=frontier(spec, by_budget, goal.level),
             proposal=proposal,
-            outlook=outlook(shortlisted, spec.selection_rule.law, self._least_per_fit(shortlist)),
+            # half of the shortlist tells something about a private fit; no number does where nothing is fitted once
+            outlook=outlook(
+                shortlisted,
+                spec.selection_rule.law,
+                max(1, (len(shortlist) + 1) // 2) if shares_luck(spec) else sys.maxsize,
+            ),
             comparison=self.comparison,
             copies=copies,
             attacks=attacks,
@@ -430,7 +435,7 @@ class _Course:
         figures = self._kept("utility and risk", task, copy_figures, {c: (self.trials, c, comparison) for c in shortlist})
         return tuple(CopyFigures(**figures[c]) for c in shortlist if c in figures)
 
-    def _attacks(self, shortlist: Sequence[int], fits: int) -> Attacks | None:
+    def _attacks(self, shortlist: Sequence[int], fits: int) -> AttacksTable | None:
         """Attack the best configuration: fits to twins, then random halves of the file."""
         counts = self.trials.counts
         if not shortlist or fits < 4 or self.spec.options.partition is not None or len(counts) < 2:
@@ -441,7 +446,7 @@ class _Course:
         seen = self._kept("attacks: fits to twins", f"fits of {best} to twins", fit_to_twins, pairs)
         guesses = self._kept("attacks: halves", f"halves for {best}, known {', '.join(known)}", guess_persons, halves)
         evidence = [FitEvidence(**fit) for pair in sorted(seen) for fit in seen[pair]]
-        return attack_results(self.spec, best, known, evidence, list(guesses.values())) if len(evidence) >= 4 else None
+        return attack_results(self.spec, known, evidence, list(guesses.values())) if len(evidence) >= 4 else None
 
     def _kept(
         self, phase: str, task: str, action: Callable[..., Any], arguments: Mapping[int, tuple[Any, ...]]
@@ -501,10 +506,6 @@ class _Course:
                 self.stopped = True
         self.lacking |= done < total
         return results
-
-    def _least_per_fit(self, shortlist: Sequence[int]) -> int:
-        """Attempts that tell something about a private fit: half of the shortlist; none do where nothing is fitted once."""
-        return max(1, (len(shortlist) + 1) // 2) if shares_luck(self.spec) else sys.maxsize
 
     def _late(self, deadline: float | None) -> bool:
         return self.stopped or (deadline is not None and time.monotonic() >= deadline)

@@ -101,7 +101,7 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
     ------
     OutputError : when one cannot be written.
     """
-    look, attacks = rehearsal.look, rehearsal.attacks
+    look = rehearsal.look
     texts = {
         "rehearsal.json": json.dumps(document(rehearsal), indent=2, allow_nan=False) + "\n",
         "report.html": page(rehearsal, noise_level),
@@ -114,7 +114,7 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
             rehearsed_plan(rehearsal),
             proposed_plan(rehearsal),
             None if look is None else look.verdict,
-            None if attacks is None else attacks.table(),
+            rehearsal.attacks,
         )
     try:
         for name, text in texts.items():
@@ -190,9 +190,7 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
         "budgets": plain(rehearsal.budgets),
         "proposal": plain(rehearsal.proposal),
         "copies": {**plain(rehearsal.comparison), "figures": plain(rehearsal.copies)},
-        "attacks": None
-        if rehearsal.attacks is None
-        else {"index": rehearsal.attacks.configuration, **rehearsal.attacks.table().model_dump(mode="json")},
+        "attacks": None if rehearsal.attacks is None else {"index": rehearsal.shortlist[0], **plain(rehearsal.attacks)},
         "outlook": plain(rehearsal.outlook),
         "look": look_document(rehearsal),
         "words": plain(Sentences.of(rehearsal)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,25 +30,6 @@ LEAST_OTHERS = 5
 """k_0: others among whom a person is taken to be hidden, by default."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class GroupRisk:
-    """Risk figures of one group of persons; NaN where it is empty.
-
-    Attributes
-    ----------
-    name : low, medium or high.
-    share : of all persons, from 0 to 1.
-    mean_risk, highest_risk : mean and largest I_i of its persons (`risk.RiskReport`), from 0 to 1.
-    correct_attribution : how often a random match is right in every other column, from 0 to 1.
-    """
-
-    name: str
-    share: float
-    mean_risk: float
-    highest_risk: float
-    correct_attribution: float
-
-
 def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_others: int = LEAST_OTHERS) -> np.ndarray:
     """Return (n_cells,) 0, 1 or 2, low, medium or high risk, of the persons in each cell of `public.counts`.
 
@@ -72,33 +52,40 @@ def risk_groups(public: PublicTable, quasi_identifiers: Sequence[str], least_oth
     return np.where(close >= least_others, 0, np.where(alike >= least_others, 1, 2))
 
 
-def group_risks(groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, correct: np.ndarray) -> tuple[GroupRisk, ...]:
-    """The figures of each group, from (n_cells,) arrays: the group, the persons, their I_i and their correct attribution."""
-    risks_of_groups = []
+def group_risks(groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, correct: np.ndarray) -> dict[str, float]:
+    """Return the figures of each group by name, such as low_mean_risk; NaN where the group is empty.
+
+    share : of all persons, from 0 to 1.
+    mean_risk, highest_risk : mean and largest I_i of its persons (`risk_report`), from 0 to 1.
+    correct_attribution : how often a random match is right in every other column, from 0 to 1.
+
+    Parameters
+    ----------
+    groups, persons, risks, correct : (n_cells,) the group, the persons, their I_i and their correct attribution.
+    """
+    figures: dict[str, float] = {}
     for index, name in enumerate(GROUPS):
         inside = groups == index
         size = int(persons[inside].sum())
-        risks_of_groups.append(
-            GroupRisk(
-                name=name,
-                share=size / int(persons.sum()),
-                mean_risk=float(persons[inside] @ risks[inside]) / size if size else math.nan,
-                highest_risk=float(risks[inside].max()) if size else math.nan,
-                correct_attribution=float(persons[inside] @ correct[inside]) / size if size else math.nan,
-            )
-        )
-    return tuple(risks_of_groups)
+        figures[f"{name}_share"] = size / int(persons.sum())
+        figures[f"{name}_mean_risk"] = float(persons[inside] @ risks[inside]) / size if size else math.nan
+        figures[f"{name}_highest_risk"] = float(risks[inside].max()) if size else math.nan
+        figures[f"{name}_correct_attribution"] = float(persons[inside] @ correct[inside]) / size if size else math.nan
+    return figures
 
 
-@dataclass(frozen=True, kw_only=True)
-class RiskReport:
-    """Non-private risk figures of M synthetic copies of one public table of n persons.
+def risk_report(
+    public: PublicTable,
+    copies: Sequence[Counts],
+    *,
+    quasi_identifiers: Sequence[str],
+    least_others: int = LEAST_OTHERS,
+) -> dict[str, float]:
+    """Return the non-private risk figures of M synthetic copies of one public table of n persons, by name.
 
     For a person i and a copy m let s be the number of synthetic rows that match i on the quasi-identifiers, and a the
     number of those that agree with i in all other columns, too.
 
-    Attributes
-    ----------
     mean_risk : sum_i I_i / n, the expected share of persons that are picked, where I_i is the mean over the copies of 1/s,
         or of 0 where s = 0. It supposes, as the source does, that one of the matching rows is the person's; synthetic rows are
         nobody's, so this is an upper bound.
@@ -110,36 +97,7 @@ class RiskReport:
     false_match_rate : share of the unique matches that are false (a = 0); NaN when there is no unique match.
     replicated_uniques : share, among the persons that nobody else matches in the original, of those with s = 1; NaN when there
         is no such person.
-    groups : the same for persons of low, medium and high risk (`risk_groups.risk_groups`).
-    """
-
-    mean_risk: float
-    highest_risk: float
-    mean_risk_of_original: float
-    correct_attribution: float
-    true_match_rate: float
-    false_match_rate: float
-    replicated_uniques: float
-    groups: tuple[GroupRisk, ...]
-
-    def figures(self) -> dict[str, float]:
-        """The summary figures by name, to compare candidates in a table."""
-        of_all = ("mean_risk", "mean_risk_of_original", "highest_risk", "correct_attribution")
-        matches = ("true_match_rate", "false_match_rate", "replicated_uniques")
-        figures = {name: getattr(self, name) for name in (*of_all, *matches)}
-        for group in self.groups:
-            figures |= {f"{group.name}_{name}": value for name, value in vars(group).items() if name != "name"}
-        return figures
-
-
-def risk_report(
-    public: PublicTable,
-    copies: Sequence[Counts],
-    *,
-    quasi_identifiers: Sequence[str],
-    least_others: int = LEAST_OTHERS,
-) -> RiskReport:
-    """All risk figures of M synthetic copies of a public table.
+    low_mean_risk, ... : the same for persons of low, medium and high risk (`group_risks`).
 
     Parameters
     ----------
@@ -182,16 +140,16 @@ def risk_report(
     unique = (matches == 1).sum(axis=0) / len(copies)
     true = ((matches == 1) & (agreeing == 1)).sum(axis=0) / len(copies)
     unique_matches, alone = float(persons @ unique), persons[at_home == 1]
-    return RiskReport(
-        mean_risk=float(persons @ risks) / n,
-        highest_risk=float(risks.max()),
-        mean_risk_of_original=float(persons @ _inverse(at_home)) / n,
-        correct_attribution=float(persons @ correct) / n,
-        true_match_rate=float(persons @ true) / n,
-        false_match_rate=float(persons @ (unique - true)) / unique_matches if unique_matches else math.nan,
-        replicated_uniques=float(alone @ unique[at_home == 1]) / float(alone.sum()) if len(alone) else math.nan,
-        groups=group_risks(risk_groups(public, quasi_identifiers, least_others), persons, risks, correct),
-    )
+    figures = {
+        "mean_risk": float(persons @ risks) / n,
+        "mean_risk_of_original": float(persons @ _inverse(at_home)) / n,
+        "highest_risk": float(risks.max()),
+        "correct_attribution": float(persons @ correct) / n,
+        "true_match_rate": float(persons @ true) / n,
+        "false_match_rate": float(persons @ (unique - true)) / unique_matches if unique_matches else math.nan,
+        "replicated_uniques": float(alone @ unique[at_home == 1]) / float(alone.sum()) if len(alone) else math.nan,
+    }
+    return figures | group_risks(risk_groups(public, quasi_identifiers, least_others), persons, risks, correct)
 
 
 def _inverse(matches: np.ndarray) -> np.ndarray:

@@ -341,37 +341,8 @@ def _score(rows: np.ndarray, probabilities: np.ndarray, n_synthetic: int, n_para
 
 # A regression on original and on synthetic data: how far confidence intervals overlap, and differences in standard errors.
 
-INTERCEPT = "(intercept)"
-
 _LINEAR_RANK_TOLERANCE = 1e-10
 """Smallest eigenvalue of the features' correlation matrix at which the coefficients count as determined."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CoefficientComparison:
-    """One coefficient of a linear or logistic regression on the original and on the synthetic data.
-
-    Attributes
-    ----------
-    name : the feature, or `(intercept)`.
-    original, original_se : estimate and standard error on the original, in units of the target (of a logistic regression: in
-        log odds) per unit of the feature.
-    synthetic, synthetic_se : the same on the synthetic data, combined over the copies where there are several.
-    original_interval, synthetic_interval : (lower, upper) confidence bounds.
-    interval_overlap : at most 1, which is best; negative when the intervals are disjoint (`confidence.interval_overlap`).
-    standardised_difference : |original - synthetic| / original_se; 0 is best. Both are NaN when a copy does not determine
-        the coefficient.
-    """
-
-    name: str
-    original: float
-    original_se: float
-    synthetic: float
-    synthetic_se: float
-    original_interval: tuple[float, float]
-    synthetic_interval: tuple[float, float]
-    interval_overlap: float
-    standardised_difference: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -389,6 +360,27 @@ class Line:
     def interval(self, confidence: float) -> ConfidenceIntervals:
         freedom = np.array(max(self.degrees_of_freedom, 1.0))
         return student_interval(self.estimates, self.standard_errors**2, freedom, confidence)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RegressionComparison:
+    """A linear or logistic regression on the original and on the synthetic data; all arrays are (k,), the intercept first.
+
+    Attributes
+    ----------
+    original : the fit to the original, in units of the target (of a logistic regression: in log odds) per unit of a feature.
+    estimates, standard_errors, interval : of the synthetic data, combined over the copies where there are several.
+    interval_overlap : at most 1, which is best; negative when the intervals are disjoint (`interval_overlap`).
+    standardised_difference : |original - synthetic| / original standard error; 0 is best. Both are NaN when a copy does not
+        determine the coefficient.
+    """
+
+    original: Line
+    estimates: np.ndarray
+    standard_errors: np.ndarray
+    interval: ConfidenceIntervals
+    interval_overlap: np.ndarray
+    standardised_difference: np.ndarray
 
 
 def standardised_difference(original: np.ndarray, synthetic: np.ndarray, original_se: np.ndarray) -> np.ndarray:
@@ -410,8 +402,8 @@ def compare_regressions(
     positive: Sequence[str] | None = None,
     rule: Rule = "partial",
     confidence: float = 0.95,
-) -> tuple[CoefficientComparison, ...]:
-    """A regression of `target` on `features` and an intercept, on the original and on M synthetic copies.
+) -> RegressionComparison:
+    """Compare a regression of `target` on `features` and an intercept, on the original and on M synthetic copies.
 
     Features stand for the numbers of their bins; so does the target of a linear regression (least squares). With `positive` it
     is a logistic regression (maximum likelihood) of whether the target is in one of these bins. With two or more copies the
@@ -422,10 +414,6 @@ def compare_regressions(
     ----------
     positive : labels of bins of the target that count as 1, the other values as 0; None for a linear regression.
     rule : the kind of copies.
-
-    Returns
-    -------
-    One comparison per coefficient: the intercept, then the features in their order.
 
     Raises
     ------
@@ -460,22 +448,13 @@ def compare_regressions(
         interval = combined.interval(confidence)
     else:
         estimates, errors, interval = lines[0].estimates, lines[0].standard_errors, lines[0].interval(confidence)
-    interval_of_original = original.interval(confidence)
-    overlaps = interval_overlap(interval_of_original, interval)
-    differences = standardised_difference(original.estimates, estimates, original.standard_errors)
-    return tuple(
-        CoefficientComparison(
-            name=name,
-            original=float(original.estimates[i]),
-            original_se=float(original.standard_errors[i]),
-            synthetic=float(estimates[i]),
-            synthetic_se=float(errors[i]),
-            original_interval=(float(interval_of_original.lower[i]), float(interval_of_original.upper[i])),
-            synthetic_interval=(float(interval.lower[i]), float(interval.upper[i])),
-            interval_overlap=float(overlaps[i]),
-            standardised_difference=float(differences[i]),
-        )
-        for i, name in enumerate((INTERCEPT, *features))
+    return RegressionComparison(
+        original=original,
+        estimates=estimates,
+        standard_errors=errors,
+        interval=interval,
+        interval_overlap=interval_overlap(original.interval(confidence), interval),
+        standardised_difference=standardised_difference(original.estimates, estimates, original.standard_errors),
     )
 
 
@@ -600,9 +579,10 @@ def utility_figures(
     analyses: dict[str, dict[str, Any]] = linear | ({} if odds is None else {"odds": vars(odds)})
     for name, analysis in analyses.items():
         with suppress(ValueError):
-            slopes = compare_regressions(public, copies, **analysis, rule=rule)[1:]  # the intercept is seldom of interest
-            figures[f"{name}_interval_overlap"] = _mean([slope.interval_overlap for slope in slopes])
-            figures[f"{name}_standardised_difference"] = _mean([slope.standardised_difference for slope in slopes])
+            compared = compare_regressions(public, copies, **analysis, rule=rule)
+            slopes = slice(1, None)  # the intercept is seldom of interest
+            figures[f"{name}_interval_overlap"] = _mean(compared.interval_overlap[slopes].tolist())
+            figures[f"{name}_standardised_difference"] = _mean(compared.standardised_difference[slopes].tolist())
     return figures
 
 
@@ -702,12 +682,12 @@ def compared(
         transformation=transformation,
         public_because="the file was given to `synthrelease rehearse`, which is for public data",
     )
-    risk = risk_report(original, copies, quasi_identifiers=comparison.quasi_identifiers).figures()
+    risk = risk_report(original, copies, quasi_identifiers=comparison.quasi_identifiers)
     if not comparison.analyses:
-        return {}, dict(risk)
+        return {}, risk
     odds = None if comparison.odds is None else _odds(comparison.odds, configuration)
     utility = utility_figures(original, copies, target=comparison.target, features=comparison.features, odds=odds, rule=rule)
-    return utility, dict(risk)
+    return utility, risk
 
 
 def _odds(criterion: LogisticRegression, configuration: Configuration) -> Odds:

@@ -387,7 +387,7 @@ def attack_words(rehearsal: Rehearsal) -> list[str]:
     attacks = rehearsal.attacks
     if attacks is None:
         return []
-    sentences = [*attack_sentences(attacks.table(), all_columns=True)]
+    sentences = [*attack_sentences(attacks, all_columns=True)]
     if attacks.contradicts:
         sentences.append(
             "THE CLAIM DOES NOT HOLD: the guesses are right more often than it allows. Chance explains that with a probability "

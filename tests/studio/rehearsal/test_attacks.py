@@ -18,15 +18,16 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace, RoundedGaussian
 from synthrelease.generators.measurements import NoisyBin, NoisyMarginal, NoisyMarginals, RareBin
 from synthrelease.privacy.public_entropy import SeededEntropy
+from synthrelease.settings.tables import AttacksTable
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import RehearsalRequest
 from synthrelease.studio.rehearsal import attacks, attempts
 from synthrelease.studio.rehearsal import rehearse as course
 from synthrelease.studio.rehearsal.attacks import (
-    Attacks,
     Twins,
     attack_results,
+    contradicts,
     fit_to_twins,
     guess_persons,
     log_ratio,
@@ -117,14 +118,14 @@ class HalfTheNoise(SeededEntropy):
         return super().add_cube(values, rate * 2)
 
 
-def attack(spec: ReleaseSpec, public: Counts, seed: int, fits: int, halves: int) -> Attacks:
+def attack(spec: ReleaseSpec, public: Counts, seed: int, fits: int, halves: int) -> AttacksTable:
     """All attacks on the first configuration by an intruder who knows one column."""
     twins, trials = Twins.of(public), Trials(spec=spec, counts=public, seed=seed)
     seen = [fit for pair in range(fits // 2) for fit in fit_to_twins(trials, twins, 0, pair)]
-    return attack_results(spec, 0, ("face",), seen, [guess_persons(trials, 0, ("face",), half) for half in range(halves)])
+    return attack_results(spec, ("face",), seen, [guess_persons(trials, 0, ("face",), half) for half in range(halves)])
 
 
-def tried(folder: Path, seed: int, fits: int) -> Attacks:
+def tried(folder: Path, seed: int, fits: int) -> AttacksTable:
     spec, public = measured_spec(folder)
     return attack(spec, public, seed, fits, 1)
 
@@ -133,12 +134,12 @@ def tried(folder: Path, seed: int, fits: int) -> Attacks:
 def test_half_the_noise_is_found_and_honest_noise_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = tried(tmp_path, 1, 400)
     assert not honest.contradicts
-    assert honest.membership[0].by_noise is not None
-    assert honest.membership[0].by_noise < honest.membership[0].by_epsilon
+    assert honest.membership[0].allowed_by_noise is not None
+    assert honest.membership[0].allowed_by_noise < honest.membership[0].allowed_by_epsilon
     monkeypatch.setattr(attacks, "SeededEntropy", HalfTheNoise)
     planted = tried(tmp_path, 1, 400)
     assert planted.contradicts
-    assert planted.membership[0].name == "the noisy tables"
+    assert planted.membership[0].seen == "the noisy tables"
 
 
 def test_rows_that_are_the_file_give_the_row_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,13 +157,15 @@ def test_rows_that_are_the_file_give_the_row_away(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(attempts, "generate", copied)
     monkeypatch.setattr(attacks, "most_right", lambda epsilon, delta: most_right(0.5))
     got = attack(spec, public, 1, 60, 2)
-    rows = next(one for one in got.membership if one.name == "the rows")
-    assert rows.right.successes == rows.right.trials == 30
-    assert rows.contradicts
+    rows = next(one for one in got.membership if one.seen == "the rows")
+    assert rows.right == rows.guesses == 30
+    assert contradicts(rows)
+    assert got.contradicts
     value, row = got.persons
-    assert value.inside.trials + value.outside.trials == 2 * 400
-    assert value.inside.share >= value.outside.share
-    assert row.inside.share >= row.outside.share
+    assert value.inside >= value.outside
+    assert row.inside >= row.outside
+    _, inside, _, outside, _ = guess_persons(Trials(spec=spec, counts=public, seed=1), 0, ("face",), 0)["year"]
+    assert inside + outside == 400
 
 
 def test_a_person_is_guessed_from_the_rows_that_agree() -> None:

@@ -19,7 +19,6 @@ from synthrelease.data.schema import Transformation
 from synthrelease.studio.rehearsal.attempts import PublicTable
 from synthrelease.studio.rehearsal.risk import matching
 from synthrelease.studio.rehearsal.utility import (
-    INTERCEPT,
     PropensityScore,
     StackedDesign,
     combine,
@@ -139,16 +138,16 @@ def test_coefficients_are_compared_as_by_hand() -> None:
     the copy's 0.2 -+ 1.2170. They share -1.0170 to 1.4170: 2.4340 of 3.6509 and of 2.4340: overlap (0.66667 + 1)/2.
     Standardised difference 0.6/sqrt(0.18) = sqrt 2.
     """
-    slope = compare_regressions(
+    found = compare_regressions(
         public(WORLD, FOUR), [table(WORLD, [(0, 1), (1, 2), (2, 1), (3, 2)])], target="y", features=["x"]
-    )[1]
-    assert slope.name == "x"
-    assert (slope.original, slope.synthetic) == pytest.approx((0.8, 0.2))
-    assert (slope.original_se**2, slope.synthetic_se**2) == pytest.approx((0.18, 0.08))
-    assert slope.original_interval == pytest.approx((0.8 - 1.8255, 0.8 + 1.8255), abs=1e-4)
-    assert slope.synthetic_interval == pytest.approx((0.2 - 1.2170, 0.2 + 1.2170), abs=1e-4)
-    assert slope.interval_overlap == pytest.approx(5 / 6, abs=1e-4)
-    assert slope.standardised_difference == pytest.approx(math.sqrt(2))
+    )
+    original = found.original.interval(0.95)
+    assert (found.original.estimates[1], found.estimates[1]) == pytest.approx((0.8, 0.2))
+    assert (found.original.standard_errors[1] ** 2, found.standard_errors[1] ** 2) == pytest.approx((0.18, 0.08))
+    assert (original.lower[1], original.upper[1]) == pytest.approx((0.8 - 1.8255, 0.8 + 1.8255), abs=1e-4)
+    assert (found.interval.lower[1], found.interval.upper[1]) == pytest.approx((0.2 - 1.2170, 0.2 + 1.2170), abs=1e-4)
+    assert found.interval_overlap[1] == pytest.approx(5 / 6, abs=1e-4)
+    assert found.standardised_difference[1] == pytest.approx(math.sqrt(2))
 
 
 def slow_line(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -195,14 +194,14 @@ def test_numbers_far_from_zero_lose_no_digits() -> None:
 def test_several_copies_are_combined_by_the_rules() -> None:
     original, copies = random_table(THREE, 80, 1), [random_table(THREE, 60, seed) for seed in (2, 3, 4)]
     report = compare_regressions(public(THREE, original.expand()), copies, target="z", features=["x", "y"])
-    assert [one.name for one in report] == [INTERCEPT, "x", "y"]
     lines = [slow_line(copy.expand()) for copy in copies]
     combined = combine(np.array([beta for beta, _ in lines]), np.array([se**2 for _, se in lines]))
-    for i, one in enumerate(report):
-        assert one.synthetic == pytest.approx(combined.estimate[i])
-        assert one.synthetic_se == pytest.approx(math.sqrt(combined.total_variance[i]))
-        half = stats.t.ppf(0.975, combined.degrees_of_freedom[i]) * math.sqrt(combined.total_variance[i])
-        assert one.synthetic_interval == pytest.approx((one.synthetic - half, one.synthetic + half))
+    assert report.estimates.shape == (3,)
+    assert report.estimates == pytest.approx(combined.estimate)
+    assert report.standard_errors == pytest.approx(np.sqrt(combined.total_variance))
+    half = stats.t.ppf(0.975, combined.degrees_of_freedom) * np.sqrt(combined.total_variance)
+    assert report.interval.lower == pytest.approx(combined.estimate - half)
+    assert report.interval.upper == pytest.approx(combined.estimate + half)
 
 
 @pytest.mark.parametrize(
@@ -218,10 +217,10 @@ def test_an_undetermined_regression_is_refused_in_the_original_and_nan_in_a_copy
     with pytest.raises(ValueError, match="rows that determine every coefficient"):
         compare_regressions(public(THREE, rows), [copy], target="z", features=features)
     for copies in ([copy], [copy, good.counts]):
-        slope = compare_regressions(good, copies, target="z", features=features)[1]
-        assert math.isnan(slope.interval_overlap)
-        assert math.isnan(slope.standardised_difference)
-        assert math.isfinite(slope.original_se)
+        found = compare_regressions(good, copies, target="z", features=features)
+        assert math.isnan(found.interval_overlap[1])
+        assert math.isnan(found.standardised_difference[1])
+        assert math.isfinite(found.original.standard_errors[1])
 
 
 @pytest.mark.parametrize(
@@ -417,10 +416,9 @@ def test_figures_of_a_report_are_means_over_copies_and_slopes() -> None:
     for name in ("pmse", "pmse_ratio"):
         assert means[name] == pytest.approx((first[name] + second[name]) / 2)
     original = public(THREE, random_table(THREE, 300, 1).expand())
-    slopes = compare_regressions(original, copies, target="z", features=["x", "y"])[1:]
-    assert [slope.name for slope in slopes] == ["x", "y"]
-    assert means["mean_interval_overlap"] == pytest.approx(np.mean([slope.interval_overlap for slope in slopes]))
-    assert means["mean_standardised_difference"] == pytest.approx(np.mean([slope.standardised_difference for slope in slopes]))
+    found = compare_regressions(original, copies, target="z", features=["x", "y"])
+    assert means["mean_interval_overlap"] == pytest.approx(found.interval_overlap[1:].mean())
+    assert means["mean_standardised_difference"] == pytest.approx(found.standardised_difference[1:].mean())
 
 
 def test_a_regression_that_the_table_does_not_determine_has_no_figures() -> None:
