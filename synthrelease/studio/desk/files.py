@@ -515,11 +515,30 @@ def _changed(path: Path) -> int:
 
 
 NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,12})?", re.ASCII)
-CARD_TEXTS = (
-    *("contact", "licence", "licence_url", "region", "url", "version", "justification", "tuning", "access"),
-    *("organisation", "source", "purpose", "funding", "ethics", "maintenance", "feedback"),
-)
-CARD_LISTS = ("uses", "unsuitable", "registry_authors", "signed_by")
+CARD_TEXTS = {
+    "contact": "How to reach the publisher",
+    "licence": "Licence, such as CC-BY-4.0",
+    "licence_url": "Where the licence can be read",
+    "region": "Whom or what place the data are about",
+    "url": "Where the release can be had",
+    "version": "Version of this release",
+    "justification": "How epsilon, thresholds and bins were chosen",
+    "tuning": "What was done with data before the release",
+    "access": "Who can reach the private data",
+    "organisation": "Who publishes",
+    "source": "Where the original records come from",
+    "purpose": "Why the data are released",
+    "funding": "With whose means",
+    "ethics": "Review and consent",
+    "maintenance": "Updates and errata",
+    "feedback": "What readers should tell the publisher",
+}
+"""Texts of [card], with their labels."""
+CARD_LISTS = {
+    "uses": "What the data are meant for, one a line",
+    "unsuitable": "What the data are not fit for, one a line",
+    "registry_authors": "Who answers for the entry in registries, one a line",
+}
 """Texts of [card] of which there are several: one a line."""
 PROGRAM = "card:program"
 Form = Mapping[str, str]
@@ -713,7 +732,7 @@ def _of_card(control: str, form: Form) -> list[Edit]:
     if control == "description":
         return [Edit(path=("description",), toml=toml(text))]
     lines = [form.get(key, "") for key in ("first", "second")] if which == "signed_by" else text.split("\n")
-    if action == "card" and which in (*CARD_TEXTS, *CARD_LISTS):
+    if action == "card" and which in (*CARD_TEXTS, *CARD_LISTS, "signed_by"):
         value = text if which in CARD_TEXTS else [line.strip() for line in lines if line.strip()]
         return [Edit(path=("card", which), toml=toml(value))]
     raise NoSuchControl

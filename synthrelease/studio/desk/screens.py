@@ -466,29 +466,6 @@ def _share(running: Running | None) -> int | None:
 
 # What two people sign: the claim, what is missing, the digest that can be published before, and the command.
 
-LABELS = {
-    "description": "What one row is, and where the data come from",
-    "card:contact": "How to reach the publisher",
-    "card:licence": "Licence, such as CC-BY-4.0",
-    "card:licence_url": "Where the licence can be read",
-    "card:region": "Whom or what place the data are about",
-    "card:url": "Where the release can be had",
-    "card:version": "Version of this release",
-    "card:justification": "How epsilon, thresholds and bins were chosen",
-    "card:tuning": "What was done with data before the release",
-    "card:access": "Who can reach the private data",
-    "card:organisation": "Who publishes",
-    "card:source": "Where the original records come from",
-    "card:purpose": "Why the data are released",
-    "card:funding": "With whose means",
-    "card:ethics": "Review and consent",
-    "card:maintenance": "Updates and errata",
-    "card:feedback": "What readers should tell the publisher",
-    "card:uses": "What the data are meant for, one a line",
-    "card:unsuitable": "What the data are not fit for, one a line",
-    "card:registry_authors": "Who answers for the entry in registries, one a line",
-}
-
 
 def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger: Path | None) -> dict[str, Any]:
     """What two people sign: the claim, what is missing, the digest that can be published before, and the command.
@@ -507,10 +484,9 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
     card, config = spec.card, quoted_path(path)
     charged = f"--ledger {'LEDGER' if ledger is None else quoted_path(ledger)}"
     private = "--data PRIVATE" if spec.schema.linked is None else "--data PRIVATE --members PRIVATE_MEMBERS"
-    texts = {name: getattr(card, name) for name in CARD_TEXTS} | {
-        name: "\n".join(getattr(card, name)) for name in CARD_LISTS if name != "signed_by"
-    }
-    fields = [("description", spec.description.strip()), *((f"card:{name}", text) for name, text in texts.items())]
+    texts = [(f"card:{name}", getattr(card, name)) for name in CARD_TEXTS]
+    lists = [(f"card:{name}", "\n".join(getattr(card, name))) for name in CARD_LISTS]
+    fields = [("description", spec.description.strip()), *texts, *lists]
     missing = {setting.replace("card.", "card:", 1) for setting in unstated}
     return {
         "words": guarantee_in_words(spec.unit, spec.plan.total),
@@ -526,8 +502,9 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
         "gaps": [field for field in fields if field[0] in missing],
         "stated": [field for field in fields if field[0] not in missing],
         "others": [setting for setting in unstated if setting.replace("card.", "card:", 1) not in dict(fields)],
-        "labels": LABELS,
-        "lists": {f"card:{name}" for name in CARD_LISTS},
+        "labels": {"description": "What one row is, and where the data come from"}
+        | {f"card:{name}": label for name, label in (CARD_TEXTS | CARD_LISTS).items()},
+        "lists": dict(lists),
         "program": card.program,
         "signed": (*card.signed_by, "", "")[:2],
     }

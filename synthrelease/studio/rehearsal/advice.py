@@ -577,7 +577,13 @@ def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], wis
     if not epsilon or not chances or math.fsum(chances) < wish.target * len(chances):
         return without_law
     law = cheapest_law(float(epsilon), wish.nothing, chances, wish.most)
-    return without_law if law is None else _priced(spec, without_law, law)
+    if law is None:
+        return without_law
+    try:
+        total = with_law(spec, generation, law).plan.total.epsilon
+    except BudgetError:  # its rounding errors are not bounded
+        return without_law
+    return replace(without_law, law=law, total=total, nothing=mean_nothing(law, chances))
 
 
 def first_offer(
@@ -631,12 +637,15 @@ def propose(
     ordered = tuple(offers[generation] for generation in sorted(offers))
     if chosen is None or chosen.law is None:
         return Proposal(wanted=wish.nothing, offers=ordered)
+    endless = replace(
+        spec.with_budget(generation=chosen.generation), selection_rule=SelectionRule(stop_probability=Fraction(0))
+    )
     return Proposal(
         wanted=wish.nothing,
         offers=ordered,
         chosen=chosen,
         judgement=judgement(chosen.law, judged, looks, shared) if judged else None,
-        without_limit=_without_limit(spec, chosen.generation),
+        without_limit=endless.plan.total.epsilon,
     )
 
 
@@ -691,21 +700,6 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, sh
     )
 
 
-def _priced(spec: ReleaseSpec, without_law: Offer, law: FiniteLaw) -> Offer:
-    """Return the offer with a law and its certified total; as it is where the rounding errors of the total are not bounded."""
-    try:
-        total = with_law(spec, without_law.generation, law).plan.total.epsilon
-    except BudgetError:
-        return without_law
-    return replace(without_law, law=law, total=total, nothing=mean_nothing(law, without_law.chances))
-
-
 def _chances(results: Sequence[AttemptResult], shared: bool, least_per_fit: int = 1) -> tuple[float, ...]:
     """Return per private fit the mean chance of its attempts; of all attempts together, where rounds share no fit."""
     return tuple(chances_by_fit(results, least_per_fit if shared else sys.maxsize).tolist())
-
-
-def _without_limit(spec: ReleaseSpec, generation: Fraction) -> Fraction:
-    """Compute what a search costs that goes on until a round is accepted."""
-    endless = replace(spec.with_budget(generation=generation), selection_rule=SelectionRule(stop_probability=Fraction(0)))
-    return endless.plan.total.epsilon

@@ -234,10 +234,13 @@ class Divisible:
         test = self.spec.joint_test
         return self.spec if test is None else replace(self.spec, joint_test=replace(test, epsilon=allocation.test))
 
-    def spec_with(self, allocation: Allocation) -> ReleaseSpec | None:
-        """The specification with this allocation; None where the test leaves nothing for the generation."""
-        generation = self.generation(allocation)
-        return None if generation <= 0 else self._spec_of(allocation, generation)
+    def possible(self, allocation: Allocation) -> bool:
+        """Return whether the test leaves something for the generation."""
+        return self.generation(allocation) > 0
+
+    def spec_with(self, allocation: Allocation) -> ReleaseSpec:
+        """Return the specification with an allocation that is possible."""
+        return self._spec_of(allocation, self.generation(allocation))
 
     def spec_at(self, allocation: Allocation) -> ReleaseSpec:
         """The specification where each table, and each noise of sums, has its weight as its budget, whatever the total."""
@@ -702,7 +705,7 @@ class Search:
         others = range(POPULATIONS, 2 * POPULATIONS)
         on_file = self._compared([first, chosen], [0], _JUDGED * POPULATIONS, "judged on the public file")
         on_others = self._compared([first, chosen], others, _JUDGED, "judged on other populations")
-        specs = [self._spec(allocation) for allocation in (first, chosen)]
+        specs = [self._divisible.spec_with(allocation) for allocation in (first, chosen)]
         return AllocationOutcome(
             divisible=self._divisible,
             chosen=chosen,
@@ -729,7 +732,7 @@ class Search:
             earlier += pairs
             whole, half = (slopes.step(self._divisible, present, size * _FARTHEST * part) for part in (1, 0.5))
             steps = list(dict.fromkeys([whole, half]))
-            steps = [step for step in steps if step != present and self._possible(step)]
+            steps = [step for step in steps if step != present and self._divisible.possible(step)]
             tries = self._compared([present, *steps], range(POPULATIONS), _PER_POPULATION, f"{phase}, steps compared")
             scale = wide(tries[0])
             best = int(np.argmax([float(smoothed(of_step, scale).mean()) for of_step in tries]))
@@ -787,13 +790,13 @@ class Search:
 
         def reached(step: int) -> bool:
             scaled = at(step)
-            if not self._possible(scaled):
+            if not self._divisible.possible(scaled):
                 return False
             phase = f"epsilon {float(self._divisible.total):g}"
             successes: list[float] = []
             for per_population in (_PER_POPULATION, 3 * _PER_POPULATION):
                 (tries,) = self._compared([scaled], range(POPULATIONS), per_population, phase)
-                successes += success(self._spec(scaled), tries).tolist()
+                successes += success(self._divisible.spec_with(scaled), tries).tolist()
                 if math.fsum(successes) / len(successes) < goal - _FAR_SHORT:
                     return False
             return math.fsum(successes) / len(successes) >= goal
@@ -811,7 +814,10 @@ class Search:
             phase = f"{len(candidates)} allocations compared on fresh noise"
             tries = self._compared(candidates, range(POPULATIONS), per_population, phase)
             values = [
-                float(success(self._spec(allocation), of_allocation).mean() + smoothed(of_allocation, SMOOTH).mean())
+                float(
+                    success(self._divisible.spec_with(allocation), of_allocation).mean()
+                    + smoothed(of_allocation, SMOOTH).mean()
+                )
                 for allocation, of_allocation in zip(candidates, tries, strict=True)
             ]
             order = sorted(range(len(candidates)), key=values.__getitem__, reverse=True)
@@ -824,7 +830,7 @@ class Search:
         """Return tries of every allocation with the same fresh noise, in the same order."""
         numbers = range(self._next_number, self._next_number + per_population)
         self._next_number += per_population
-        specs = [self._spec(allocation) for allocation in allocations]
+        specs = [self._divisible.spec_with(allocation) for allocation in allocations]
         return self._run_tries(
             [(*placed, population, numbers) for placed in enumerate(specs) for population in populations], phase
         )
@@ -839,15 +845,6 @@ class Search:
             done += len(of_place)
             self._progress(phase, done, total)
         return [sorted(of_place, key=lambda attempt: (attempt.population, attempt.number)) for of_place in tries.values()]
-
-    def _possible(self, allocation: Allocation) -> bool:
-        return self._divisible.spec_with(allocation) is not None
-
-    def _spec(self, allocation: Allocation) -> ReleaseSpec:
-        spec = self._divisible.spec_with(allocation)
-        if spec is None:
-            raise ValueError("expected an allocation that leaves something for the generation")
-        return spec
 
     def _late(self) -> bool:
         return self._deadline is not None and time.monotonic() >= self._deadline
@@ -887,7 +884,7 @@ def choose_allocation(
     delta = _above_zero("--delta", request.delta, below=1)
     spec = spec if delta is None else with_delta(spec, delta)
     divisible = Divisible.of(spec, total)
-    if divisible.spec_with(divisible.start) is None:
+    if not divisible.possible(divisible.start):
         raise InputError(
             f"--total: expected more than {float(divisible.total - divisible.generation(divisible.start)):g}, what rows, test "
             f"and figures of {spec.path} cost without the generation; found {float(divisible.total):g}."
@@ -900,9 +897,8 @@ def choose_allocation(
     public = read_public(request.source, spec.schema, spec.input, spec.raw, spec.unit)
     populations = Populations(public=public, priors=read_priors(spec), rows=request.rows, seed=request.seed)
 
-    with running(request.jobs) as run:
-        search = Search(divisible, populations, run, seed=request.seed, deadline=deadline, progress=progress)
-        return search.outcome(request.success)
+    search = Search(divisible, populations, running(request.jobs), seed=request.seed, deadline=deadline, progress=progress)
+    return search.outcome(request.success)
 
 
 def _above_zero(option: str, text: str | None, below: float = math.inf) -> Fraction | None:

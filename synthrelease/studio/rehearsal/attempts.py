@@ -20,7 +20,6 @@ from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import Score
 from synthrelease.criteria.scoring import JointTest
 from synthrelease.data.counts import Counts
-from synthrelease.data.layout import Layout
 from synthrelease.data.linked import Linked
 from synthrelease.data.schema import PublishedColumn, Transformation
 from synthrelease.enclave.door import PrivateCounts
@@ -412,13 +411,32 @@ class PublicTable:
     public_because: str
 
     def __post_init__(self) -> None:
-        _check_counts(self.counts, "the public table")
         if not isinstance(self.public_because, str) or not self.public_because.strip():
             raise ValueError("public_because: expected why these data are public, found nothing.")
-        if self.counts.layout != self.transformation.layout:
-            raise ValueError(_wrong_bins("the public table", self.transformation, self.counts))
-        if not self.counts.total:
-            raise ValueError("the public table: expected at least one row, found none.")
+        self._check(self.counts, "the public table")
+
+    def check_copies(self, copies: Sequence[Counts]) -> None:
+        """Raise unless `copies` are one or more synthetic tables with rows over the same bins."""
+        if not copies:
+            raise ValueError("copies: expected at least one synthetic table, found none.")
+        for position, copy in enumerate(copies, start=1):
+            self._check(copy, f"synthetic copy {position}")
+
+    def _check(self, counts: object, role: str) -> None:
+        """Raise TypeError for counts that are not public, and ValueError for other bins or no rows."""
+        if not isinstance(counts, Counts):
+            raise TypeError(
+                f"{role}: expected the counts of a public table, found {type(counts).__name__}. These figures have no noise "
+                "and are computed on public data only."
+            )
+        if counts.layout != self.transformation.layout:
+            expected, found = (
+                ", ".join(f"{name}: {size} bins" for name, size in zip(layout.columns, layout.sizes, strict=True))
+                for layout in (self.transformation.layout, counts.layout)
+            )
+            raise ValueError(f"{role}: expected the bins of the public table ({expected}), found {found}.")
+        if not counts.total:
+            raise ValueError(f"{role}: expected at least one row, found none.")
 
     @property
     def n(self) -> int:
@@ -456,34 +474,6 @@ class PublicTable:
         if not self.has_numbers(column):
             raise ValueError(f"{role}: expected a column with a number for every bin, found {column!r}, which has none.")
         return self.transformation.numbers(column)
-
-    def check_copies(self, copies: Sequence[Counts]) -> None:
-        """Raise unless `copies` are one or more synthetic tables with rows over the same bins."""
-        if not copies:
-            raise ValueError("copies: expected at least one synthetic table, found none.")
-        for position, copy in enumerate(copies, start=1):
-            role = f"synthetic copy {position}"
-            _check_counts(copy, role)
-            if copy.layout != self.counts.layout:
-                raise ValueError(_wrong_bins(role, self.transformation, copy))
-            if not copy.total:
-                raise ValueError(f"{role}: expected at least one row, found none.")
-
-
-def _check_counts(counts: object, role: str) -> None:
-    if not isinstance(counts, Counts):
-        raise TypeError(
-            f"{role}: expected the counts of a public table, found {type(counts).__name__}. These figures have no noise and "
-            "are computed on public data only."
-        )
-
-
-def _wrong_bins(role: str, transformation: Transformation, counts: Counts) -> str:
-    return f"{role}: expected the bins of the public table ({_bins(transformation.layout)}), found {_bins(counts.layout)}."
-
-
-def _bins(layout: Layout) -> str:
-    return ", ".join(f"{name}: {size} bins" for name, size in zip(layout.columns, layout.sizes, strict=True))
 
 
 # A race in stages: configurations that pass often on public data get more attempts, the others are dropped.

@@ -266,26 +266,24 @@ def compare_methods(
         raise InputError("--data: expected rows that the rules keep, found none.")
     trials = Trials(spec=spec, counts=counts, priors=read_priors(spec), seed=request.seed)
 
-    with running(request.jobs) as run:
+    def results(phase: str, action: Callable, arguments: Sequence[tuple]) -> Iterator:
+        progress(phase, 0, len(arguments))
+        with closing(running(request.jobs)(action, arguments)) as finished:
+            for done, result in enumerate(finished, start=1):
+                yield result
+                progress(phase, done, len(arguments))
 
-        def results(phase: str, action: Callable, arguments: Sequence[tuple]) -> Iterator:
-            progress(phase, 0, len(arguments))
-            with closing(run(action, arguments)) as finished:
-                for done, result in enumerate(finished, start=1):
-                    yield result
-                    progress(phase, done, len(arguments))
+    # the configuration whose bins all methods get: the best of a few, by one attempt each
+    tried = sorted({step * len(spec.space) // TRIED for step in range(TRIED)})
+    attempts = [(trials, [(c, 0)], spec.generation_budget) for c in tried]
+    figures = {result[0].configuration: result[0].figures for result in results("configurations", run_attempts, attempts)}
+    index = min(tried, key=lambda c: (_worst(spec, figures[c]), c))
 
-        # the configuration whose bins all methods get: the best of a few, by one attempt each
-        tried = _spread(len(spec.space))
-        attempts = [(trials, [(c, 0)], spec.generation_budget) for c in tried]
-        figures = {result[0].configuration: result[0].figures for result in results("configurations", run_attempts, attempts)}
-        index = min(tried, key=lambda c: (_worst(spec, figures[c]), c))
-
-        # copies of the release, and tables of every method, judged alike
-        (release,) = results("the release", own_figures, [(trials, index, comparison)])
-        arguments = [(trials, index, comparison, request, method) for method in request.method]
-        by_method = results("methods to compare with", compare_baseline, arguments)
-        baselines = [baseline for figures_of_method in by_method for baseline in figures_of_method]
+    # copies of the release, and tables of every method, judged alike
+    (release,) = results("the release", own_figures, [(trials, index, comparison)])
+    arguments = [(trials, index, comparison, request, method) for method in request.method]
+    by_method = results("methods to compare with", compare_baseline, arguments)
+    baselines = [baseline for figures_of_method in by_method for baseline in figures_of_method]
     baselines.sort(key=lambda baseline: request.method.index(baseline.method))
     return MethodComparison(
         spec=spec,
@@ -296,11 +294,6 @@ def compare_methods(
         seed=request.seed,
         n_rows=counts.total,
     )
-
-
-def _spread(size: int) -> list[int]:
-    """A few numbers below `size`, evenly spread."""
-    return sorted({step * size // TRIED for step in range(TRIED)})
 
 
 def _worst(spec: ReleaseSpec, figures: Sequence[float | None]) -> float:

@@ -278,7 +278,7 @@ def telling_tables(
         progress("looking for pairs of columns that would be lost")
         losing = search.lost(search.modelled(seed), missing)
         search.add(pair for pair in tied_pairs(losing) if search.shows(pair))
-        losing = [pair for pair in losing if not search.knows(pair)]
+        losing = [pair for pair in losing if not search.known(search.places(pair))]
         lost = [pair.columns for pair in tied_pairs(losing)]
         faint = sorted((pair for pair in losing if pair.faint(table.total)), key=lambda pair: -pair.cramers_v)
     except RejectedRound:
@@ -324,7 +324,7 @@ class _Search:
     def errors_of_independence(self) -> dict[Columns, float]:
         """As `errors_of`, of a model that knows single columns."""
         errors = {}
-        for pair in (pair for pair in _pairs(self.table) if not self._known(pair)):
+        for pair in (pair for pair in _pairs(self.table) if not self.known(pair)):
             counts = self.exact.get(pair)
             errors[pair] = _beyond_chance(counts, np.outer(counts.sum(axis=1), counts.sum(axis=0)) / self.table.total)
         return errors
@@ -384,7 +384,7 @@ class _Search:
     def errors_of(self, model: Counts, candidates: Iterable[Columns]) -> dict[Columns, float]:
         """Rows that the model has in wrong cells, beside those that chance explains, of each of these that is not chosen."""
         drawn = with_pairs(model)
-        unknown = (columns for columns in candidates if not self._known(columns))
+        unknown = (columns for columns in candidates if not self.known(columns))
         return {columns: _beyond_chance(self.exact.get(columns), drawn.get(columns)) for columns in unknown}
 
     def lost(self, model: Counts, missing: Collection[str]) -> list[Pair]:
@@ -393,21 +393,18 @@ class _Search:
         return [
             pair
             for pair in strongest_pairs(self.table, missing=missing)
-            if kept[pair.columns] < _KEPT * pair.cramers_v and not self.knows(pair)
+            if kept[pair.columns] < _KEPT * pair.cramers_v and not self.known(self.places(pair))
         ]
 
     def shows(self, pair: Pair) -> bool:
         """Whether the noise of its table would be smaller than its error without it."""
-        own = self._sharing([self._places(pair)])
+        own = self._sharing([self.places(pair)])
         share = Fraction(own.weight / (self._present() + own).weight)
-        noise = self.purse.noise(share).mean_size * self._cells([self._places(pair)])
+        noise = self.purse.noise(share).mean_size * self._cells([self.places(pair)])
         return noise < 2 * pair.beyond_chance * self.table.total
 
-    def knows(self, pair: Pair) -> bool:
-        """Whether its table, or one that contains it, was chosen."""
-        return self._known(self._places(pair))
-
-    def _places(self, pair: Pair) -> Columns:
+    def places(self, pair: Pair) -> Columns:
+        """Return the two columns of a pair, in the order of the table."""
         first, second = sorted(self.table.layout.columns.index(name) for name in pair.columns)
         return first, second
 
@@ -425,18 +422,19 @@ class _Search:
 
     def add(self, pairs: Iterable[Pair]) -> None:
         """Choose these, too, as far as a model can hold them."""
-        self._choose(map(self._places, pairs))
+        self._choose(map(self.places, pairs))
 
     def _choose(self, tables: Iterable[Columns]) -> None:
         for columns in tables:
-            if not self._known(columns) and self._fits(columns):
+            if not self.known(columns) and self._fits(columns):
                 self._put(columns)
 
     def _put(self, columns: Columns) -> None:
         own = frozenset(columns)
         self.chosen = {columns: other for columns, other in self.chosen.items() if not other < own} | {columns: own}
 
-    def _known(self, columns: Columns) -> bool:
+    def known(self, columns: Columns) -> bool:
+        """Return whether this table, or one that contains it, was chosen."""
         return any(map(frozenset(columns).issubset, self.chosen.values()))
 
     def _fits(self, columns: Columns) -> bool:

@@ -55,9 +55,8 @@ from synthrelease.studio.rehearsal.utility import CopyComparison, CopyFigures, c
 Run = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Generator[Any, None, None]]
 
 
-@contextmanager
-def running(jobs: int = 1) -> Iterator[Run]:
-    """A function that calls `action(*arguments)` for each of many arguments and yields the results as they come."""
+def running(jobs: int = 1) -> Run:
+    """Return a function that calls `action(*arguments)` for each of many arguments and yields the results as they come."""
     from joblib import Parallel, delayed
 
     def run(action: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:
@@ -67,7 +66,7 @@ def running(jobs: int = 1) -> Iterator[Run]:
         )
         yield from parallel(tasks)
 
-    yield run
+    return run
 
 
 # Results of a rehearsal in a SQLite file, written as they come, so that no crash loses more than the attempts in flight.
@@ -283,13 +282,13 @@ def rehearse(
         "seed": "" if request.seed is None else str(request.seed),
     }
     _make_folder(out)
-    with open_store(out / STORE, about) as store, running(request.jobs) as run:
+    with open_store(out / STORE, about) as store:
 
-        def told(phase: str, done: int, total: int) -> None:
+        def stored_progress(phase: str, done: int, total: int) -> None:
             store.tell(phase, done, total)
             progress(phase, done, total)
 
-        course = _Course(spec, public, store, run, comparison, deadline, told)
+        course = _Course(spec, public, store, running(request.jobs), comparison, deadline, stored_progress)
         return course.rehearsal(request, table)
 
 

@@ -326,14 +326,10 @@ def propensity_score(public: PublicTable, copy: Counts) -> PropensityScore:
     """
     public.check_copies([copy])
     design = StackedDesign.of(public, copy)
-    return _score(design.rows, design.probabilities(), copy.total, design.n_parameters)
-
-
-def _score(rows: np.ndarray, probabilities: np.ndarray, n_synthetic: int, n_parameters: int) -> PropensityScore:
-    total = int(rows.sum())
-    share = n_synthetic / total
+    total, n_parameters = int(design.rows.sum()), design.n_parameters
+    share = copy.total / total
     return PropensityScore(
-        pmse=float(rows @ (probabilities - share) ** 2 / total),
+        pmse=float(design.rows @ (design.probabilities() - share) ** 2 / total),
         null_expectation=(n_parameters - 1) * share * (1 - share) ** 2 / total,
         n_parameters=n_parameters,
     )
@@ -421,8 +417,6 @@ def compare_regressions(
         does not determine the coefficients (of a logistic regression also where a line separates its outcomes).
     """
     public.check_copies(copies)
-    if not features:
-        raise ValueError("features: expected at least one column, found none.")
     public.indices("target and features", (target, *features))
 
     def fit(table: Counts) -> Line:
@@ -471,14 +465,9 @@ def fit_odds(public: PublicTable, table: Counts, target: str, positive: Sequence
 
     Raises
     ------
-    ValueError : for a label that the target does not have, or when none or all of its values are positive.
+    ValueError : for a label that the target does not have.
     """
     layout, binning = table.layout, public.transformation.binning(target)
-    unknown = [label for label in positive if label not in binning.labels[: binning.present]]
-    if unknown:
-        raise ValueError(f"positive: expected labels of {target!r} ({listing(binning.labels)}), found {unknown[0]!r}.")
-    if not 0 < len(set(positive)) < binning.present:
-        raise ValueError(f"positive: expected some but not all of the values of {target!r}, found {listing(positive)}.")
     cells = table.project([layout.index(name) for name in (*features, target)])
     columns = [public.numbers("features", name)[cells.digits(axis)] for axis, name in enumerate(features)]
     outcome = cells.digits(len(features))

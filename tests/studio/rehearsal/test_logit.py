@@ -85,9 +85,9 @@ def test_a_copy_whose_outcomes_are_separated_has_no_overlap_and_an_original_is_r
         compare_regressions(alone, [mixed], target="y", features=["x", "z"], positive=labels[2:])
 
 
-@pytest.mark.parametrize(("positive", "message"), [(["no such"], "found 'no such'"), ([], "some but not all")])
-def test_labels_that_make_no_two_values_are_refused(positive: list[str], message: str) -> None:
+def test_labels_that_make_no_two_values_are_refused() -> None:
     mixed = WORLD.counts(list(range(WORLD.layout.n_cells)))
     original = PublicTable(counts=mixed, transformation=WORLD.transformation, public_because="made up here")
-    with pytest.raises(ValueError, match=message):
-        compare_regressions(original, [mixed], target="y", features=["x"], positive=positive)
+    for positive in ([], WORLD.transformation.binning("y").labels):
+        with pytest.raises(ValueError, match="rows that determine every coefficient"):
+            compare_regressions(original, [mixed], target="y", features=["x"], positive=positive)

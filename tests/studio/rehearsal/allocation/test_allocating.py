@@ -85,7 +85,7 @@ def test_of_a_rho_squares_add_up_and_the_plan_states_at_most_the_total(gaussian:
             tables = other.space.generators[0].measured_tables(layout, other.generation_budget)
             assert sum(tables.values()) == other.generation_budget
             assert float(shares[(1,)] / shares[(0,)]) == pytest.approx(4, rel=0.02)
-    assert divisible.spec_with(replace(divisible.start, test=Fraction(6))) is None
+    assert not divisible.possible(replace(divisible.start, test=Fraction(6)))
     told = divisible.in_budgets(divisible.start)
     assert float(told.whole) == pytest.approx(float(divisible.generation(divisible.start)))
 
@@ -303,7 +303,7 @@ def test_what_cannot_be_allocated_is_refused(spec: ReleaseSpec, tmp_path: Path) 
     with pytest.raises(InputError, match="a configuration that can be allocated"):
         Divisible.of(load_spec(write_config(tmp_path)))
     divisible = Divisible.of(spec)
-    assert divisible.spec_with(replace(divisible.start, test=Fraction(4))) is None
+    assert not divisible.possible(replace(divisible.start, test=Fraction(4)))
 
 
 @pytest.mark.slow

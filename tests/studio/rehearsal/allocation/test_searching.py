@@ -41,10 +41,10 @@ def test_the_least_total_is_where_tries_reach_the_goal(public: Counts, tmp_path:
         for factor in (Fraction(tenths, 10) for tenths in range(5, 10)):
             cheap = Search(Divisible.of(spec, found.divisible.total * factor), populations, run, seed=1)
             less = cheap._scaled(found.chosen, factor)
-            if cheap._possible(less):
+            if cheap._divisible.possible(less):
                 break
         tries = cheap._compared([less], range(4), 8, "")[0]
-    assert float(search.success(cheap._spec(less), tries).mean()) < 0.8
+    assert float(search.success(cheap._divisible.spec_with(less), tries).mean()) < 0.8
 
 
 @pytest.mark.slow
