@@ -27,6 +27,7 @@ def desk(
     members: Annotated[str | None, Option(metavar="PUBLIC")] = None,
     ledger: File | None = None,
     release: Folder | None = None,
+    codebook: File | None = None,
     port: Annotated[int, Option(least=0, most=65535)] = 0,
     no_open: bool = False,
 ) -> None:
@@ -40,6 +41,8 @@ def desk(
     members : Read this public file of the members (only with [members]). By default none.
     ledger : Show what this ledger has left. By default none.
     release : Show this released folder. By default none.
+    codebook : Start without a public file and without CONFIG: plan a scout of the columns of this codebook, and draft CONFIG
+        from its folder. By default CONFIG has to be there.
     port : Use this port of the loopback address. By default (0) a free one.
     no_open : Print the address and open no browser.
     """
@@ -52,11 +55,14 @@ def desk(
     uvicorn = library("uvicorn", "uvicorn", "the desk", "desk")
     from synthrelease.studio.desk.files import DeskFiles, Rehearsals, announced
     from synthrelease.studio.desk.pages import Desk, Opened, application, entrance, open_browser
+    from synthrelease.studio.desk.start import Start
     from synthrelease.studio.drafting.edits import Guesses
     from synthrelease.studio.drafting.public_file import read_public_tables
 
     files = DeskFiles(Path(config))
-    positions = files.spec(files.texts()).input.fixed_width
+    start = None if codebook is None else Start.of(Path(config), codebook)
+    drafted = start is None or files.path.exists()
+    positions = files.spec(files.texts()).input.fixed_width if drafted else None
     rehearsals = Rehearsals(files.path, data, members)
     if release is not None and not (release / "release.json").is_file():
         raise InputError(f"{release}: expected the folder of a release, found no release.json in it.")
@@ -85,6 +91,7 @@ def desk(
             folder=release,
             ledger=ledger,
             announced=announcement,
+            start=start,
         )
         guarded = application(Desk(opened), origin)
         address = f"{origin}/?token={guarded.token}"

@@ -9,7 +9,7 @@ the rows, and what it may need is compared with the machine before the charge, f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -41,8 +41,14 @@ class PrivateTexts:
         return opaque(lambda: mechanism(self.__columns))
 
 
-def count_texts(data: Source, columns: Sequence[str], policy: InputTable, planned: Sequence[Charge]) -> PrivateTexts:
+def count_texts(
+    data: Source, columns: Mapping[str, Collection[str]], policy: InputTable, planned: Sequence[Charge]
+) -> PrivateTexts:
     """Read these columns once and count their texts.
+
+    Parameters
+    ----------
+    columns : each with its own texts that stand for a gap, beside those of the policy.
 
     Raises
     ------
@@ -50,13 +56,13 @@ def count_texts(data: Source, columns: Sequence[str], policy: InputTable, planne
     """
     problem, counted = "", {name: Counter[str]() for name in columns}
     try:
-        for _, texts in batches(data, Schema(columns=()), policy, columns, only=True):
-            for name in columns:
+        for _, texts in batches(data, Schema(columns=()), policy, [*columns], only=True):
+            for name, missing in columns.items():
                 cells = texts[name]
                 rows = np.bincount(cells.codes, minlength=len(cells.texts)).tolist()
                 for text, count in zip(cells.texts, rows, strict=True):
                     if count:
-                        counted[name][normal_form(text, policy)] += count
+                        counted[name][normal_form(text, policy, missing)] += count
     except InputError as error:
         problem = str(error)
     if problem:
@@ -64,7 +70,11 @@ def count_texts(data: Source, columns: Sequence[str], policy: InputTable, planne
     return PrivateTexts(counted, planned)
 
 
-def normal_form(text: str | None, policy: InputTable) -> str:
+def normal_form(text: str | None, policy: InputTable, missing: Collection[str] = ()) -> str:
     """Return a text as it is counted; "" for a gap."""
     stripped = "" if text is None else text.strip()
-    return "" if stripped in policy.missing_values else (number_form(stripped, policy.decimal) or stripped)[:LONGEST]
+    return (
+        ""
+        if stripped in policy.missing_values or stripped in missing
+        else (number_form(stripped, policy.decimal) or stripped)[:LONGEST]
+    )

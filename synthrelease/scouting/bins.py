@@ -3,6 +3,7 @@ Post-processing."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -66,20 +67,34 @@ def code_bins(column: ScoutedColumn, counts: Mapping[str, int], gaps: int, *, ro
 
 
 def number_bins(
-    column: ScoutedColumn, edges: Sequence[Fraction], counts: Sequence[int], gaps: int, *, rows: int, deviation: float
+    column: ScoutedColumn,
+    first_counts: Sequence[int],
+    edges: Sequence[Fraction],
+    counts: Sequence[int],
+    gaps: int,
+    *,
+    rows: int,
+    deviation: float,
 ) -> ScoutedBins:
     """Return the bins of a number: an eighth of the rows each, smaller tails, round limits; 0 alone where it is frequent.
 
     Parameters
     ----------
+    first_counts : of the cells of the first look.
     edges, counts : of the second look: the lower edges of its cells and their noisy counts.
     """
     ends = [*edges[1:], column.cells[-1].high]
     cells = [
         (low, high, count if count > EMPTY * deviation else 0) for low, high, count in zip(edges, ends, counts, strict=True)
     ]
-    # of some hundred empty cells a few are above EMPTY by their noise alone: none of these is an end
-    filled = [place for place, (_, _, count) in enumerate(cells) if count > FULL * deviation]
+    # of some hundred empty cells a few are above EMPTY by their noise alone, and of many columns one is above FULL: no end is
+    # where only one of the two looks has rows
+    seen = [count > EMPTY * deviation for count in first_counts]
+    filled = [
+        place
+        for place, (low, _, count) in enumerate(cells)
+        if count > FULL * deviation and seen[bisect_right(column.first_look, low) - 1]
+    ]
     if not filled:
         return ScoutedBins(column=column, edges=(cells[0][0], cells[-1][1]), numbers=(0.0,), gaps=gaps)
     first = 0 if column.low is not None else filled[0]

@@ -159,7 +159,7 @@ def bins_of(part: ScoutedPart, rows: int, deviation: float) -> ScoutedBins:
     column = part.column
     if column.kind == "number":
         edges = column.second_look(part.first, deviation, rows)
-        return number_bins(column, edges, part.second[:-2], part.gaps, rows=rows, deviation=deviation)
+        return number_bins(column, part.first, edges, part.second[:-2], part.gaps, rows=rows, deviation=deviation)
     counts = {text: count for text, count in part.counts.items() if text}
     return code_bins(column, counts, part.gaps, rows=rows, deviation=deviation)
 

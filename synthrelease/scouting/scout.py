@@ -317,8 +317,8 @@ def measured(scouting: Scouting, data: Source, entropy: SystemEntropy = SYSTEM) 
     columns, looks, deviation = scouting.columns, scouting.looks(), scouting.deviation
     found = dict[str, dict[str, int]]()
     if charge := looks.get("texts"):
-        names = [column.name for column in columns if column.kind == "texts"]
-        texts = count_texts(data, names, scouting.policy, [charge])
+        unlisted = {column.name: column.missing for column in columns if column.kind == "texts"}
+        texts = count_texts(data, unlisted, scouting.policy, [charge])
         threshold, _ = text_threshold(scouting.share)
         found = texts.spend(charge, partial(frequent_texts, threshold=threshold, charge=charge, entropy=entropy))
     categories = {name: [text for text in counts if text] for name, counts in found.items()}

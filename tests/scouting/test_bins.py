@@ -15,8 +15,8 @@ AGE = ScoutedColumn(name="age", kind="number", whole=True, low=Fraction(0), high
 INCOME = ScoutedColumn(name="income", kind="number", low=Fraction(0))
 
 
-def drawn(column: ScoutedColumn, values: np.ndarray, deviation: float) -> tuple[tuple[Fraction, ...], list[int]]:
-    """Edges of the second look and its counts, with noise."""
+def drawn(column: ScoutedColumn, values: np.ndarray, deviation: float) -> tuple[list[int], tuple[Fraction, ...], list[int]]:
+    """Counts of the first look, edges of the second one and its counts, with noise."""
     rng, rows = np.random.default_rng(5), len(values)
 
     def counted(edges: tuple[Fraction, ...]) -> list[int]:
@@ -24,15 +24,16 @@ def drawn(column: ScoutedColumn, values: np.ndarray, deviation: float) -> tuple[
         exact = np.bincount(places, minlength=len(edges))
         return [int(count) for count in np.rint(exact + rng.normal(0, deviation, len(exact)))]
 
-    edges = column.second_look(counted(column.first_look), deviation, rows)
-    return edges, counted(edges)
+    first = counted(column.first_look)
+    edges = column.second_look(first, deviation, rows)
+    return first, edges, counted(edges)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_bins_of_ages_hold_their_rows_and_are_round(seed: int) -> None:
     values = np.clip(np.random.default_rng(seed).gamma(6, 7, 20_000).astype(int), 0, 119)
-    edges, counts = drawn(AGE, values, 70.0)
-    bins = number_bins(AGE, edges, counts, 12, rows=20_000, deviation=70.0)
+    first, edges, counts = drawn(AGE, values, 70.0)
+    bins = number_bins(AGE, first, edges, counts, 12, rows=20_000, deviation=70.0)
     assert (bins.edges[0], bins.edges[-1], bins.gaps) == (0, 121, 12)
     held = [int(np.count_nonzero((values >= low) & (values < high))) for low, high in pairwise(bins.edges)]
     assert min(held) >= 200
@@ -47,18 +48,18 @@ def test_bins_of_ages_hold_their_rows_and_are_round(seed: int) -> None:
 def test_a_frequent_zero_stands_alone() -> None:
     rng = np.random.default_rng(2)
     values = np.where(rng.random(20_000) < 0.4, 0.0, rng.lognormal(8, 1, 20_000))
-    edges, counts = drawn(INCOME, values, 70.0)
-    bins = number_bins(INCOME, edges, counts, 0, rows=20_000, deviation=70.0)
+    first, edges, counts = drawn(INCOME, values, 70.0)
+    bins = number_bins(INCOME, first, edges, counts, 0, rows=20_000, deviation=70.0)
     assert bins.edges[:2] == (0, Fraction(1, 10**6))
     assert bins.n_bins >= 5
-    few = number_bins(INCOME, edges, [0] * len(edges), 0, rows=20_000, deviation=70.0)
+    few = number_bins(INCOME, first, edges, [0] * len(edges), 0, rows=20_000, deviation=70.0)
     assert few.n_bins == 1
 
 
 def test_groups_cover_every_atom() -> None:
     values = np.random.default_rng(1).integers(0, 100, 20_000)
-    edges, counts = drawn(AGE, values, 70.0)
-    bins = number_bins(AGE, edges, counts, 0, rows=20_000, deviation=70.0)
+    first, edges, counts = drawn(AGE, values, 70.0)
+    bins = number_bins(AGE, first, edges, counts, 0, rows=20_000, deviation=70.0)
     groups = bins.groups()
     assert len(groups) == len(AGE.atoms) + 2
     assert {*groups.tolist()} == set(range(bins.n_bins + 1))
@@ -82,7 +83,8 @@ def test_a_long_dictionary_keeps_the_frequent_codes() -> None:
 def test_noise_far_from_all_rows_is_no_end_of_the_bins() -> None:
     """Of a hundred empty cells one is above 2.5 standard deviations in every other scout; a draft began at -5e12 then."""
     column, values = ScoutedColumn(name="pay", kind="number"), np.random.default_rng(2).lognormal(7, 0.5, 20_000)
-    edges, counts = drawn(column, values, 0.0)
-    counts[1] = counts[-2] = 154
-    bins = number_bins(column, edges, counts, 0, rows=20_000, deviation=44.0)
+    first, edges, counts = drawn(column, values, 0.0)
+    first[1] = first[-2] = 154
+    counts[1], counts[-2], counts[2] = 154, 154, 250  # even above 5 standard deviations, where the first look saw nothing
+    bins = number_bins(column, first, edges, counts, 0, rows=20_000, deviation=44.0)
     assert values.min() / 3 < bins.edges[0] < bins.edges[-1] < 3 * values.max()

@@ -63,6 +63,7 @@ from synthrelease.studio.desk.screens import (
     signoff_screen,
     unfinished,
 )
+from synthrelease.studio.desk.start import Start
 from synthrelease.studio.desk.strips import Strips
 from synthrelease.studio.drafting.draft import write_draft
 from synthrelease.studio.drafting.edits import Guesses, Kind, LeftOutOf, adopt_listed, bring_back, column_as, leave_out
@@ -416,6 +417,7 @@ class Opened:
     folder : a published folder.
     ledger : of the private dataset.
     announced : what every page says, as that another desk is open.
+    start : screen 0, where there is no public file; the other screens open when the configuration is there.
     """
 
     files: DeskFiles
@@ -426,6 +428,7 @@ class Opened:
     folder: Path | None = None
     ledger: Path | None = None
     announced: str = ""
+    start: Start | None = None
 
 
 class Entries:
@@ -484,6 +487,8 @@ class Desk:
         query : of the address.
         message, diff, refusals : why nothing was saved, what an editor changed, and which controls are refused.
         """
+        if self.opened.start is not None and not self.files.path.exists():
+            return RedirectResponse("/start", 303)
         context: dict[str, Any] = {"name": name, "message": message, "difference": diff, "refusals": refusals or {}}
         try:
             texts = self.files.texts()
@@ -518,6 +523,22 @@ class Desk:
         while len(self._saved) > MOST_PAGES:
             del self._saved[next(iter(self._saved))]
         return HTMLResponse(content, status)
+
+    def start(self, query: Mapping[str, str], status: int = 200, message: str = "") -> Response:
+        """Return screen 0."""
+        if self.opened.start is None:
+            return RedirectResponse("/people", 303)
+        shown = self.opened.start.screen(query) | {"screens": SCREENS, "message": message}
+        return HTMLResponse(self._pages.get_template("start.html").render(shown), status)
+
+    def draft(self, _: Mapping[str, str]) -> Response:
+        """Draft the release from the scout that screen 0 shows."""
+        try:
+            if self.opened.start is not None:
+                self.opened.start.draft()
+        except (SynthreleaseError, OSError) as error:
+            return self.start({}, 422, str(error))
+        return RedirectResponse("/people", 303)
 
     def change(self, name: str, form: dict[str, str]) -> Response:
         """Keep what was typed, then save it or do what the button says; or say why not, beside the field."""
@@ -686,6 +707,7 @@ class Desk:
             "file": self.files.path.name,
             "announced": [message for message in (self.opened.announced, *self.rehearsals.aside) if message],
             "refresh": 0,
+            "start": self.opened.start is not None,
             "closed": () if answered else tuple(screen for screen in SCREENS if screen not in BEFORE_THE_ANSWER),
         }
 
@@ -769,12 +791,14 @@ def application(desk: Desk, origin: str) -> Guard:
         "seen": lambda _: desk.seen(),
         "card": lambda _: desk.card(),
         "report": lambda _: desk.report(),
+        "start": desk.start,
         **{name: partial(desk.page, name) for name in SCREENS},
     }
     routes = [Route(f"/{name}", endpoint(page), methods=["GET"]) for name, page in pages.items()]
     routes += [
         Route(f"/{name}", endpoint(partial(desk.change, name)), methods=["POST"]) for name in SCREENS if name not in READ_ONLY
     ]
+    routes.append(Route("/start", endpoint(desk.draft), methods=["POST"]))
     screens = Starlette(routes=routes)
     screens.router.redirect_slashes = False  # it would decode the address before `fields` does
     return Guard(screens, origin=origin)

@@ -144,7 +144,9 @@ def unfinished(
             "The plan costs more than its limit.": limit is not None and spec.plan.total.epsilon > limit,
             "The ledger has not enough left.": not (left.get("enough", True) and left.get("delta_enough", True)),
         },
-        "rehearsal": {
+        "rehearsal": {}
+        if spec.options.scout is not None
+        else {
             "It was not rehearsed.": rehearsed is None,
             "Columns, models or criteria were changed since the rehearsal.": rehearsed is not None and not rehearsed.stands,
             "The rehearsal is not complete.": rehearsed is not None and not rehearsed.document.get("complete"),
@@ -421,6 +423,7 @@ def rehearsal_screen(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any
         "progress": "" if running is None else progress_words(running),
         "share": _share(running),
         "data": rehearsals.data,
+        "scouted": spec.options.scout is not None,
         "begun": rehearsals.folder(spec).is_dir(),
         "lines": rehearsals.last_lines(),
         "rehearsed": rehearsed,
@@ -480,7 +483,7 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
             still_open += causes_of(error, spec)
     still_open += [Cause(text=text, where=SCREENS["rehearsal"], address="/rehearsal") for text in _untried(spec)]
     rehearsed = rehearsals.found(spec)
-    listed, refused = _shortlist(spec, rehearsed)
+    listed, refused = _shortlist(spec, rehearsed) if spec.options.scout is None else (" --unrehearsed", "")
     card, config = spec.card, quoted_path(path)
     charged = f"--ledger {'LEDGER' if ledger is None else quoted_path(ledger)}"
     private = "--data PRIVATE" if spec.schema.linked is None else "--data PRIVATE --members PRIVATE_MEMBERS"

@@ -176,7 +176,7 @@ def _column(drafted: ScoutedBins, name: str, document: ScoutDocument) -> str:
     if column.missing:
         settings["missing_values"] = list(column.missing)
     if column.kind == "number":
-        labels = _labels(drafted)
+        labels = labels_of(drafted)
         low, high = drafted.edges[0], drafted.edges[-1]
         settings = {"kind": "integer" if column.whole else "real"} | settings
         settings["bounds"] = [float(low), float(high - column.whole)]
@@ -199,14 +199,14 @@ def _column(drafted: ScoutedBins, name: str, document: ScoutDocument) -> str:
     return f"[columns.{name}]  # {remark}\n{_settings(settings)}\n"
 
 
-def _labels(drafted: ScoutedBins) -> list[str]:
+def labels_of(drafted: ScoutedBins) -> list[str]:
     """Return the bins of a number as the configuration writes them."""
     column: ScoutedColumn = drafted.column
     labels = []
     for low, high in pairwise(drafted.edges):
         if column.whole:
             last = high - 1
-            between = "-" if low >= 0 else " - "
+            between = "-" if low >= 0 else " to "
             labels.append(f"{int(low)}" if last == low else f"{int(low)}{between}{int(last)}")
         else:
             labels.append(f"{_plain(low)} to {_plain(high)}")

@@ -1,0 +1,155 @@
+"""Screen 0, "We have no public file": from a codebook to the command of a scout, and from a scout's folder to a draft.
+
+It opens the codebook and the scout's folder, which are public, and no private file. Fields are part of the address, so that
+nothing is kept. The names of the private file and of the ledger are only printed in the command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from synthrelease.data.texts import program, quoted
+from synthrelease.errors import InputError, SynthreleaseError
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.scouting.bins import ScoutedBins
+from synthrelease.scouting.codebook import read_codebook
+from synthrelease.scouting.columns import ScoutedColumn
+from synthrelease.scouting.document import ScoutDocument
+from synthrelease.scouting.folder import read_scout
+from synthrelease.scouting.scout import MOST_NOISE, Scouting, check_noise, check_persons, needed_rows
+from synthrelease.spec.requests import ScoutRequest, command_words, names_in
+from synthrelease.studio.drafting.scouted import labels_of, write_scouted_draft
+
+FIELDS = {
+    "rows": "",
+    "cap": "2",
+    "delta": "1e-9",
+    "unit": "row",
+    "first_by": "",
+    "delimiter": ",",
+    "encoding": "utf-8",
+    "decimal": ".",
+    "data": "PRIVATE.csv",
+    "ledger": "DATASET.ledger",
+}
+"""What is asked, and what stands in a field at first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """What screen 0 works with.
+
+    Attributes
+    ----------
+    config : the configuration that a draft makes.
+    codebook : what a publisher says of the columns.
+    """
+
+    config: Path
+    codebook: Path
+
+    @classmethod
+    def of(cls, config: Path, codebook: Path) -> Start:
+        """Return screen 0 for a configuration that is to be drafted.
+
+        Raises
+        ------
+        InputError : for a codebook that cannot be read, and a place that no draft is written to.
+        """
+        if (config.parent.name, config.suffix) != ("configs", ".toml"):
+            raise InputError(
+                f"{config}: expected configs/NAME.toml, where a draft from a scout is written, found another place."
+            )
+        read_codebook(codebook)
+        config.parent.mkdir(parents=True, exist_ok=True)
+        return cls(config=config, codebook=codebook)
+
+    @property
+    def into(self) -> Path:
+        """The folder that holds the folder of the configuration."""
+        return self.config.parent.parent
+
+    @property
+    def out(self) -> Path:
+        """Where the command writes the scout, and where this screen looks for it."""
+        return self.into / f"{self.config.stem}-scout"
+
+    def screen(self, query: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the screen shows for these fields."""
+        fields = {name: query.get(name, first)[:200] for name, first in FIELDS.items()}
+        shown: dict[str, Any] = dict.fromkeys(("problem", "command", "words", "columns", "refused", "bins"), "")
+        shown |= {"fields": fields, "config": self.config, "codebook": self.codebook, "drafted": self.config.exists()}
+        shown |= {"out": self.out, "most": f"{100 * MOST_NOISE:g}"}
+        try:
+            rows = int(fields["rows"]) if fields["rows"].isdecimal() and fields["rows"].isascii() else 0
+            texts = {name: fields[name] for name in FIELDS if name not in ("rows", "first_by")}
+            request = ScoutRequest(
+                codebook=self.codebook,
+                title=self.config.stem,
+                out=self.out,
+                rows=max(rows, 1),
+                first_by=names_in(fields["first_by"]),
+                **texts,
+            )
+            scouting = Scouting.of(request)
+            shown |= _asked(scouting, rows)
+            check_persons(scouting)
+            if rows:
+                check_noise(scouting)
+                words = [program(), "scout", *map(quoted, command_words(request))]
+                shown["command"] = " ".join(words)
+        except (SynthreleaseError, OverflowError) as error:
+            shown["problem"] = str(error)
+        try:
+            if self.out.exists():
+                shown |= _found(read_scout(self.out)[0])
+        except (SynthreleaseError, OSError) as error:
+            shown["refused"] = str(error)
+        return shown
+
+    def draft(self) -> None:
+        """Draft both files from the scout. Raises InputError and OutputError as `init --scout`."""
+        write_scouted_draft(self.config.stem, self.out, self.into)
+
+
+def _asked(scouting: Scouting, rows: int) -> dict[str, Any]:
+    cap, deviation = scouting.cap, scouting.deviation
+    return {
+        "words": scouting.in_words(),
+        "columns": [(column.name, column.description, kind_in_words(column), column.queries) for column in scouting.columns],
+        "deviation": f"{deviation:,.0f}",
+        "needed": f"{needed_rows(deviation):,}",
+        "share": f"{100 * deviation / rows:.2g}" if rows else "",
+        "rest": decimal_text(cap.epsilon - cap.alone),
+    }
+
+
+def kind_in_words(column: ScoutedColumn) -> str:
+    """Return what the codebook says that a column holds."""
+    if column.kind == "listed":
+        return f"{len(column.codes)} codes"
+    if column.kind == "texts":
+        return "texts without a list"
+    ends = [f"{name} {float(end):.10g}" for name, end in (("from", column.low), ("to", column.high)) if end is not None]
+    return " ".join(["whole numbers" if column.whole else "numbers", *(ends or ["without bounds"])])
+
+
+def _found(document: ScoutDocument) -> dict[str, Any]:
+    drafted = document.bins()
+    return {
+        "rows_found": document.rows,
+        "bins": [(each.column.name, _bins_in_words(each), max(0, each.gaps)) for each in drafted],
+        "margin": document.margin,
+        "distance": f"{100 * document.dependence.value:.2g}",
+    }
+
+
+def _bins_in_words(drafted: ScoutedBins) -> list[str]:
+    """Return the bins as a draft writes them."""
+    column = drafted.column
+    if column.kind == "number":
+        return labels_of(drafted)
+    return [*(column.codes.get(code) or code for code in drafted.codes), "all others"]
