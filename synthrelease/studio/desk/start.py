@@ -85,7 +85,7 @@ class Start:
         shown |= {"out": self.out, "most": f"{100 * MOST_NOISE:g}"}
         try:
             rows = int(fields["rows"]) if fields["rows"].isdecimal() and fields["rows"].isascii() else 0
-            texts = {name: fields[name] for name in FIELDS if name not in ("rows", "first_by")}
+            texts: dict[str, Any] = {name: fields[name] for name in FIELDS if name not in ("rows", "first_by")}
             request = ScoutRequest(
                 codebook=self.codebook,
                 title=self.config.stem,
