@@ -167,11 +167,7 @@ def selection_part(spec: ReleaseSpec) -> SelectionPart:
         shape=None if rule.shape is None else str(rule.shape),
         rounds=None if rule.rounds is None else {str(rounds): str(share) for rounds, share in rule.rounds.atoms},
         shared_measurements=spec.shared_measurements,
-        joint_test=None
-        if test is None
-        else JointTestPart(
-            epsilon_exact=str(test.epsilon), false_acceptance=str(test.false_acceptance), margin=number(test.margin)
-        ),
+        joint_test=None if test is None else JointTestPart.like(test, margin=number(test.margin)),
         bounds=BoundsPart(risk_exact=str(spec.bound_risk), transformations=len(spec.space.transformations))
         if spec.setting.answered
         else None,

@@ -252,7 +252,7 @@ def _frame(rows: RowsBatch, shape: TableShape, columns: Sequence[Variable], pack
 def _table_bytes(package: Package, document: ReleaseDocument, file: TableFile, rows: RowsOfFile) -> bytes:
     """Return the file of a table, with all labels."""
     columns = variables(document, package, file)
-    frame = _frame(RowsBatch.joined(list(rows.batches)), rows.shape, columns, package)
+    frame = _frame(RowsBatch.joined(rows.batches, rows.shape), rows.shape, columns, package)
     of_a_key = {key_name(file.key, package): KEY_LABEL} if file.key else {}
     of_others = {name: label for name, label in further_labels(document).items() if name in frame}
     suffix = "" if not file.key else ", members" if file.of_members else ", roots"

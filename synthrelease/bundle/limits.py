@@ -8,7 +8,7 @@ of the file that the rules keep, and readers ask about all K: a limit for those 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -118,18 +118,8 @@ def _largest(released: int, limit: int | None, decay: float, tail: float) -> int
     if limit is not None and decay ** (limit - released) > tail:
         return None
     beyond = released + math.ceil(math.log(tail) / math.log(decay)) + 2 if limit is None else limit + 1
-    return _last(lambda exact: probability(exact) > tail, released, beyond)
-
-
-def _last(holds: Callable[[int], bool], first: int, beyond: int) -> int:
-    """The last integer for which `holds`, which is true up to it, false after it and false at `beyond`."""
-    while beyond - first > 1:
-        middle = (first + beyond) // 2
-        if holds(middle):
-            first = middle
-        else:
-            beyond = middle
-    return first
+    # the probability falls: the last figure before the first one that is too rare
+    return released + bisect_left(range(released, beyond), True, key=lambda exact: probability(exact) <= tail) - 1
 
 
 def cumulative(z: int, decay: float) -> float:

@@ -5,10 +5,10 @@ An option of a few lines stands here; those with more to say have a module: `imp
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -225,70 +225,48 @@ def about_figures(document: ReleaseDocument) -> list[str]:
     return texts
 
 
-_MODELS_COLUMNS = (
-    CardColumn("question"),
-    CardColumn("number"),
-    CardColumn("estimate", "number"),
-    CardColumn("the file", "number"),
-    CardColumn("population", "number"),
-)
-_SERIES_COLUMNS = (
-    CardColumn("earlier release"),
-    CardColumn("published"),
-    CardColumn("epsilon, record", "number"),
-    CardColumn("epsilon, person", "number"),
-    CardColumn("what is otherwise in this release", "wide"),
-)
+_TABLES: dict[str, tuple[str, tuple[CardColumn, ...], Callable[[Any], tuple[tuple[str, ...], ...]]]] = {
+    "series": (
+        "Earlier releases",
+        (
+            *map(CardColumn, ("earlier release", "published")),
+            *(CardColumn(heading, "number") for heading in ("epsilon, record", "epsilon, person")),
+            CardColumn("what is otherwise in this release", "wide"),
+        ),
+        series.rows,
+    ),
+    "models": (
+        "Answers of questions that were measured on purpose",
+        (
+            *map(CardColumn, ("question", "number")),
+            *(CardColumn(heading, "number") for heading in ("estimate", "the file", "population")),
+        ),
+        models_card.rows,
+    ),
+}
+"""Tables of sections beside the guarantee, by the option: the label, the columns, and what makes the rows."""
 
 
 def sections(document: ReleaseDocument) -> list[CardSection]:
     """Return the sections of the card that options have."""
+    texts: dict[str, tuple[str, str, Callable[[Any], tuple[str, ...]]]] = {
+        "members": ("members", "Members", lambda part: paragraphs_of("members", part, document.csv, document.tables[0][1])),
+        "design": ("design", "Design of the sample", partial(paragraphs_of, "design")),
+        "calibration": ("weights", "Weights", lambda part: paragraphs_of("weights", part, list(map(_margin, part.margins)))),
+        "series": ("series", "Releases of the same register", lambda part: series.sentences(part, document)),
+        "models": ("models", "Questions measured on purpose", models_card.sentences),
+        "imputation": ("copies", "Complete copies", lambda part: imputation.sentences(part, document.bundle)),
+        "geography": ("geography", "Areas within areas", lambda part: paragraphs_of("areas", part, document.n_rows)),
+        "marks": ("marks", "Numbers of marks", partial(paragraphs_of, "marks")),
+    }
     listed = []
-    if (members := document.members) is not None:
-        texts = paragraphs_of("members", members, document.csv, document.tables[0][1])
-        listed.append(CardSection(anchor="members", heading="Members", sentences=texts))
-    if (design := document.design) is not None:
-        listed.append(CardSection(anchor="design", heading="Design of the sample", sentences=paragraphs_of("design", design)))
-    if (weights := document.calibration) is not None:
-        listed.append(
-            CardSection(
-                anchor="weights",
-                heading="Weights",
-                sentences=paragraphs_of("weights", weights, [_margin(margin) for margin in weights.margins]),
-            )
-        )
-    if (earlier := document.series) is not None:
-        listed.append(
-            CardSection(
-                anchor="series",
-                heading="Releases of the same register",
-                sentences=series.sentences(earlier, document),
-                place="guarantee",
-                label="Earlier releases",
-                columns=_SERIES_COLUMNS,
-                rows=series.rows(earlier),
-            )
-        )
-    if (named := document.models) is not None:
-        listed.append(
-            CardSection(
-                anchor="models",
-                heading="Questions measured on purpose",
-                sentences=models_card.sentences(named),
-                place="guarantee",
-                label="Answers of questions that were measured on purpose",
-                columns=_MODELS_COLUMNS,
-                rows=models_card.rows(named),
-            )
-        )
-    if (copies := document.imputation) is not None:
-        texts = imputation.sentences(copies, document.bundle)
-        listed.append(CardSection(anchor="copies", heading="Complete copies", sentences=texts))
-    if (areas := document.geography) is not None:
-        texts = paragraphs_of("areas", areas, document.n_rows)
-        listed.append(CardSection(anchor="geography", heading="Areas within areas", sentences=texts))
-    if (marks := document.marks) is not None:
-        listed.append(CardSection(anchor="marks", heading="Numbers of marks", sentences=paragraphs_of("marks", marks)))
+    for name, (anchor, heading, sentences) in texts.items():
+        if (part := getattr(document, name)) is not None:
+            section = CardSection(anchor=anchor, heading=heading, sentences=sentences(part))
+            if name in _TABLES:
+                label, columns, rows = _TABLES[name]
+                section = replace(section, place="guarantee", label=label, columns=columns, rows=rows(part))
+            listed.append(section)
     return listed
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from synthrelease.answers.listed import NAMES, NUMBERS, EstimateLine, as_csv
+from pydantic import BaseModel
+
+from synthrelease.answers.listed import EstimateLine, as_csv
 from synthrelease.bundle.document import own_version, package_version, processor
 from synthrelease.bundle.estimates import (
     CSV,
@@ -25,8 +28,7 @@ from synthrelease.errors import InputError, Unexpected
 from synthrelease.published import measurements
 from synthrelease.published.base import Files
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.measurements import EstimatesPart, IntendedEstimatePart, StrengthsPart
-from synthrelease.published.models import ModelAnswerPart
+from synthrelease.published.measurements import EstimatesPart
 from synthrelease.published.names import FORMATS, STEM
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.checks import Check
@@ -130,22 +132,11 @@ def models(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
         problems = [
             f"models: {right.question}: expected {right.terms or right.refused}, found {stated.terms or stated.refused}"
             for right, stated in zip(answers, part.answers, strict=False)
-            if not _same_answer(right, stated)
+            if not _agree(right, stated)
         ]
         problems += ["models: expected one answer for each question"] if len(answers) != len(part.answers) else []
     summary = f"{0 if part is None else len(part.answers)} answers with the intervals of their sums"
     return Check(name=ANSWERS, found=summary, problems=tuple(problems))
-
-
-def _same_answer(right: ModelAnswerPart, stated: ModelAnswerPart) -> bool:
-    if (right.question, right.kind, right.refused) != (stated.question, stated.kind, stated.refused):
-        return False
-    names, ends = ("name", "group", "unit"), ("estimate", "low", "high", "population_low", "population_high")
-    return len(right.terms) == len(stated.terms) and all(
-        all(getattr(a, name) == getattr(b, name) for name in names)
-        and _near([(getattr(a, end), getattr(b, end)) for end in ends], a.low, a.high)
-        for a, b in zip(right.terms, stated.terms, strict=True)
-    )
 
 
 def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
@@ -178,7 +169,7 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
         yield f"{CSV}: expected {len(right)} lines, found {len(read)}"
         return
     for number_of_line, (line, stated_line) in enumerate(zip(right, read, strict=True), start=2):
-        if not _same_line(line, stated_line):
+        if not _agree(line, stated_line):
             yield f"{CSV}: line {number_of_line}: expected {_numbers(line)}, found {_numbers(stated_line)}"
             return
     errors = {} if document.estimates is None else document.estimates.errors
@@ -191,20 +182,26 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
             yield f"{name}: expected the lines of {CSV}, found others"
 
 
-def _same_line(right: EstimateLine, line: EstimateLine) -> bool:
-    """Return whether two lines have the same words, and numbers that agree as those of release.json do."""
-    pairs = [(getattr(right, name), getattr(line, name)) for name in NUMBERS]
-    words = [name for name in NAMES if name not in NUMBERS]
-    return _near(pairs, right.lower, right.upper) and all(getattr(right, name) == getattr(line, name) for name in words)
+def _agree(right: Any, stated: Any, absolute: float = 0.0, relative: float = 1e-5) -> bool:
+    """Return whether what a release states is what was computed again.
 
-
-def _near(pairs: Iterable[tuple[float | None, float | None]], low: float | None, high: float | None) -> bool:
-    """Return whether numbers agree up to a part of the width of their interval, and the same ones are missing."""
-    width = 0.0 if low is None or high is None else float(high - low)
-    return all(
-        a is b if a is None or b is None else math.isclose(a, b, rel_tol=1e-5, abs_tol=_ESTIMATES_RELATIVE * width)
-        for a, b in pairs
-    )
+    Numbers may differ by so much from one machine to another, by a part of the width of their interval where they have one. The
+    same numbers are missing, and everything else is equal.
+    """
+    if isinstance(right, BaseModel | EstimateLine):
+        low, high = getattr(right, "low", getattr(right, "lower", None)), getattr(right, "high", getattr(right, "upper", None))
+        absolute = absolute if low is None or high is None else _ESTIMATES_RELATIVE * float(high - low)
+        return type(right) is type(stated) and _agree(vars(right), vars(stated), absolute, relative)
+    if isinstance(right, dict) and isinstance(stated, dict):
+        return right.keys() == stated.keys() and all(
+            right[name] == stated[name] if name == "confidence" else _agree(right[name], stated[name], absolute, relative)
+            for name in right
+        )
+    if isinstance(right, list) and isinstance(stated, list):
+        return len(right) == len(stated) and all(_agree(a, b, absolute, relative) for a, b in zip(right, stated, strict=True))
+    if isinstance(right, int | float) and isinstance(stated, int | float):
+        return math.isclose(right, stated, rel_tol=relative, abs_tol=absolute)
+    return bool(right == stated)
 
 
 def _numbers(line: EstimateLine) -> str:
@@ -228,45 +225,14 @@ def _estimate_problems(document: ReleaseDocument, part: EstimatesPart | None, fi
         return
     if computed.not_a_sample != part.not_a_sample:
         yield f"not_a_sample: expected {computed.not_a_sample}, as {canonical.NAME} declares, found {part.not_a_sample}"
-    if part.strengths is not None and not _same_strengths(computed.strengths, part.strengths):
+    if part.strengths is not None and not _agree(computed.strengths, part.strengths, 0.002, 0.01):
         yield f"strengths: expected those of {measurements.NAME}, found others"
     if len(computed.intended) != len(part.intended):
         yield f"expected one for each of {len(computed.intended)} intended queries, found {len(part.intended)}"
         return
     for index, (right, listed) in enumerate(zip(computed.intended, part.intended, strict=True)):
-        if not _same(right, listed):
+        if not _agree(right, listed):
             yield f"intended query {index + 1}: expected {right}, found {listed}"
-
-
-def _same_strengths(right: StrengthsPart | None, listed: StrengthsPart) -> bool:
-    """Return whether shares and Cramer's V agree but for the last digit."""
-    numbers = [
-        {pair: (strength,) for pair, strength in part.pairs.items()} | dict(part.shares)
-        for part in (right, listed)
-        if part is not None
-    ]
-    return len(numbers) == 2 and all(
-        len(numbers[0].get(name, ())) == len(numbers[1].get(name, ()))
-        and all(
-            math.isclose(a, b, rel_tol=0.01, abs_tol=0.002)
-            for a, b in zip(numbers[0].get(name, ()), numbers[1].get(name, ()), strict=True)
-        )
-        for name in numbers[0].keys() | numbers[1].keys()
-    )
-
-
-def _same(right: IntendedEstimatePart | None, listed: IntendedEstimatePart | None) -> bool:
-    if right is None or listed is None:
-        return right is listed
-    if (right.question, right.unit) != (listed.question, listed.unit):
-        return False
-    if [ratio.name for ratio in right.ratios] != [ratio.name for ratio in listed.ratios]:
-        return False
-    ends = ("estimate", "low", "high")
-    pairs = [(getattr(right, name), getattr(listed, name)) for name in (*ends, "binned_low", "binned_high")]
-    for ratio, listed_ratio in zip(right.ratios, listed.ratios, strict=True):
-        pairs += [(getattr(ratio, name), getattr(listed_ratio, name)) for name in ends]
-    return _near(pairs, right.low, right.high)
 
 
 # The files for statistical packages that [bundle] formats asks for.

@@ -15,7 +15,7 @@ import os
 import platform
 import shutil
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -100,7 +100,7 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
         ledger=head,
         charges=ChargePart.of(spec.plan.total),
         selection=selection_part(spec),
-        criteria=[CommittedCriterionPart.like(criterion, epsilon_exact=str(criterion.epsilon)) for criterion in spec.criteria],
+        criteria=[CommittedCriterionPart.like(criterion) for criterion in spec.criteria],
         years=None
         if spec.year is None
         else CommittedYearsPart(**PlanOfYearsPart.of_plan(spec.year).model_dump(), again=spec.year.again),
@@ -519,19 +519,35 @@ def new_folder(folder: str | Path, workspace: Path | None = None) -> Iterator[Ne
     ------
     OutputError : when the folder appeared in the meantime or the disk cannot be written to.
     """
-    folder, problem = check_free(folder), ""
-    with nullcontext(workspace) if workspace is not None else taking(folder) as inside:
+    folder = check_free(folder)
+    failed = partial("{}: the release could not be written ({}). The planned budget is spent.".format, folder)
+    with _whole_or_not_at_all(folder, "a folder", workspace, failed) as temporary:
+        os.mkdir(temporary, 0o700)
+        yield NewFolder(temporary)
+        for path in temporary.iterdir():
+            os.utime(path, (NO_TIME, NO_TIME))
+
+
+@contextmanager
+def _whole_or_not_at_all(path: Path, kind: str, workspace: Path | None, failed: Callable[[str | None], str]) -> Iterator[Path]:
+    """Yield a temporary path that gets the name `path`, without a time, when everything is there.
+
+    Parameters
+    ----------
+    workspace : where the name was taken (`taking`); taken here when omitted.
+    failed : makes the message of an OutputError of the reason why the disk cannot be written to.
+    """
+    problem = ""
+    with nullcontext(workspace) if workspace is not None else taking(path, kind) as inside:
         temporary = inside / CONTENT
         try:
             give_back(inside)
-            os.mkdir(temporary, 0o700)
-            yield NewFolder(temporary)
-            for path in (*temporary.iterdir(), temporary):
-                os.utime(path, (NO_TIME, NO_TIME))
-            check_free(folder)
-            os.rename(temporary, folder)
+            yield temporary
+            os.utime(temporary, (NO_TIME, NO_TIME))
+            check_free_name(path, kind)
+            os.rename(temporary, path)
         except OSError as error:
-            problem = f"{folder}: the release could not be written ({error.strerror}). The planned budget is spent."
+            problem = failed(error.strerror)
     if problem:
         raise OutputError(problem)
 
@@ -590,27 +606,18 @@ def write_archive(folder: str | Path, path: str | Path, workspace: Path | None =
     ------
     OutputError : when something is at `path`, or it cannot be written. The folder stays as it is.
     """
-    folder, path, problem = Path(folder), check_archive(path, folder), ""
-    with nullcontext(workspace) if workspace is not None else taking(path, "an archive") as inside:
-        temporary = inside / CONTENT
-        try:
-            give_back(inside)
-            descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-            with os.fdopen(descriptor, "w+b") as file:
-                with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                    for member in sorted(folder.iterdir(), key=lambda entry_: entry_.name):
-                        entry = zipfile.ZipInfo(f"{folder.absolute().name}/{member.name}", _FIRST_DAY)
-                        entry.create_system, entry.external_attr = _UNIX, _MODE
-                        entry.file_size = member.stat().st_size
-                        with member.open("rb") as source, archive.open(entry, "w") as into:
-                            shutil.copyfileobj(source, into, 2**20)
-                file.flush()
-                os.fsync(file.fileno())
-            os.utime(temporary, (NO_TIME, NO_TIME))
-            check_archive(path, folder)
-            os.rename(temporary, path)
-        except OSError as error:
-            problem = f"{path}: the archive could not be written ({error.strerror}). The released folder {folder} is complete."
-    if problem:
-        raise OutputError(problem)
+    folder, path = Path(folder), check_archive(path, folder)
+    failed = partial("{0}: the archive could not be written ({2}). The released folder {1} is complete.".format, path, folder)
+    with _whole_or_not_at_all(path, "an archive", workspace, failed) as temporary:
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        with os.fdopen(descriptor, "w+b") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+                for member in sorted(folder.iterdir(), key=lambda entry_: entry_.name):
+                    entry = zipfile.ZipInfo(f"{folder.absolute().name}/{member.name}", _FIRST_DAY)
+                    entry.create_system, entry.external_attr = _UNIX, _MODE
+                    entry.file_size = member.stat().st_size
+                    with member.open("rb") as source, archive.open(entry, "w") as into:
+                        shutil.copyfileobj(source, into, 2**20)
+            file.flush()
+            os.fsync(file.fileno())
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import io
 import json
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -186,6 +187,7 @@ def _exact(text: str) -> str:
 
 ExactText = Annotated[str, Field(max_length=200), AfterValidator(_exact)]
 Number = Annotated[float | int, Field(allow_inf_nan=False)]
+Value = TypeVar("Value")
 Fact = tuple[Literal["private_file", "specification", "published_figures"], str]
 """Where a fact comes from that is published exactly, and its place in release.json."""
 
@@ -198,6 +200,9 @@ class Part(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
+
+    facts: ClassVar[tuple[Fact, ...]] = ()
+    """What it publishes exactly, wherever the number of rows comes from."""
 
     @property
     def unsaid(self) -> set[str]:
@@ -214,11 +219,32 @@ class Part(BaseModel):
     def like(cls, value: object, /, **others: Any) -> Self:
         """Return a part whose fields are the attributes of a value with the same names, but for the others.
 
+        Fractions become exact texts (`epsilon` under the name `epsilon_exact`, too), and tuples lists.
+
         Raises
         ------
         AttributeError : for a field that the value does not have, so that none is left at its default unseen.
         """
-        return cls(**{name: getattr(value, name) for name in cls.model_fields if name not in others}, **others)
+        fields: dict[str, Any] = {}
+        for name in cls.model_fields.keys() - others.keys():
+            given = getattr(value, name if hasattr(value, name) else name.removesuffix("_exact"))
+            fields[name] = str(given) if isinstance(given, Fraction) else list(given) if isinstance(given, tuple) else given
+        return cls(**fields, **others)
+
+    def value_of(self, kind: type[Value], **others: Any) -> Value:
+        """Return a value of a data class whose fields are those of this part, but for the others.
+
+        What `like` made becomes again what it was: exact texts fractions, lists tuples, and numbers floats where the data class
+        has these.
+        """
+        makes: dict[str, Callable[[Any], Any]] = {"Fraction": Fraction, "float": float, "tuple": tuple}
+        fields: dict[str, Any] = {}
+        for attribute in dataclasses.fields(kind):  # type: ignore[arg-type]
+            names = [name for name in (f"{attribute.name}_exact", attribute.name) if name in type(self).model_fields]
+            if names and attribute.name not in others:
+                given, make = getattr(self, names[0]), makes.get(re.split(r"\W", str(attribute.type))[0])
+                fields[attribute.name] = given if given is None or make is None else make(given)
+        return kind(**fields, **others)
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
         """Return what it publishes exactly that files could differ in: the scope of the guarantee names it.
@@ -227,7 +253,7 @@ class Part(BaseModel):
         ----------
         way : where the number of rows comes from.
         """
-        return ()
+        return self.facts
 
 
 def number(value: float) -> float | int:

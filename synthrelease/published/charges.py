@@ -70,20 +70,12 @@ class GuaranteePart(Part):
 
     @classmethod
     def of(cls, guarantee: Guarantee) -> GuaranteePart:
-        return cls.like(guarantee, **in_both(guarantee), invariants=list(guarantee.invariants), person=PersonPart.of(guarantee))
+        return cls.like(guarantee, **in_both(guarantee), person=PersonPart.of(guarantee))
 
     def guarantee(self) -> Guarantee:
         """The guarantee as it is stated; what a person is promised follows from it."""
-        return Guarantee(
-            epsilon=Fraction(self.epsilon_exact),
-            delta=Fraction(self.delta_exact),
-            neighbours=self.neighbours,
-            unit=self.unit,
-            invariants=tuple(self.invariants),
-            unit_name=self.person.unit,
-            records_per_person=self.person.records,
-            why=self.person.why,
-        )
+        person = self.person
+        return self.value_of(Guarantee, unit_name=person.unit, records_per_person=person.records, why=person.why)
 
 
 class DomainPart(Part):
@@ -147,10 +139,10 @@ class CurvePart(Part):
 
     @classmethod
     def of(cls, curve: RenyiCurve) -> CurvePart:
-        return cls(rho=str(curve.rho), constant=str(curve.constant), log_mean=str(curve.log_mean))
+        return cls.like(curve)
 
     def curve(self) -> RenyiCurve:
-        return RenyiCurve(rho=Fraction(self.rho), constant=Fraction(self.constant), log_mean=Fraction(self.log_mean))
+        return self.value_of(RenyiCurve)
 
 
 class ChargePart(Part):
@@ -184,17 +176,8 @@ class ChargePart(Part):
         ------
         BudgetError : for a delta of 1 or more, or a node that is stated both as a curve and as an epsilon.
         """
-        return Charge(
-            name=self.name,
-            rule=self.rule,
-            epsilon=Fraction(self.epsilon_exact),
-            delta=Fraction(self.delta_exact),
-            because=self.because,
-            reason=self.reason,
-            renyi=None if self.renyi is None else self.renyi.curve(),
-            gaussian=self.gaussian,
-            parts=tuple(part.charge() for part in self.parts),
-        )
+        curve = None if self.renyi is None else self.renyi.curve()
+        return self.value_of(Charge, renyi=curve, parts=tuple(part.charge() for part in self.parts))
 
     @property
     def rules(self) -> set[str]:
@@ -257,13 +240,13 @@ class OneNoisePart(Part):
     @classmethod
     def of(cls, noise: OneNoise) -> OneNoisePart:
         """Return the noise as it is published."""
-        return cls(figures=noise.figures, epsilon_exact=str(noise.epsilon))
+        return cls.like(noise)
 
     def noise(self) -> OneNoise:
         """The noise itself."""
         from synthrelease.criteria.facts import OneNoise
 
-        return OneNoise(figures=self.figures, epsilon=Fraction(self.epsilon_exact))
+        return self.value_of(OneNoise)
 
 
 class CriterionPart(Part):
@@ -337,7 +320,6 @@ class CriterionPart(Part):
             threshold=number(score.threshold),
             value=number(score.value),
             epsilon=upwards(score.epsilon),
-            epsilon_exact=str(score.epsilon),
             best=number(best),
             worst=number(worst) if math.isfinite(worst) else None,
             interval=None,
@@ -349,20 +331,7 @@ class CriterionPart(Part):
         """The figure as the release published it."""
         from synthrelease.criteria.facts import Score
 
-        return Score(
-            name=self.name,
-            kind=self.kind,
-            threshold=float(self.threshold),
-            value=float(self.value),
-            epsilon=Fraction(self.epsilon_exact),
-            mechanism=self.mechanism,
-            sensitivity=None if self.sensitivity is None else float(self.sensitivity),
-            noise_sd=None if self.noise_sd is None else float(self.noise_sd),
-            noise_bound=None if self.noise_bound is None else float(self.noise_bound),
-            passed=self.passed,
-            decides=self.decides,
-            one_noise=self.noise,
-        )
+        return self.value_of(Score, one_noise=self.noise)
 
 
 # The selection in release.json: how rounds were repeated, and what decided each.

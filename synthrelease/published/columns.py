@@ -124,7 +124,6 @@ class ColumnPart(Part):
             texts=_texts(column) if column.kind == "category" else None,
             bounds=None if column.bounds is None else [number(bound) for bound in column.bounds],
             bins=list(BinPart.all_of(column, binning)),
-            missing_values=list(column.missing_values),
             date_format=ISO if column.dates is None else column.dates.text,
             minus_format="" if column.minus_dates in (None, column.dates) else column.minus_dates.text,
             step=None if column.step is None else number(column.step),
@@ -139,13 +138,8 @@ class ColumnPart(Part):
         """The column as it stands in a loaded release."""
         has_edges = self.kind != "category"
         edges = [bin_.edges for bin_ in self.bins if not bin_.missing] if has_edges else []
-        return PublishedColumn(
-            name=self.name,
-            kind=self.kind,
-            description=self.description,
-            unit=self.unit,
-            ordered=self.ordered,
-            binning=self.binning,
+        return self.value_of(
+            PublishedColumn,
             labels=self.labels,
             numbers=tuple(None if bin_.number is None else float(bin_.number) for bin_ in self.bins),
             lower=tuple(low for low, _ in edges),
@@ -153,7 +147,6 @@ class ColumnPart(Part):
             categories=() if has_edges else tuple(tuple(bin_.categories or ()) for bin_ in self.bins),
             missing=next((index for index, bin_ in enumerate(self.bins) if bin_.missing), None),
             bounds=self.limits,
-            step=None if self.step is None else float(self.step),
             clipped=self.outside == "clip",
         )
 

@@ -146,7 +146,7 @@ class FlavourPart(Part):
             scope=ScopePart.of(domain, parts),
             unit=REPLACED,
             standard="(epsilon, delta)" if guarantee.delta else "multiplicative",
-            intensity=IntensityPart(epsilon_exact=str(guarantee.epsilon), delta_exact=str(guarantee.delta)),
+            intensity=IntensityPart.like(guarantee),
         )
 
 

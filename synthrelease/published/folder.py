@@ -490,14 +490,12 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
     shape, (name, members) = document.shape, document.tables[0]
     path = folder / name
     try:
-        batches = list(csv_rows(_on_disk(path), shape, _on_disk(folder / members) if members else b""))
+        rows = RowsBatch.joined(csv_rows(_on_disk(path), shape, _on_disk(folder / members) if members else b""), shape)
     except TableError as error:
         problem = error
     else:
-        n_rows = sum(map(len, batches))
-        if n_rows != document.n_rows:
-            raise InputError(f"{path}: expected {document.n_rows} rows, as release.json says; found {n_rows}.")
-        rows = RowsBatch.joined(batches)
+        if len(rows) != document.n_rows:
+            raise InputError(f"{path}: expected {document.n_rows} rows, as release.json says; found {len(rows)}.")
         return np.stack(rows.bins, axis=1, dtype=np.min_scalar_type(max(shape.layout.sizes))), rows.weights
     raise InputError(f"{path}: {problem}.")
 

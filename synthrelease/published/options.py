@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -76,8 +76,7 @@ class PartitionPart(Part):
     def sampling_error(self, share: float = 0.5) -> float:
         """The standard deviation of a share in the scored piece around this share of all rows (theory 11.11, counts of random
         pieces)."""
-        left = (self.rows - self.score_rows) / max(self.rows - 1, 1)
-        return (share * (1 - share) / self.score_rows * left) ** 0.5
+        return _error_of_a_subset(self.score_rows, self.rows, share)
 
 
 class SplitPart(Part):
@@ -89,6 +88,7 @@ class SplitPart(Part):
     piece, of : which one of how many pieces. A secret key, which no release holds, decides which numbers belong to it.
     """
 
+    facts: ClassVar[tuple[Fact, ...]] = (("specification", "split"),)
     by: str
     piece: Annotated[int, Field(ge=1)]
     of: Annotated[int, Field(ge=2, le=MOST_PIECES)]
@@ -99,10 +99,6 @@ class SplitPart(Part):
             raise ValueError(f"expected a piece of {self.of}, found {self.piece}")
         return self
 
-    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return which piece was read, the specification says."""
-        return (("specification", "split"),)
-
     @property
     def left_out(self) -> str:
         """The other pieces."""
@@ -111,8 +107,12 @@ class SplitPart(Part):
     def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
         """The standard deviation of a share in the rows that the release worked with, around this share of all rows of the file
         (theory 11.11, counts of random pieces: a keyed hash is taken for a random choice)."""
-        left = (file_rows - rows) / max(file_rows - 1, 1)
-        return (share * (1 - share) / rows * left) ** 0.5
+        return _error_of_a_subset(rows, file_rows, share)
+
+
+def _error_of_a_subset(drawn: int, rows: int, share: float) -> float:
+    """Return the standard deviation of a share in a random subset of some rows, around this share of all of them."""
+    return (share * (1 - share) / drawn * ((rows - drawn) / max(rows - 1, 1))) ** 0.5
 
 
 class MembersPart(Part):
@@ -129,6 +129,7 @@ class MembersPart(Part):
     whole : those in which every member has a value.
     """
 
+    facts: ClassVar[tuple[Fact, ...]] = (("specification", "members"),)
     key: str
     size: str
     most: Annotated[int, Field(ge=1, le=50)]
@@ -145,16 +146,11 @@ class MembersPart(Part):
             raise ValueError("expected columns of members, and at least as many members at most as at least")
         return self
 
-    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return how members belong to roots stands in the specification."""
-        return (("specification", "members"),)
-
     @classmethod
     def of(cls, linked: Linked) -> MembersPart:
         """Return what is said of it."""
         return cls.like(
             linked,
-            order=list(linked.order),
             reference=dict([linked.reference]) if linked.reference else {},
             columns=list(linked.names),
             whole=[name for name in linked.names if name in linked.whole],
@@ -163,15 +159,11 @@ class MembersPart(Part):
     @property
     def linked(self) -> Linked:
         """Return how they stand in the record of their root."""
-        return Linked(
-            key=self.key,
-            size=self.size,
+        return self.value_of(
+            Linked,
             names=tuple(self.columns),
             slots=tuple(tuple(slot_name(name, slot) for name in self.columns) for slot in range(1, self.most + 1)),
             whole=frozenset(self.whole),
-            least=self.least,
-            more=self.more,
-            order=tuple(self.order),
             reference=next(iter(self.reference.items()), None),
         )
 
@@ -234,6 +226,7 @@ class CalibrationPart(Part):
     weights : null where the margins could not be met: the table then has no column of weights, and `failed` says why.
     """
 
+    facts: ClassVar[tuple[Fact, ...]] = (("published_figures", "calibration.margins"),)
     source: str
     start: str | None
     floor: NotNegative
@@ -245,10 +238,6 @@ class CalibrationPart(Part):
     weights: WeightsPart | None
     failed: str
 
-    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """The totals, which others had published."""
-        return (("published_figures", "calibration.margins"),)
-
     @property
     def beyond(self) -> str:
         """Return where the totals come from."""
@@ -258,14 +247,11 @@ class CalibrationPart(Part):
     def of(cls, calibration: Calibration, columns: Sequence[ColumnPart], outcome: Weights | str) -> CalibrationPart:
         """A calibration on the released bins, with its weights or the reason why there are none."""
         labels = {column.name: column.labels for column in columns}
-        return cls(
-            source=calibration.source,
-            start=calibration.start,
+        return cls.like(
+            calibration,
             floor=number(calibration.floor),
             cap=number(calibration.cap),
             tolerance=number(calibration.tolerance),
-            collapse=list(calibration.collapse),
-            fewest_rows=calibration.fewest_rows,
             margins=[_margin_part(margin, labels) for margin in calibration.margins],
             weights=None if isinstance(outcome, str) else _weights_part(outcome),
             failed=outcome if isinstance(outcome, str) else "",
@@ -274,16 +260,7 @@ class CalibrationPart(Part):
     def calibration(self, columns: Sequence[ColumnPart]) -> Calibration:
         """The calibration as it is stated. Raises LookupError or ValueError for groups that do not fit the columns."""
         labels = {column.name: column.labels for column in columns}
-        return Calibration(
-            source=self.source,
-            margins=tuple(_margin(part, labels) for part in self.margins),
-            start=self.start,
-            floor=float(self.floor),
-            cap=float(self.cap),
-            tolerance=float(self.tolerance),
-            collapse=tuple(self.collapse),
-            fewest_rows=self.fewest_rows,
-        )
+        return self.value_of(Calibration, margins=tuple(_margin(part, labels) for part in self.margins))
 
 
 def _margin_part(margin: Margin, labels: dict[str, tuple[str, ...]]) -> MarginPart:
@@ -374,15 +351,12 @@ class PlanOfYearsPart(Part):
     def of_plan(cls, year: YearOfSeries) -> PlanOfYearsPart:
         """The plan, with the year of a release."""
         plan = year.horizon
-        return PlanOfYearsPart(
-            first=plan.first,
+        return PlanOfYearsPart.like(
+            plan,
             year=year.year,
             records_in_year=plan.in_year,
             records_in_all=plan.in_all,
             epsilons_exact=[str(epsilon) for epsilon in plan.epsilons],
-            delta_exact=str(plan.delta),
-            fallbacks=plan.fallbacks,
-            fallback_epsilon_exact=str(plan.fallback_epsilon),
         )
 
     @property
@@ -390,15 +364,8 @@ class PlanOfYearsPart(Part):
         """The plan."""
         from synthrelease.privacy.plan import Horizon
 
-        return Horizon(
-            first=self.first,
-            epsilons=tuple(map(Fraction, self.epsilons_exact)),
-            delta=Fraction(self.delta_exact),
-            in_year=self.records_in_year,
-            in_all=self.records_in_all,
-            fallbacks=self.fallbacks,
-            fallback_epsilon=Fraction(self.fallback_epsilon_exact),
-        )
+        epsilons = tuple(map(Fraction, self.epsilons_exact))
+        return self.value_of(Horizon, epsilons=epsilons, in_year=self.records_in_year, in_all=self.records_in_all)
 
 
 class YearsPart(PlanOfYearsPart):
@@ -467,6 +434,7 @@ class SeriesPart(Part):
     years : the plan over years; absent without one.
     """
 
+    beyond: ClassVar[str] = "that there are no releases of the same register but those that are named"
     name: str
     earlier: list[EarlierPart]
     corrects: CorrectedPart | None
@@ -480,11 +448,6 @@ class SeriesPart(Part):
         if self.years is None:
             return None
         return {"name": self.name, **self.years.model_dump(include={*PlanOfYearsPart.model_fields, "again"})}
-
-    @property
-    def beyond(self) -> str:
-        """Other releases."""
-        return "that there are no releases of the same register but those that are named"
 
     @property
     def several_releases(self) -> bool:
@@ -503,6 +466,7 @@ class ScoutPart(Part):
     alone_exact : the epsilon of the scout by itself, at the same delta.
     """
 
+    facts: ClassVar[tuple[Fact, ...]] = (("specification", "scout"),)
     document: str
     epsilon_exact: ExactText
     delta_exact: ExactText
@@ -511,20 +475,14 @@ class ScoutPart(Part):
     tests_exact: ExactText
     alone_exact: ExactText
 
-    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the fact that is published exactly: the cap, which the specification states."""
-        return (("specification", "scout"),)
-
     @classmethod
     def of(cls, table: ScoutTable) -> ScoutPart:
         """Return the part of release.json for a table [scout]."""
-        amounts = {f"{name}_exact": str(getattr(table, name)) for name in ("epsilon", "delta", "rho", "rare", "tests")}
-        return cls(document=table.document, alone_exact=str(table.cap.alone), **amounts)
+        return cls.like(table, alone_exact=str(table.cap.alone))
 
     def cap(self) -> Cap:
         """The cap. Raises Unexpected (a ValueError) for numbers that make none."""
-        names = ("epsilon", "delta", "rho", "rare", "tests")
-        return Cap(**{name: Fraction(getattr(self, f"{name}_exact")) for name in names})
+        return self.value_of(Cap)
 
 
 class PopulationPart(Part):
@@ -539,16 +497,13 @@ class PopulationPart(Part):
     epsilon_exact, delta_exact : of this sentence (theory 11.3, amplification by a subset).
     """
 
+    facts: ClassVar[tuple[Fact, ...]] = (("private_file", "population.sampled"),)
     size: Annotated[int, Field(ge=1)]
     source: str
     sample: Literal["simple random, without replacement"]
     sampled: Annotated[int, Field(ge=1)]
     epsilon_exact: ExactText
     delta_exact: ExactText
-
-    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """The file has as many rows as were drawn."""
-        return (("private_file", "population.sampled"),)
 
     def loss(self) -> Loss:
         """The sentence as it is stated."""
@@ -565,15 +520,12 @@ class DesignPart(Part):
     effect : the design effects that are published in `source`: one for all columns, or one for each of some columns.
     """
 
+    facts: ClassVar[tuple[Fact, ...]] = (("specification", "design"),)
     weight: str | None
     strata: list[str]
     clusters: str | None
     effect: Number | dict[str, Number] | None
     source: str
-
-    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return the fact that is published exactly: how the file was drawn, which the specification states."""
-        return (("specification", "design"),)
 
     @classmethod
     def of(cls, table: DesignTable) -> DesignPart:
@@ -598,6 +550,7 @@ class ImputationPart(Part):
     failed : why there are no copies; empty where there are.
     """
 
+    beyond: ClassVar[str] = "that donors were drawn at random for the complete copies"
     copies: AtLeastOne
     donors: AtLeastOne
     match: list[str]
@@ -608,11 +561,6 @@ class ImputationPart(Part):
     def file(self, bundle: BundleTable) -> str:
         """The name of the file with the copies."""
         return bundle.named(IMPUTED)
-
-    @property
-    def beyond(self) -> str:
-        """Return how donors were drawn."""
-        return "that donors were drawn at random for the complete copies"
 
 
 def missing_bins(columns: Sequence[ColumnPart]) -> tuple[int | None, ...]:
@@ -669,6 +617,7 @@ class GeographyPart(Part):
     levels : from the largest areas to the smallest.
     """
 
+    facts: ClassVar[tuple[Fact, ...]] = (("specification", "geography"),)
     levels: Annotated[list[LevelPart], Field(min_length=2)]
 
     @model_validator(mode="after")
@@ -681,10 +630,6 @@ class GeographyPart(Part):
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """An area lies in one area of the level above."""
         return tuple((above.column, (level.column,)) for above, level in pairwise(self.levels))
-
-    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return which area lies in which stands in the specification."""
-        return (("specification", "geography"),)
 
 
 class NumberPart(Part):
@@ -708,6 +653,7 @@ class MarksPart(Part):
     groups : one for each such column.
     """
 
+    facts: ClassVar[tuple[Fact, ...]] = (("specification", "marks"),)
     groups: Annotated[list[NumberPart], Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -720,7 +666,3 @@ class MarksPart(Part):
     def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """A number of marks follows from the columns that it counts."""
         return tuple((group.column, tuple(group.marks)) for group in self.groups)
-
-    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
-        """Return which categories are a mark stands in the specification."""
-        return (("specification", "marks"),)

@@ -102,8 +102,10 @@ class RowsBatch:
         return RowsBatch(bins=[bins[part] for bins in self.bins], weights=weights, keys=self.keys[part])
 
     @classmethod
-    def joined(cls, batches: Sequence[RowsBatch]) -> RowsBatch:
-        """Return the rows of several batches as one batch."""
+    def joined(cls, batches: Iterable[RowsBatch], shape: TableShape) -> RowsBatch:
+        """Return the rows of several batches of a table of this shape as one batch."""
+        none = cls(bins=[np.zeros(0, dtype=np.min_scalar_type(max(len(labels) - 1, 0))) for labels in shape.labels])
+        batches = [none, *batches]
         bins = [np.concatenate(parts) for parts in zip(*(batch.bins for batch in batches), strict=True)]
         weights = [batch.weights for batch in batches if batch.weights is not None]
         keys = np.concatenate([batch.keys for batch in batches])
@@ -309,64 +311,34 @@ def slots_of(shape: TableShape) -> list[list[int]]:
     return [[shape.names.index(slot[column]) for slot in linked.slots] for column in range(len(linked.names))]
 
 
-def _wide(roots: Iterator[RowsBatch], members: Iterator[RowsBatch], shape: TableShape) -> Iterator[RowsBatch]:
-    """Yield the wide rows of both files, read side by side.
+def _wide(of_roots: Iterator[RowsBatch], of_members: Iterator[RowsBatch], shape: TableShape) -> Iterator[RowsBatch]:
+    """Yield the wide rows of both files, of all roots together.
 
     Raises
     ------
     TableError : for keys of roots that are not 1, 2, 3, ..., and for members that no root counts.
     """
-    linked, done = _linked(shape), 0
-    of_roots = shape_of_roots(shape)
-    waiting = _Waiting(members, shape_of_members(shape))
-    columns = slots_of(shape)
-    for batch in roots:
-        n = len(batch)
-        if not np.array_equal(batch.keys, np.arange(done + 1, done + n + 1)):
-            raise TableError(f"expected {of_roots.key!r} to be 1, 2, 3 and so on, found other keys")
-        columns_of_row: list[np.ndarray] = [np.empty(0)] * len(shape.names)
-        for name, bins in zip(of_roots.names, batch.bins, strict=True):
-            columns_of_row[shape.names.index(name)] = bins
-        number = linked.numbers(batch.bins[of_roots.names.index(linked.size)])
-        rows = waiting.take(int(number.sum()))
-        if not np.array_equal(rows.keys, np.repeat(batch.keys, number)):
-            raise TableError(
-                f"expected the members of each root one after the other, as many as {linked.size!r} says, found others"
-            )
-        of_row = np.repeat(np.arange(n), number)
-        place_of_row = np.arange(len(of_row)) - np.repeat(np.cumsum(number) - number, number)
-        for bins, indices in zip(rows.bins, columns, strict=True):
-            for slot, index in enumerate(indices):
-                column = np.full(n, len(shape.labels[index]) - 1, dtype=bins.dtype)
-                in_slot = place_of_row == slot
-                column[of_row[in_slot]] = bins[in_slot]
-                columns_of_row[index] = column
-        yield RowsBatch(bins=columns_of_row, weights=batch.weights)
-        done += n
-    if waiting.more():
+    linked, part = _linked(shape), shape_of_roots(shape)
+    roots, members = RowsBatch.joined(of_roots, part), RowsBatch.joined(of_members, shape_of_members(shape))
+    n = len(roots)
+    if not np.array_equal(roots.keys, np.arange(1, n + 1)):
+        raise TableError(f"expected {part.key!r} to be 1, 2, 3 and so on, found other keys")
+    number = linked.numbers(roots.bins[part.names.index(linked.size)])
+    of_row = np.repeat(np.arange(n), number)
+    if not np.array_equal(members.keys[: len(of_row)], of_row + 1):
+        raise TableError(
+            f"expected the members of each root one after the other, as many as {linked.size!r} says, found others"
+        )
+    if len(members) > len(of_row):
         raise TableError("expected no member after the members of the last root, found more")
-
-
-class _Waiting:
-    """Rows that come in batches, and are taken in any number."""
-
-    def __init__(self, batches: Iterator[RowsBatch], shape: TableShape):
-        kinds = [np.min_scalar_type(max(len(labels) - 1, 0)) for labels in shape.labels]
-        self._batches = batches
-        self._left = RowsBatch(bins=[np.zeros(0, dtype=kind) for kind in kinds], keys=np.zeros(0, dtype=np.int64))
-
-    def take(self, n: int) -> RowsBatch:
-        """Return the next rows, fewer where there are no more."""
-        parts = [self._left]
-        while sum(map(len, parts)) < n and (batch := next(self._batches, None)) is not None:
-            parts.append(batch)
-        whole = RowsBatch.joined(parts)
-        self._left = whole[n:]
-        return whole[:n]
-
-    def more(self) -> bool:
-        """Return whether any are left."""
-        return bool(len(self._left)) or any(map(len, self._batches))
+    columns = dict(zip((shape.names.index(name) for name in part.names), roots.bins, strict=True))
+    place_of_row = np.arange(len(of_row)) - np.repeat(np.cumsum(number) - number, number)
+    for bins, indices in zip(members.bins, slots_of(shape), strict=True):
+        for slot, index in enumerate(indices):
+            in_slot = place_of_row == slot
+            columns[index] = np.full(n, len(shape.labels[index]) - 1, dtype=bins.dtype)
+            columns[index][of_row[in_slot]] = bins[in_slot]
+    yield RowsBatch(bins=[columns[index] for index in range(len(shape.names))], weights=roots.weights)
 
 
 NOTICE = "Synthetic data. No row is a person."
@@ -520,7 +492,7 @@ def table_of(batches: Iterable[RowsBatch], shape: TableShape) -> ReleasedTable:
         labels=shape.labels,
         ordered=shape.ordered,
         counts=total,
-        weights=_of_cells(total, RowsBatch.joined(weighted)) if shape.weighted else None,
+        weights=_of_cells(total, RowsBatch.joined(weighted, shape)) if shape.weighted else None,
         marked=shape.marked,
         linked=shape.linked,
     )

@@ -106,16 +106,7 @@ def build_calibration(
             f"{pair.left_total:.9g}{cell} in the margin {pair.left.name}, {pair.right_total:.9g} in the margin "
             f"{pair.right.name}",
         )
-    return Calibration(
-        source=table.source,
-        margins=tuple(margins),
-        start=table.start,
-        floor=table.floor,
-        cap=table.cap,
-        tolerance=table.tolerance,
-        collapse=table.collapse,
-        fewest_rows=table.fewest_rows,
-    )
+    return Calibration(**dict(table) | {"margins": tuple(margins)})
 
 
 def _check_names(table: CalibrationTable, release: ReleaseFile, schema: Schema, problems: Problems) -> None:

@@ -81,7 +81,7 @@ OF_BASELINES = (
     Mutation(
         name="flavour: published totals are left out of the scope",
         breaks="an exactly published fact that no scope names",
-        place="published.options:CalibrationPart.exact_facts",
+        place="published.options:CalibrationPart",
         old='(("published_figures", "calibration.margins"),)',
         new="()",
         tests=(FLAVOUR,),

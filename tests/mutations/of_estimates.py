@@ -198,9 +198,9 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates.csv: verify compares no number",
         breaks="a table of estimates that does not follow from the noisy tables passes",
-        place="bundle.verify_documents:_same_line",
-        old="_near(pairs, right.lower, right.upper) and all(getattr(right, name) == getattr(line, name) for name in words)",
-        new="all(getattr(right, name) == getattr(line, name) for name in words)",
+        place="bundle.verify_documents:_agree",
+        old="math.isclose(right, stated, rel_tol=relative, abs_tol=absolute)",
+        new="True",
         tests=QUESTIONS,
     ),
     Mutation(
@@ -238,9 +238,9 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: verify looks at no end of an interval",
         breaks="an interval that does not follow from the noisy tables passes",
-        place="bundle.verify_documents:_same",
-        old='ends = ("estimate", "low", "high")',
-        new='ends = ("estimate",)',
+        place="bundle.verify_documents:_agree",
+        old="right.keys() == stated.keys() and",
+        new="True or",
         tests=("tests/answers/test_stated.py::test_verify_finds_an_estimate_that_does_not_follow_from_the_noisy_tables",),
     ),
     Mutation(

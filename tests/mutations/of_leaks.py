@@ -282,8 +282,8 @@ OF_LEAKS = (
         name="output: the folder may be entered by all",
         breaks="others read the release before it is signed off",
         place="bundle.write:new_folder",
-        old="check_free(folder)",
-        new="check_free(folder)\nos.chmod(temporary, 493)",
+        old="os.mkdir(temporary, 0o700)",
+        new="os.mkdir(temporary)\nos.chmod(temporary, 0o755)",
         tests=(f"{BUNDLE}::test_only_the_owner_may_read_the_files",),
     ),
     Mutation(

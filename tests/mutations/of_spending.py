@@ -299,7 +299,7 @@ OF_SPENDING = (
     Mutation(
         name="archive: it bears its time",
         breaks="when a run ended tells how many rounds it took",
-        place="bundle.write:write_archive",
+        place="bundle.write:_whole_or_not_at_all",
         old="os.utime(temporary, (NO_TIME, NO_TIME))",
         new="pass",
         tests=(OF_PUBLISH,),

@@ -361,7 +361,7 @@ def _imputation_problems(document: ReleaseDocument, part: ImputationPart, name: 
     shape, flags = replace(table.shape, weighted=False), flags_of_rows(table, open_)
     try:
         batches = list(csv_batches(bundle.files.content(name), shape, HEAD))
-        copies = RowsBatch.joined(list(rows_of(iter(batches), shape)))
+        copies = RowsBatch.joined(rows_of(iter(batches), shape), shape)
     except TableError as error:
         yield str(error)
         return
