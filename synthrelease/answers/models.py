@@ -37,7 +37,9 @@ SPREAD = (
     "Population: the variance of {column} is taken from the noisy shares of its groups or from a published noisy table, or as "
     "the largest that its mean allows."
 )
-EQUAL = "Population: equal variances around the line are assumed."
+UNEQUAL = 2.0
+"""Times the variance with equal variances around the line: room for rows that vary more where they weigh more."""
+VARIANCES = "Population: twice the variance of a sample with equal variances around the line leaves room for unequal ones."
 FIRST_ORDER = "The noise of the other columns' part in a coefficient is followed to first order (and its bias to second)."
 NORMAL = "The drawing of rows is taken as normal."
 
@@ -229,8 +231,8 @@ class MeasuredModels:
         a, b = moments.values[:size, :size], moments.values[:size, size]
 
         def spread(theta: np.ndarray, h: np.ndarray) -> float:
-            around = max(0.0, float(moments.values[size, size] - theta @ b)) / max(1.0, float(a[0, 0]))
-            return around * max(0.0, float(h @ a @ h))
+            around = max(0.0, float(moments.values[size, size] - theta @ b)) / max(1.0, float(a[0, 0]) - size)
+            return UNEQUAL * around * max(0.0, float(h @ a @ h))
 
         of_file, of_population = coefficients(
             moments, self._noise(model), [1.0] * size, spread, (self.kept.left_out, survey.factor)
@@ -299,7 +301,7 @@ def answered_by_models(
         approximate.append(GRID.format(step=2 * grid, column=value.column))
     approximate += [FIRST_ORDER] if model.words.kind == "slope" else []
     if not survey.reasons:
-        approximate += [NORMAL, EQUAL if model.words.kind == "slope" else SPREAD.format(column=value.column)]
+        approximate += [NORMAL, VARIANCES if model.words.kind == "slope" else SPREAD.format(column=value.column)]
     about = models.kept.in_words(RISK * (1 - confidence))
     if model.rows.text:
         about += f", where {model.rows.text}"
@@ -381,6 +383,15 @@ def model_answers(release: PublishedRelease, declared: Sequence[NotSample] = ())
 def _term_part(term: Term) -> ModelTermPart:
     numbers = {name: six_digits(getattr(term, name)) for name in ("estimate", *INTERVAL)}
     return ModelTermPart(name=term.name, group=term.group, unit=term.unit, **numbers)
+
+
+def may_be_refused(model: Model, half_widths: Sequence[float]) -> bool:
+    """Return whether noise may leave an answer that is not estimable: one of these half widths, as `expected_half_widths` gives
+    them, is a quarter of all that is possible; or those of a regression, added up, may hide its columns (theory 13.9)."""
+    if model.words.kind == "slope":
+        units = [model.answer.half / factor.half for factor in model.factors[:-1]]
+        return len(units) * max(half / unit for half, unit in zip(half_widths, units, strict=True)) > 1
+    return max(half_widths) >= (0.25 if model.words.kind == "ratio" else model.answer.half / 2)
 
 
 def expected_half_widths(measured: Measured, model: Model, n: int, n_groups: int) -> list[tuple[str, float]]:

@@ -323,17 +323,47 @@ def _print_models(spec: ReleaseSpec, rows: int) -> None:
     """Say how exact the answers of [[models]] will be."""
     if spec.models is None:
         return
-    from synthrelease.answers.models import expected_half_widths
-
     screen.print(
         f"Named models: 95% intervals for {rows:,} rows, by the noise alone. A group is taken to have its part of the rows; a "
         "column of a regression to vary by a quarter of the width of its limits, uncorrelated with others."
     )
+    for model in _models(spec, rows):
+        told = ", ".join(f"{name} ± {half:.3g}" for name, half in model["half_widths"])
+        refused = "; may be refused" if model["may_be_refused"] else ""
+        screen.print(f"  {model['question']}: {told}{refused}", soft_wrap=True)
+
+
+def _models(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
+    """Return how exact each answer of [[models]] will be, and whether its noise may leave none."""
+    if spec.models is None:
+        return []
+    from synthrelease.answers.models import expected_half_widths, may_be_refused
+
+    answers = []
     for model in spec.models.models:
         groups = len(spec.space.transformations[0].binning(model.words.by)) if model.words.by else max(1, len(model.groups))
         widths = expected_half_widths(spec.models, model, rows, groups)
-        told = ", ".join(f"{name} ± {half:.3g}" for name, half in widths)
-        screen.print(f"  {model.words.text}: {told}", soft_wrap=True)
+        refused = may_be_refused(model, [half for _, half in widths])
+        answers.append({"question": model.words.text, "half_widths": widths, "may_be_refused": refused})
+    return answers
+
+
+def _intended(spec: ReleaseSpec, rows: int) -> list[dict[str, Any]]:
+    """Return how far off the count behind each intended question may be, and whether a reader may get no answer to it."""
+    if not spec.questions:
+        return []
+    from synthrelease.studio.rehearsal.expected_noise import expected_answers
+
+    return [
+        {
+            "question": answer.question,
+            "table": list(answer.table),
+            "half_width_rows": answer.off,
+            "may_be_refused": not spec.publish_measurements or answer.off is None or 4 * answer.off >= rows,
+            "why": answer.why,
+        }
+        for answer in expected_answers(spec)
+    ]
 
 
 def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:
@@ -418,6 +448,8 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
                 for cost in attempt_costs(spec, rows)
             ],
         },
+        "models": _models(spec, rows or usual_rows(spec)),
+        "questions": _intended(spec, rows or usual_rows(spec)),
         "associations": _associations(spec, rows),
         "warnings": [{"criterion": name, "text": text} for name, text in doubts(spec, rows or usual_rows(spec))],
         "card_lacks": list(gaps(spec.card, spec.schema.names)),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from synthrelease.answers.estimates import estimate
-from synthrelease.answers.models import expected_half_widths
+from synthrelease.answers.models import expected_half_widths, may_be_refused
 from synthrelease.answers.slopes import Moments, coefficients
 from synthrelease.answers.words import Term
 from synthrelease.errors import InputError
@@ -73,6 +73,18 @@ def test_without_noise_an_answer_is_that_of_the_rows(question: str) -> None:
         assert term.low - steps <= exact <= term.high + steps
 
 
+def test_the_variance_of_a_population_is_twice_that_of_least_squares() -> None:
+    """For rows that vary more around the line where they weigh more (coverage in docs/appendix/benchmarks.md)."""
+    question = "slope y on x, z == 'b'"
+    found = terms(WORLD.measured((question,), Fraction(10**6)), question)
+    _, x, y, z = plain(ROWS)
+    columns = np.column_stack([x, z, np.ones(len(x))])
+    around = y - columns @ np.linalg.lstsq(columns, y, rcond=None)[0]
+    variances = np.diag(np.linalg.inv(columns.T @ columns)) * float(around @ around) / (len(y) - 3)
+    widths = [float(term.population_high or 0) - float(term.population_low or 0) for term in found]
+    assert widths == pytest.approx(2 * 1.96 * np.sqrt(2 * variances), rel=0.01)
+
+
 def test_a_question_about_fewer_columns_of_a_regression_needs_no_model_of_its_own() -> None:
     measured = WORLD.measured(("slope x on z == 'b'",), Fraction(1000))
     assert terms(measured, "mean x")[0].estimate == pytest.approx(truth(ROWS)["mean x"][0], rel=1e-3)
@@ -100,6 +112,29 @@ def test_the_expected_width_is_about_that_of_the_answer(question: str) -> None:
     scale = truth(ROWS)[question][0] if question.startswith("ratio") else 1.0
     for width, half in zip(found, expected, strict=False):
         assert 1 / 3 < width / 2 / (half * scale) < 3
+
+
+@pytest.mark.parametrize(
+    ("question", "epsilon", "n", "refused"),
+    [
+        ("mean x", Fraction(1, 1000), 100, True),
+        ("mean x", Fraction(1), 5000, False),
+        ("mean y by z", Fraction(1, 1000), 5000, True),
+        ("mean y by z", Fraction(1), 5000, False),
+        ("slope y on x, z == 'b'", Fraction(1, 100), 5000, True),
+        ("slope y on x, z == 'b'", Fraction(2), 5000, False),
+    ],
+)
+def test_a_plan_says_that_an_answer_may_be_refused(question: str, epsilon: Fraction, n: int, refused: bool) -> None:
+    """And so it is, where it says so, and not where it does not."""
+    measured = WORLD.measured((question,), epsilon)
+    (model,) = measured.models
+    assert may_be_refused(model, [half for _, half in expected_half_widths(measured, model, n, 2)]) == refused
+    try:
+        told = all(term.estimable for term in terms(measured, question, ROWS[:n], seed=2))
+    except InputError:
+        told = False
+    assert told != refused
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from tests.benchmarks.wide_register import chain, write_register
 from tests.conftest import ROOT
 from tests.helpers.command_line import called
 from tests.helpers.forked import run_apart
-from tests.helpers.tiny import SPENT, write_config, write_data
+from tests.helpers.tiny import MEASURED, SPENT, write_config, write_data
 
 SECRET = "SECRET-7461"
 EXTRAS = {"torch", "jax", "snsynth", "mbi"}
@@ -109,6 +109,21 @@ def test_plan_prints_the_charges_of_the_births_release_as_json() -> None:
     assert [part["epsilon"] for part in document["charges"]["parts"]] == [0.05, 0.43, 6.2178102]
     assert document["configurations"] == 16
     assert 200 < document["memory_mb"] < 600
+
+
+@pytest.mark.slow
+def test_plan_says_as_json_how_far_off_each_question_is_and_whether_it_may_be_refused(tmp_path: Path) -> None:
+    questions = '[[intended_queries]]\nquery = "face == \'head\'"\nwhy = "a test"\n\n'
+    named = '[[models]]\nquestion = "mean year"\n\n'
+    changes = {**MEASURED, "limit = 25": "limit = 60\nmodels = 20", "[budget]": f"{questions}{named}[budget]"}
+    document = json.loads(run("plan", write_config(tmp_path, changes), "--json").stdout)
+    [asked], [model] = document["questions"], document["models"]
+    assert (asked["question"], asked["table"], asked["may_be_refused"]) == (
+        "number of rows with face == 'head'", ["face", "year"], False,
+    )  # fmt: skip
+    assert 0 < asked["half_width_rows"] < 20
+    assert (model["question"], model["may_be_refused"]) == ("mean year", False)
+    assert 0 < model["half_widths"][0][1] < 0.1
 
 
 @pytest.mark.slow

@@ -70,7 +70,9 @@ def askable_in_words(spec: ReleaseSpec) -> str:
     parts += [f"{len(held[1]):,} of {math.comb(n_columns, 2):,} pairs"] if largest > 1 else []
     parts += [so_many(len(held[2]), "group of three columns", "groups of three columns")] if largest > 2 else []
     asked = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
+    named = len(spec.models.models) if spec.models else 0
+    on_purpose = f", and {so_many(named, 'question', 'questions')} measured on purpose" if named else ""
     return (
-        f"Readers can ask: shares, numbers of rows, means and medians of {asked}, each with an interval, in ask.html (no "
-        "program needed) or with `estimate`."
+        f"Readers can ask: shares, numbers of rows, means and quantiles of {asked}{on_purpose}, each with an interval, in "
+        "ask.html (no program needed) or with `estimate`."
     )
