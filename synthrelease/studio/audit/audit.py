@@ -22,12 +22,9 @@ from synthrelease.studio.audit.enumeration import (
 )
 from synthrelease.studio.audit.losses import LossFinding, audit_losses, faulty_losses, loss_cases
 from synthrelease.studio.audit.model_sensitivity import enumerate_models
-from synthrelease.studio.audit.running import (
-    Progress,
-    side_by_side,
-)
 from synthrelease.studio.audit.selection_law import LawCheck, check_laws
 from synthrelease.studio.audit.worlds import ENUMERATED
+from synthrelease.studio.parallel import Progress, running
 
 # Which parts of the audit are asked for: those with a text in their name, or those that a published release rests on.
 
@@ -221,7 +218,7 @@ def _sensitivities(scope: Scope, most_records: int, jobs: int, progress: Progres
     every = [world for sweep in of_kinds for world in (sweep, *sweep.moved())]
     chosen = [sweep for sweep in every if scope.named(sweep.kind, sweep.name)]
     parts: list[Enumeration] = []
-    for part in side_by_side(enumerate_sweep, [(sweep, most_records) for sweep in chosen], jobs):
+    for part in running(jobs)(enumerate_sweep, [(sweep, most_records) for sweep in chosen]):
         parts.append(part)
         progress("enumerating sensitivities", len(parts), len(chosen))
     order = [sweep.name for sweep in chosen]

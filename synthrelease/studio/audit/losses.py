@@ -37,8 +37,8 @@ from synthrelease.privacy.charges import GENERATION, Charge, gaussian
 from synthrelease.privacy.curves import zcdp
 from synthrelease.privacy.noise import SYSTEM, Losses, SystemEntropy, rounded_gaussian
 from synthrelease.privacy.public_entropy import SeededEntropy
-from synthrelease.studio.audit.running import Progress
 from synthrelease.studio.audit.tiny import World
+from synthrelease.studio.parallel import Progress
 
 _NODES = 200
 """Of the quadrature: it is exact for polynomials of a degree below 400, so for permute-and-flip among as many candidates."""

@@ -42,8 +42,8 @@ from synthrelease.releasing.attempt import generate, prepare, read_priors
 from synthrelease.releasing.selection import one_thread
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import AllocationRequest
+from synthrelease.studio.parallel import Progress, Run, running
 from synthrelease.studio.rehearsal.attempts import bounded_mean, exact_scores, passing
-from synthrelease.studio.rehearsal.rehearse import Progress, Run, running
 
 # What a budget is allocated to: the measured terms of a `marginals` generator, and the joint test; and how it is written.
 

@@ -31,9 +31,9 @@ from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import ComparisonRequest
 from synthrelease.studio.baselines import BASELINES
 from synthrelease.studio.baselines.base import NO_GUARANTEE, ComparedFile, MadeTables
+from synthrelease.studio.parallel import Progress, running
 from synthrelease.studio.rehearsal.attempts import PublicTable, Trials, run_attempts
 from synthrelease.studio.rehearsal.closer_look import PublicJudge, merged
-from synthrelease.studio.rehearsal.rehearse import Progress, running
 from synthrelease.studio.rehearsal.report import describe, plain, write_new
 from synthrelease.studio.rehearsal.risk import risk_groups
 from synthrelease.studio.rehearsal.utility import CopyComparison, check_known, compared

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +22,7 @@ from synthrelease.settings.tables import AttacksTable
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import RehearsalRequest
 from synthrelease.spec.shortlist import RehearsedTable
+from synthrelease.studio.parallel import Progress, Run, running
 from synthrelease.studio.rehearsal.advice import (
     BUDGET_FACTORS,
     CHOOSING,
@@ -51,23 +52,6 @@ from synthrelease.studio.rehearsal.attacks import (
 from synthrelease.studio.rehearsal.attempts import AttemptResult, Race, RaceGoal, Trials, run_attempts
 from synthrelease.studio.rehearsal.closer_look import CloserLook, closer_look, typical_configuration
 from synthrelease.studio.rehearsal.utility import CopyComparison, CopyFigures, copy_figures
-
-Run = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Generator[Any, None, None]]
-
-
-def running(jobs: int = 1) -> Run:
-    """Return a function that calls `action(*arguments)` for each of many arguments and yields the results as they come."""
-    from joblib import Parallel, delayed
-
-    def run(action: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:
-        tasks = (delayed(action)(*chosen) for chosen in arguments)
-        parallel = Parallel(
-            n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch=2 * jobs, max_nbytes=None, backend="loky"
-        )
-        yield from parallel(tasks)
-
-    return run
-
 
 # Results of a rehearsal in a SQLite file, written as they come, so that no crash loses more than the attempts in flight.
 
@@ -210,9 +194,6 @@ BUDGET_ATTEMPTS = 6
 
 RACE_SHARE = 0.8
 """Share of the time budget after which the race stops, so that the budgets can still be tried."""
-
-Progress = Callable[[str, int, int], None]
-"""Told the phase, the attempts done in it and their number."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,7 +50,7 @@ from tests.whole.drawn.running import (
     Progress,
     count,
     prepare,
-    side_by_side,
+    running,
 )
 from tests.whole.drawn.selection import (
     FiniteRound,
@@ -282,7 +282,7 @@ def measure_power(
     """Audit one faulty case again and again, with the error of one case among `n_cases`."""
     error = (1 - CONFIDENCE) / (2 * n_cases)
     successes = 0
-    for done, exceeded in enumerate(side_by_side(_found, [(case, error)] * repeats, jobs)):
+    for done, exceeded in enumerate(running(jobs)(_found, [(case, error)] * repeats)):
         successes += exceeded
         progress(f"power: {case.name}", done + 1, repeats)
     return Power(name=case.name, draws=case.draws, repeats=repeats, found=successes)

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from synthrelease.studio.audit.running import Outcome, Progress, side_by_side
+from synthrelease.studio.parallel import Progress, running
 from tests.whole.drawn.cases import Case, Event, Hits, Side, best_event, proven
+
+Outcome = TypeVar("Outcome")
 
 CONFIDENCE = 0.999
 """Of all findings of a run together."""
@@ -167,7 +169,7 @@ def _each(
     results: dict[int, Outcome] = {}
     in_process = [index for index, case in enumerate(cases) if case.alone or jobs == 1]
     elsewhere = [index for index, case in enumerate(cases) if not (case.alone or jobs == 1)]
-    for index, outcome in side_by_side(partial(_numbered, action), [(index, arguments[index]) for index in elsewhere], jobs):
+    for index, outcome in running(jobs)(partial(_numbered, action), [(index, arguments[index]) for index in elsewhere]):
         results[index] = outcome
         report(len(results))
     for index in in_process:
