@@ -57,9 +57,9 @@ OF_BASELINES = (
     Mutation(
         name="swapping: the report shows the nominal epsilon",
         breaks="half of what stands beside a release",
-        place="studio.baselines.swapping:SwapReport.of",
-        old="swapping.pairwise_epsilon(original)",
-        new="swapping.nominal_epsilon(original)",
+        place="studio.baselines.swapping:swap_report",
+        old="{swapping.pairwise_epsilon(original):.2f}",
+        new="{swapping.nominal_epsilon(original):.2f}",
         tests=(f"{SWAPPING}::test_a_report_puts_the_doubled_epsilon_first_and_names_what_is_exact",),
     ),
     Mutation(

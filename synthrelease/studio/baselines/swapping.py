@@ -16,7 +16,6 @@ package. A release therefore has no way to use it: it is no generator, and stand
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -182,62 +181,33 @@ def derangement(n: int, generator: np.random.Generator) -> np.ndarray:
 # What swapping a public table costs and keeps, for stakeholders: twice the nominal epsilon first, then what is exact.
 
 
-@dataclass(frozen=True, kw_only=True)
-class SwapReport:
-    """Swapping of one public table.
+def swap_report(original: Counts, swapped: Counts, swapping: PermutationSwapping, largest: int = 2) -> tuple[str, ...]:
+    """Say what swapping a public table costs, which tables are published exactly, and which other one is most wrong.
 
-    Attributes
+    Twice the nominal epsilon stands first: the number to compare with a release's (theory 10.1, permutation swapping).
+
+    Parameters
     ----------
-    pairwise_epsilon : twice the nominal epsilon, the number that stands beside a release's (theory 10.1, permutation swapping).
-    nominal_epsilon : for each record that differs.
-    largest_stratum : b; it is published with the invariants.
-    exact : the largest tables that are published exactly, by the names of their columns.
-    errors : of each other table of at most so many columns as were asked for, by the names of its columns: the share of records
-        that would have to change cells, (1/2n) sum |r - s| (total variation).
+    largest : of how many columns a table is at most whose error is looked at: the share of records that would have to change
+        cells, (1/2n) sum |r - s| (total variation).
     """
-
-    pairwise_epsilon: float
-    nominal_epsilon: float
-    largest_stratum: int
-    exact: tuple[tuple[str, ...], ...]
-    errors: Mapping[tuple[str, ...], float]
-
-    @classmethod
-    def of(cls, original: Counts, swapped: Counts, swapping: PermutationSwapping, largest: int = 2) -> SwapReport:
-        """Parameters: the public table, what came of it, and of how many columns a compared table is at most."""
-        names = original.layout.columns
-        everything = range(len(names))
-
-        def named(columns: Iterable[int]) -> tuple[str, ...]:
-            return tuple(names[column] for column in columns)
-
-        held = [column for column in everything if column not in swapping.variables]
-        errors = {
-            named(columns): _wrong_share(original.project(columns), swapped.project(columns))
-            for size in range(1, largest + 1)
-            for columns in combinations(everything, size)
-            if not swapping.keeps(columns)
-        }
-        return cls(
-            pairwise_epsilon=swapping.pairwise_epsilon(original),
-            nominal_epsilon=swapping.nominal_epsilon(original),
-            largest_stratum=swapping.largest_stratum(original),
-            exact=(named(held), named(sorted((*swapping.key, *swapping.variables)))),
-            errors=errors,
-        )
-
-    def lines(self) -> tuple[str, ...]:
-        """Say in words the number to compare with a release's epsilon first."""
-        worst = max(self.errors, key=lambda columns: self.errors[columns], default=())
-        lines = [
-            f"no guarantee like a release's: epsilon {self.pairwise_epsilon:.2f} between the closest tables that agree on all "
-            f"that is published exactly (2 x the nominal {self.nominal_epsilon:.2f} for each record; largest stratum "
-            f"{self.largest_stratum}, itself published)",
-            *(f"published exactly: the table of {listing(columns)}" for columns in self.exact),
-        ]
-        if worst:
-            lines.append(f"most wrong of the others: {listing(worst)}, {self.errors[worst]:.2%} of the records")
-        return tuple(lines)
+    names, everything = original.layout.columns, range(len(original.layout.columns))
+    held = [column for column in everything if column not in swapping.variables]
+    exact = [listing(names[column] for column in columns) for columns in (held, sorted((*swapping.key, *swapping.variables)))]
+    errors = {
+        listing(names[column] for column in columns): _wrong_share(original.project(columns), swapped.project(columns))
+        for size in range(1, largest + 1)
+        for columns in combinations(everything, size)
+        if not swapping.keeps(columns)
+    }
+    worst = max(errors, key=errors.__getitem__, default="")
+    return (
+        f"no guarantee like a release's: epsilon {swapping.pairwise_epsilon(original):.2f} between the closest tables that "
+        f"agree on all that is published exactly (2 x the nominal {swapping.nominal_epsilon(original):.2f} for each record; largest "
+        f"stratum {swapping.largest_stratum(original)}, itself published)",
+        *(f"published exactly: the table of {columns}" for columns in exact),
+        *((f"most wrong of the others: {worst}, {errors[worst]:.2%} of the records",) if worst else ()),
+    )
 
 
 def _wrong_share(original: Counts, swapped: Counts) -> float:
@@ -291,18 +261,16 @@ class Swapping(Baseline):
         return variables, file.by_strength(variables[0], [c for c in free if file.strength(variables[0], c) <= LOOSE])[:1]
 
     def _notes(self, file: ComparedFile, method: PermutationSwapping, swapped: Counts) -> tuple[str, ...]:
-        report = SwapReport.of(file.table, swapped, method)
+        largest_stratum = method.largest_stratum(file.table)
         names = listing([file.names[c] for c in method.variables])
         within = (
             f"among records with the same {listing([file.names[c] for c in method.key])}" if method.key else "among all records"
         )
-        smallest = CLOSEST * least_epsilon(report.largest_stratum)
+        smallest = CLOSEST * least_epsilon(largest_stratum)
         if file.epsilon < smallest:
-            rates = (
-                f"no rate has the release's epsilon: the least is {smallest:.2f}, at {best_rate(report.largest_stratum):.4%}"
-            )
+            rates = f"no rate has the release's epsilon: the least is {smallest:.2f}, at {best_rate(largest_stratum):.4%}"
         else:
-            low, high = rates_for(file.epsilon / CLOSEST, report.largest_stratum)
+            low, high = rates_for(file.epsilon / CLOSEST, largest_stratum)
             rates = f"the release's epsilon is that of the rates {low:.4%} and {high:.4%}"
-        stratum = f"largest stratum {report.largest_stratum:,}, itself published"
-        return (f"values of {names} are swapped {within}", *report.lines()[1:], stratum, rates)
+        stratum = f"largest stratum {largest_stratum:,}, itself published"
+        return (f"values of {names} are swapped {within}", *swap_report(file.table, swapped, method)[1:], stratum, rates)
