@@ -146,7 +146,7 @@ class PublicJudge:
         self.fitted = prepare(spec, exact.with_plan(spec.plan.once)).fitted
         transformation = configuration.transformation
         self.original = BinnedCounts.of_atoms(original, transformation)
-        charges = [charge for each in spec.criteria for charge in each.per_score()]
+        charges = [charge for criterion in spec.criteria for charge in criterion.per_score()]
         self.table = exact.with_plan(charges).on(transformation)
         self.charges = charges
 
@@ -165,14 +165,14 @@ class PublicJudge:
 
     def _judged(self, released: Counts, *, name: bool) -> list[tuple[float, Offender | None]]:
         candidate = Candidate(configuration=self.configuration, counts=released)
-        table, fitted, found = self.table.with_plan(self.charges), self.fitted, []
+        table, fitted, judged = self.table.with_plan(self.charges), self.fitted, []
         for criterion in self.spec.criteria:
             fitted = criterion.refit(table, candidate, self.spec.setting, fitted)
             value = criterion.score(table, candidate, self.spec.setting, fitted).value
             public = PublicCounts(counts=self.original)
             offender = explain(criterion).offender(public, candidate, self.spec.setting, fitted) if name else None
-            found.append((value, offender))
-        return found
+            judged.append((value, offender))
+        return judged
 
 
 def merged(table: Counts, configuration: Configuration) -> Counts:
@@ -238,11 +238,11 @@ def unguarded_pairs(
     def looked_at(pair: Pair) -> bool:
         names = frozenset(pair.columns)
         lost = LostPair(columns=names, distance=pair.distance, largest_cell=pair.largest_cell, n_columns=width)
-        return any(names <= table for table in measured) or any(explain(each).guards(lost) for each in criteria)
+        return any(names <= table for table in measured) or any(explain(criterion).guards(lost) for criterion in criteria)
 
     by_strength = sorted(strongest_pairs(original, missing=with_gaps(configuration)), key=lambda pair: -pair.cramers_v)
-    found = [pair for pair in by_strength if pair.cramers_v >= LEAST_STRENGTH and not looked_at(pair)]
-    return tuple(_told(pair, configuration, original, candidates) for pair in found[:MOST_TOLD])
+    unguarded = [pair for pair in by_strength if pair.cramers_v >= LEAST_STRENGTH and not looked_at(pair)]
+    return tuple(_with_example(pair, configuration, original, candidates) for pair in unguarded[:MOST_TOLD])
 
 
 def worth_a_line(pairs: Sequence[UnguardedPair]) -> tuple[UnguardedPair, ...]:
@@ -250,21 +250,21 @@ def worth_a_line(pairs: Sequence[UnguardedPair]) -> tuple[UnguardedPair, ...]:
     return (*pairs[:MOST_PAIRS], *[pair for pair in pairs[MOST_PAIRS:] if pair.lost][:MOST_PAIRS])
 
 
-def _told(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
+def _with_example(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
     """The pair with its most telling cell, read from the rarer of its two bins."""
     names = pair.columns
     table = _valued(original, configuration, names)
     first, second = _telling_cell(table)
     if table[first].sum() > table[:, second].sum():
         names, first, second, table = names[::-1], second, first, table.T
-    tables = [_valued(each, configuration, names) for each in candidates]
+    tables = [_valued(candidate, configuration, names) for candidate in candidates]
     labels = [configuration.transformation.binning(name).labels for name in names]
-    shares = [each[first, second] / each[first].sum() for each in tables if each[first].sum()]
+    shares = [table_of_two[first, second] / table_of_two[first].sum() for table_of_two in tables if table_of_two[first].sum()]
     return UnguardedPair(
         columns=names,
         strong=pair.strong,
         cramers_v=pair.cramers_v,
-        candidates_v=float(np.median([cramers_v(each) for each in tables])) if tables else None,
+        candidates_v=float(np.median([cramers_v(table_of_two) for table_of_two in tables])) if tables else None,
         condition=labels[0][first],
         outcome=labels[1][second],
         overall=float(table[:, second].sum() / table.sum()),
@@ -302,9 +302,9 @@ def _telling_cell(table: np.ndarray) -> tuple[int, int]:
 
 def replaced(before: Counts, after: Counts) -> int:
     """Return the rows of a table that copies of others have taken the place of: what its rows have lost."""
-    places = after.find(list(before.bins))
-    kept = np.where(places >= 0, after.counts[np.maximum(places, 0)], 0) if len(after) else np.zeros(len(before))
-    return int(np.maximum(0, before.counts - kept).sum())
+    positions = after.find(list(before.bins))
+    remaining = np.where(positions >= 0, after.counts[np.maximum(positions, 0)], 0) if len(after) else np.zeros(len(before))
+    return int(np.maximum(0, before.counts - remaining).sum())
 
 
 # What to hold a figure against, on public data: a perfect release, the projection alone, and independent columns.
@@ -402,13 +402,13 @@ def verdicts(
     if not criterion.compares:
         return ()
     threshold = criterion.threshold
-    found = [ThresholdProblem(kind="says nothing", text=text) for text in uninformative(criterion, joint_test, sensitivity)]
+    problems = [ThresholdProblem(kind="says nothing", text=text) for text in uninformative(criterion, joint_test, sensitivity)]
     if yardstick.independent <= threshold and not explain(criterion).asks_single_columns:
         text = (
             f"a table with independent columns passes it ({figure(yardstick.independent, 2)} against the threshold "
             f"{figure(threshold)}): it says nothing about the associations of columns."
         )
-        found.append(ThresholdProblem(kind="says nothing", text=text))
+        problems.append(ThresholdProblem(kind="says nothing", text=text))
     reached = math.isfinite(noiseless) and noiseless <= threshold
     if yardstick.perfect > threshold and not reached:
         fitted = f" and a fit without noise {figure(noiseless, 2)}" if math.isfinite(noiseless) else ""
@@ -416,21 +416,21 @@ def verdicts(
             f"the two halves of the public file have {figure(yardstick.perfect, 2)} between them{fitted}; the threshold "
             f"{figure(threshold)} is below that, and cannot be met."
         )
-        found.append(ThresholdProblem(kind="cannot be met", text=text))
+        problems.append(ThresholdProblem(kind="cannot be met", text=text))
     elif yardstick.perfect > threshold:
         text = (
             f"the threshold {figure(threshold)} is below what another sample would have: the two halves of the public file "
             f"have {figure(yardstick.perfect, 2)} between them. A release that follows the chance differences of this "
             f"very file can meet it (a fit without noise: {figure(noiseless, 2)}), another sample would not."
         )
-        found.append(ThresholdProblem(kind="stricter than chance", text=text))
+        problems.append(ThresholdProblem(kind="stricter than chance", text=text))
     elif math.isfinite(noiseless) and noiseless > threshold:
         text = (
             f"a fit without any noise has {figure(noiseless, 2)}, above the threshold {figure(threshold)}: not the budget is "
             "too small for it, the model is too simple. Measure the tables it is about, or take finer bins for them."
         )
-        found.append(ThresholdProblem(kind="cannot be met", text=text))
-    return tuple(found)
+        problems.append(ThresholdProblem(kind="cannot be met", text=text))
+    return tuple(problems)
 
 
 CANDIDATES = 5
@@ -509,8 +509,8 @@ def typical_configuration(
 
     def worst(c: int) -> float:
         ratios = [
-            max((figure / limit for figure, limit in zip(known, thresholds, strict=True) if limit > 0), default=0.0)
-            for known in ([math.inf if figure is None else figure for figure in result.figures] for result in results[c])
+            max((figure / limit for figure, limit in zip(figures, thresholds, strict=True) if limit > 0), default=0.0)
+            for figures in ([math.inf if figure is None else figure for figure in result.figures] for result in results[c])
         ]
         return float(np.median(ratios)) if ratios else math.inf
 
@@ -572,13 +572,13 @@ def _verdict(
     random: np.random.Generator,
 ) -> VerdictTable:
     """What a release from this configuration would keep of the associations, beside independent columns."""
-    judged = [(stick, each.threshold) for stick, each in zip(sticks, spec.criteria, strict=True) if each.compares]
+    compared = [(criterion, stick) for criterion, stick in zip(spec.criteria, sticks, strict=True) if criterion.compares]
     tied = tied_pairs(strongest_pairs(original, missing=with_gaps(configuration)))
     off = [pairs_off(original, candidate, tied) for candidate in candidates]
     return VerdictTable(
         judged=judged_digest(spec.tables),
         hang_together=bool(tied),
-        independent_columns_pass=all(stick.independent <= threshold for stick, threshold in judged),
+        independent_columns_pass=all(stick.independent <= criterion.threshold for criterion, stick in compared),
         pairs_off=float(np.median(off)) if off else None,
         pairs_off_if_independent=pairs_off(original, independent_columns(original, random), tied),
         lost=tuple(":".join(pair.columns) for pair in unguarded if pair.lost),
@@ -613,13 +613,13 @@ def _exact_figures(
 def _criterion(
     named: Sequence[tuple[float, Offender | None]], stick: Yardstick, noiseless: float, wrong: tuple[ThresholdProblem, ...]
 ) -> CriterionLook:
-    known = sorted((each for each in named if not math.isnan(each[0])), key=lambda each: each[0])
-    figure, offender = known[len(known) // 2] if known else (math.nan, None)
-    places = Counter(each.where for _, each in known if each is not None)
+    judged = sorted((pair for pair in named if not math.isnan(pair[0])), key=lambda pair: pair[0])
+    figure, offender = judged[len(judged) // 2] if judged else (math.nan, None)
+    places = Counter(error.where for _, error in judged if error is not None)
     return CriterionLook(
         figure=figure,
         offender=offender,
-        places=tuple(sorted(places.items(), key=lambda place: (-place[1], place[0]))),
+        places=tuple(sorted(places.items(), key=lambda item: (-item[1], item[0]))),
         yardstick=stick,
         noiseless=noiseless,
         verdicts=wrong,

@@ -113,8 +113,8 @@ def strongest_pairs(table: Counts, missing: Collection[str] = ()) -> list[Pair]:
 def strengths_of(table: Counts, pairs: Iterable[Pair], missing: Collection[str]) -> Strengths:
     """Return the associations of pairs of columns, with the shares of the rows in bins, for the plan of a release."""
     names, n_rows, shares = table.layout.columns, max(1, table.total), dict[str, list[float]]()
-    for place, name in enumerate(names):
-        rows = table.marginal((place,))
+    for axis, name in enumerate(names):
+        rows = table.marginal((axis,))
         shares[name] = [float(f"{share:.3g}") for share in rows[: len(rows) - (name in missing)] / n_rows]
     strengths = {":".join(sorted(pair.columns, key=names.index)): round(pair.cramers_v, 3) for pair in pairs}
     return Strengths(shares=shares, pairs=strengths)
@@ -134,16 +134,16 @@ def pairs_off(original: Counts, other: Counts, pairs: Sequence[Pair]) -> float:
 
 def distances(first: Sequence[np.ndarray], second: Sequence[np.ndarray]) -> np.ndarray:
     """Return (n_pairs,) the total variation distances of tables of shares."""
-    return np.array([np.abs(one - other).sum() / 2 for one, other in zip(first, second, strict=True)])
+    return np.array([np.abs(table - counterpart).sum() / 2 for table, counterpart in zip(first, second, strict=True)])
 
 
 def shares_of_pairs(table: Counts, columns: Sequence[str], pairs: Sequence[Pair]) -> list[np.ndarray]:
     """Return the shares of the rows in the cells of the table of each pair, whose two columns are in the order of `columns`."""
     names = table.layout.columns
     marginals = (with_pairs if 4 * len(pairs) > math.comb(len(names), 2) else lattice)(table)
-    places, shares = [names.index(name) for name in columns], list[np.ndarray]()
+    axes, shares = [names.index(name) for name in columns], list[np.ndarray]()
     for pair in pairs:
-        a, b = (places[place] for place in sorted(map(columns.index, pair.columns)))
+        a, b = (axes[index] for index in sorted(map(columns.index, pair.columns)))
         shares.append((marginals.get((a, b)) if a < b else marginals.get((b, a)).T) / table.total)
     return shares
 
@@ -339,12 +339,12 @@ class _Search:
     def triples(self) -> list[Columns]:
         """Three columns of which at least two pairs are chosen."""
         pairs = {pair for columns in self.chosen for pair in combinations(columns, 2)}
-        found = set()
+        triples = set()
         for first, second in combinations(sorted(pairs), 2):
             columns = tuple(sorted({*first, *second}))
             if len(columns) == 3 and columns not in self.chosen and self._cells([columns]) <= self.most_cells:
-                found.add(columns)
-        return sorted(found)
+                triples.add(columns)
+        return sorted(triples)
 
     def modelled(self, seed: int) -> Counts:
         """Draw a table of the same size from the model of what was chosen.
@@ -383,17 +383,17 @@ class _Search:
 
     def errors_of(self, model: Counts, candidates: Iterable[Columns]) -> dict[Columns, float]:
         """Rows that the model has in wrong cells, beside those that chance explains, of each of these that is not chosen."""
-        drawn = with_pairs(model)
+        modelled = with_pairs(model)
         unknown = (columns for columns in candidates if not self.known(columns))
-        return {columns: _beyond_chance(self.exact.get(columns), drawn.get(columns)) for columns in unknown}
+        return {columns: _beyond_chance(self.exact.get(columns), modelled.get(columns)) for columns in unknown}
 
     def lost(self, model: Counts, missing: Collection[str]) -> list[Pair]:
         """Pairs that the model keeps less than `_KEPT` of, by Cramer's V."""
-        kept = {pair.columns: pair.cramers_v for pair in strongest_pairs(model, missing=missing)}
+        modelled = {pair.columns: pair.cramers_v for pair in strongest_pairs(model, missing=missing)}
         return [
             pair
             for pair in strongest_pairs(self.table, missing=missing)
-            if kept[pair.columns] < _KEPT * pair.cramers_v and not self.known(self.places(pair))
+            if modelled[pair.columns] < _KEPT * pair.cramers_v and not self.known(self.places(pair))
         ]
 
     def shows(self, pair: Pair) -> bool:
@@ -451,7 +451,8 @@ class _Search:
         added: list[Columns] = []
         present = self._present()
         order = sorted(
-            (each for each in candidates if each in errors), key=lambda each: self._price(each, present) - errors[each]
+            (candidate for candidate in candidates if candidate in errors),
+            key=lambda candidate: self._price(candidate, present) - errors[candidate],
         )
         most = max(2, len(self.sizes) // 2) if self.chosen else len(self.sizes)
         for columns in order:

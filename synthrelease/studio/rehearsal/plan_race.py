@@ -229,22 +229,22 @@ class Comparison:
         columns are clearly farther away than another sample."""
         strongest = [self.pairs.index(pair) for pair in tied_pairs(self.pairs)[: len(self.columns)]]
         every, (sample, independent) = list(range(len(self.pairs))), self.yardsticks
-        for places in (every, strongest):
-            if places and independent[places].mean() > TELLING * sample[places].mean():
-                return places, True
+        for indices in (every, strongest):
+            if indices and independent[indices].mean() > TELLING * sample[indices].mean():
+                return indices, True
         return every, False
 
     @cached_property
     def associated(self) -> dict[int, float]:
         """The mean square contingency of each pair that is associated, also in few rows alone, by its place."""
         n_rows = sum(round(side.total) for side in self.sides)
-        tied = [place for place, pair in enumerate(self.pairs) if pair.strong or pair.faint(n_rows)]
+        tied = [index for index, pair in enumerate(self.pairs) if pair.strong or pair.faint(n_rows)]
         left, right = self.shares
-        return {place: self.contingency(place, (left[place] + right[place]) / 2 * n_rows) for place in tied}
+        return {index: self.contingency(index, (left[index] + right[index]) / 2 * n_rows) for index in tied}
 
-    def contingency(self, place: int, counts: np.ndarray) -> float:
+    def contingency(self, index: int, counts: np.ndarray) -> float:
         """The mean square contingency of a table of this pair, over the rows with a value of both columns."""
-        names = sorted(self.pairs[place].columns, key=self.columns.index)
+        names = sorted(self.pairs[index].columns, key=self.columns.index)
         return mean_square_contingency(valued(counts, *(name in self.missing for name in names)))
 
     def of(self, columns: Sequence[str]) -> Comparison:
@@ -292,9 +292,10 @@ class HeldOut:
         columns : that are compared; None for all.
         """
         left, right = halves(table, SeededEntropy(seed, 11).generator())
-        places = [table.layout.index(name) for name in columns or table.layout.columns]
+        positions = [table.layout.index(name) for name in columns or table.layout.columns]
         return cls(
-            fitted=(left, right), comparison=Comparison((left.project(places), right.project(places)), pairs, missing, seed)
+            fitted=(left, right),
+            comparison=Comparison((left.project(positions), right.project(positions)), pairs, missing, seed),
         )
 
     @classmethod
@@ -323,12 +324,12 @@ class HeldOut:
     def kept_without_noise(self) -> float | None:
         """Return the share of the associations that the rows themselves keep, as a release would have them without noise; None
         where nobody can tell."""
-        places, tells = self.comparison.telling
+        indices, tells = self.comparison.telling
         beside = self.comparison
         shares = (self._in_first_bins(shares_of_pairs(side, beside.columns, beside.pairs)) for side in self.fitted)
-        off = [distances(other, own) for own, other in zip(shares, reversed(beside.shares), strict=True)]
-        sample, independent = (yardstick[places].mean() for yardstick in self.comparison.yardsticks)
-        return float(1 - (np.mean(off, axis=0)[places].mean() - sample) / (independent - sample)) if tells else None
+        off = [distances(other, fit) for fit, other in zip(shares, reversed(beside.shares), strict=True)]
+        sample, independent = (yardstick[indices].mean() for yardstick in self.comparison.yardsticks)
+        return float(1 - (np.mean(off, axis=0)[indices].mean() - sample) / (independent - sample)) if tells else None
 
     def in_bins(self, layout: Layout, maps: Sequence[np.ndarray]) -> HeldOut:
         """The same halves, fitted with these columns in wider bins, and compared in the bins that they are compared in now.
@@ -337,12 +338,12 @@ class HeldOut:
         ----------
         maps : for every column of the layout the new bin of each bin of now.
         """
-        places = [self.fitted[0].layout.index(name) for name in layout.columns]
-        narrow = [side.project(places) for side in self.fitted]
-        rows = [narrow[0].marginal((place,)) + narrow[1].marginal((place,)) for place in range(len(places))]
+        positions = [self.fitted[0].layout.index(name) for name in layout.columns]
+        narrow = [side.project(positions) for side in self.fitted]
+        rows = [narrow[0].marginal((position,)) + narrow[1].marginal((position,)) for position in range(len(positions))]
         spread = [_spread(margin, bins) for margin, bins in zip(rows, maps, strict=True)]
         if self.spread is not None:
-            spread = [step @ self.spread[place] for step, place in zip(spread, places, strict=True)]
+            spread = [step @ self.spread[position] for step, position in zip(spread, positions, strict=True)]
         left, right = (side.merge(layout, maps) for side in narrow)
         same = all(len(bins) == size for bins, size in zip(maps, layout.sizes, strict=True)) and self.spread is None
         return HeldOut(
@@ -370,8 +371,8 @@ class HeldOut:
         final : whether lost pairs are counted.
         """
         beside = self.comparison
-        places, tells = beside.telling
-        sample, independent = (float(yardstick[places].mean()) for yardstick in beside.yardsticks)
+        indices, tells = beside.telling
+        sample, independent = (float(yardstick[indices].mean()) for yardstick in beside.yardsticks)
         off, times = list[float](), Counter[int]()
         apart = CLEARLY * (independent - sample) if tells else math.inf
         while len(off) < 2 or (len(off) < _FITS and abs(off[0] - off[-1]) > apart):
@@ -381,22 +382,24 @@ class HeldOut:
             if drawn is None:
                 return None
             shares = shares_of_pairs(drawn, beside.columns, beside.pairs)
-            off.append(float(distances(beside.shares[1 - number % 2], self._in_first_bins(shares))[places].mean()))
+            off.append(float(distances(beside.shares[1 - number % 2], self._in_first_bins(shares))[indices].mean()))
             if final:
-                now = {place: beside.contingency(place, shares[place] * drawn.total) for place in beside.associated}
-                times.update(place for place, before in beside.associated.items() if now[place] < _LOST**2 * before)
-        kept = [1 - (distance - sample) / (independent - sample) for distance in off] if tells else [math.nan]
-        lost = (beside.pairs[place] for place, often in times.items() if 2 * often > len(off))
+                contingencies = {index: beside.contingency(index, shares[index] * drawn.total) for index in beside.associated}
+                times.update(
+                    index for index, contingency in beside.associated.items() if contingencies[index] < _LOST**2 * contingency
+                )
+        preserved = [1 - (distance - sample) / (independent - sample) for distance in off] if tells else [math.nan]
+        lost = (beside.pairs[index] for index, n_fits in times.items() if 2 * n_fits > len(off))
         return Kept(
-            share=float(np.mean(kept)) if tells else None,
-            error=float(np.std(kept, ddof=1)) if tells else 0.0,
+            share=float(np.mean(preserved)) if tells else None,
+            error=float(np.std(preserved, ddof=1)) if tells else 0.0,
             fits=len(off),
             off=float(np.mean(off)),
             independent=independent,
             sample=sample,
             strong=sum(pair.strong for pair in beside.pairs),
             lost=tuple(sorted(lost, key=lambda pair: -pair.cramers_v)),
-            strongest_alone=len(places) < len(beside.pairs),
+            strongest_alone=len(indices) < len(beside.pairs),
             of_all_rows=self.of_all_rows,
             in_first_bins=self.spread is not None,
         )
@@ -406,8 +409,8 @@ class HeldOut:
         spread = self.spread
         if spread is None:
             return shares
-        places = [sorted(map(self.comparison.columns.index, pair.columns)) for pair in self.comparison.pairs]
-        return [spread[a].T @ table @ spread[b] for (a, b), table in zip(places, shares, strict=True)]
+        positions = [sorted(map(self.comparison.columns.index, pair.columns)) for pair in self.comparison.pairs]
+        return [spread[a].T @ table @ spread[b] for (a, b), table in zip(positions, shares, strict=True)]
 
     def kept_by_draft(self, spec: ReleaseSpec, progress: Callable[[str], None]) -> Kept | None:
         """As `kept`, of the first configuration of a whole specification; its columns may be more than are compared."""
@@ -430,9 +433,9 @@ def _drawn(
     return model.sample(round(table.total), SeededEntropy(seed, 13, number).generator())
 
 
-def _spread(margin: np.ndarray, places: np.ndarray) -> np.ndarray:
+def _spread(margin: np.ndarray, wide_bins: np.ndarray) -> np.ndarray:
     """(n_wide, n_narrow) how the rows of each wider bin lie in the narrower ones that it is made up of."""
-    inside = (places == np.arange(places.max() + 1)[:, None]) * np.maximum(margin, 1e-9)
+    inside = (wide_bins == np.arange(wide_bins.max() + 1)[:, None]) * np.maximum(margin, 1e-9)
     return np.asarray(inside / inside.sum(axis=1, keepdims=True))
 
 

@@ -997,9 +997,9 @@ def _family(
     return GivenParents(column=column, parents=parents, groups=groups.of_cells, shares=shares)
 
 
-def _too_large(facts: CheckedFacts, column: str, expected: str, found: str) -> SpecError:
+def _too_large(facts: CheckedFacts, column: str, expected: str, actual: str) -> SpecError:
     expected = f"{expected} in all tables of {column!r}"
-    return SpecError([Problem(file=facts.file, path=f"columns.{column}", expected=expected, found=found)])
+    return SpecError([Problem(file=facts.file, path=f"columns.{column}", expected=expected, found=actual)])
 
 
 def _joint(families: Mapping[str, GivenParents], parents: Sequence[str], groups: Sequence[np.ndarray]) -> np.ndarray:
