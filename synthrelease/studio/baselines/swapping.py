@@ -203,8 +203,8 @@ def swap_report(original: Counts, swapped: Counts, swapping: PermutationSwapping
     worst = max(errors, key=errors.__getitem__, default="")
     return (
         f"no guarantee like a release's: epsilon {swapping.pairwise_epsilon(original):.2f} between the closest tables that "
-        f"agree on all that is published exactly (2 x the nominal {swapping.nominal_epsilon(original):.2f} for each record; largest "
-        f"stratum {swapping.largest_stratum(original)}, itself published)",
+        f"agree on all that is published exactly (2 x the nominal {swapping.nominal_epsilon(original):.2f} for each record; "
+        f"largest stratum {swapping.largest_stratum(original)}, itself published)",
         *(f"published exactly: the table of {columns}" for columns in exact),
         *((f"most wrong of the others: {worst}, {errors[worst]:.2%} of the records",) if worst else ()),
     )
