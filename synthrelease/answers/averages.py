@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from synthrelease.answers.questions import Condition, Question, numbers_of, over_cells, tells_values
 from synthrelease.answers.tables import NoisyTables
@@ -53,6 +54,8 @@ class Ratio:
     lowest, highest : what the ratio can be.
     step : of the lattice of the numerator: 1 where rows are counted.
     clustered : whether what is drawn at once, the members of a root, may be counted in this ratio and in another one.
+    between : (n_groups,) numerator - ratio * denominator in each random group of clusters, whose differences `sampling` has;
+        empty where it is known otherwise.
     """
 
     numerator: float
@@ -64,6 +67,7 @@ class Ratio:
     sampling: np.ndarray = field(default_factory=lambda: np.zeros((2, 2)))
     step: float = 0.0
     clustered: bool = False
+    between: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def estimate(self) -> float:
@@ -83,6 +87,9 @@ class Ratio:
         """
         if not self.denominator > 0:
             return self.lowest, self.highest
+        if len(self.between):
+            known = replace(self, sampling=self.sampling * _wider(len(self.between) - 1, confidence), between=np.zeros(0))
+            return known.interval(confidence)
         first = self._half_width(confidence, self.quotient)
         low, high = self._end(confidence, 0, first), self._end(confidence, 1, first)
         nearest = self.estimate - self.quotient
@@ -96,6 +103,21 @@ class Ratio:
     def quotient(self) -> float:
         """The estimate, also where it is beyond what is possible; NaN where the denominator is not above 0."""
         return self.numerator / self.denominator if self.denominator > 0 else math.nan
+
+    def by_groups(self, cells: np.ndarray, numerator: np.ndarray, denominator: np.ndarray) -> Ratio:
+        """Return the ratio with a variance of drawing that is that between random groups of clusters, where this is larger.
+
+        Theory 13.20, random groups of clusters.
+
+        Parameters
+        ----------
+        cells : (n_cells, n_groups) rows, with noise.
+        numerator, denominator : (n_cells,) what a row adds.
+        """
+        between = (numerator - self.quotient * denominator) @ cells
+        drawn = _along(self.sampling, self.quotient)
+        factor = max(1.0, len(between) * float(between.var(ddof=1)) / drawn) if drawn > 0 else 1.0
+        return replace(self, sampling=factor * self.sampling, between=between)
 
     def _end(self, confidence: float, which: int, width: float) -> float:
         """Return the lower (0) or upper (1) ratio at which numerator - ratio * denominator is as large as its noise gets.
@@ -137,6 +159,11 @@ class Ratio:
         return _along(self._covariance, ratio)
 
 
+def _wider(degrees: int, confidence: float) -> float:
+    """Return the squared quantile of t over the normal one: a variance that is estimated from few groups needs more room."""
+    return float(stdtrit(degrees, (1 + confidence) / 2) / ndtri((1 + confidence) / 2)) ** 2
+
+
 def _along(covariance: np.ndarray, ratio: float) -> float:
     """Return the variance of numerator - ratio * denominator; 0 where the terms cancel but for what floats lose, as of the mean
     of one bin, which is known."""
@@ -154,11 +181,13 @@ class Sampling:
     reasons : why the answer has no interval for a population; empty where it has one.
     effect : the design effect: how many times the variance is that of a simple random sample of as many rows.
     not_drawn : the part of the population that is not among the rows of the noisy tables: 1 where its size is not stated.
+    groups : the column with random groups of clusters, whose differences tell the variance; empty where none is needed.
     """
 
     reasons: tuple[NotSample, ...]
     effect: float
     not_drawn: float
+    groups: str = ""
 
     @classmethod
     def of(cls, question: Question, release: PublishedRelease) -> Sampling:
@@ -167,7 +196,13 @@ class Sampling:
         Weights make up for unequal probabilities: an answer with the design weight is about the population all the same.
         """
         names = {*question.met.columns, *filter(None, (question.column, *question.on))}
-        return cls.of_columns(names, release, weighted=bool(question.weight))
+        survey, design = cls.of_columns(names, release, weighted=bool(question.weight)), release.design
+        if design is None or design.groups is None or design.effect_on(names) or question.slots or question.kind == "slope":
+            return survey
+        tables, needed = release.measurements.tables if release.measurements else (), {*question.columns, design.groups}
+        if design.groups in question.columns or not any(needed <= set(table.columns) for table in tables):
+            return survey
+        return replace(survey, reasons=tuple(r for r in survey.reasons if r != "clusters"), groups=design.groups)
 
     @classmethod
     def of_columns(cls, names: set[str], release: PublishedRelease, *, weighted: bool = False) -> Sampling:
@@ -510,10 +545,15 @@ def _averages(
             simple = np.array([[once.sum(), ratio.numerator], [ratio.numerator, ratio.denominator]])
             simple *= ratio.denominator / max(n_rows, 1.0)
             factor *= _stated_effect(ratio, simple, sampling, survey.effect) / survey.effect
+        population = replace(ratio, sampling=factor * sampling)
+        if survey.groups:
+            [part], [value], [weight] = parts, values, weighed
+            cells = tables.cells(part.names, survey.groups)
+            population = population.by_groups(cells, value[pair] * weight[pair], weight[pair])
         averages.append(
             Average(
                 file=replace(ratio, sampling=tables.kept.left_out * sampling),
-                population=replace(ratio, sampling=factor * sampling),
+                population=population,
                 middle=figure.middle,
                 squares=float(of_drawn[0, 0]),
                 of_root=len(parts),
@@ -543,7 +583,8 @@ def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
     """
     n, every = float(tables.release.n_rows), Condition(text="", rule=None)
     survey = Sampling.of(Question(kind="share", text="", column=name, met=every, where=every), tables.release)
-    for noisy in tables.single_bins(name):
+    cells = tables.cells([name], survey.groups) if survey.groups else np.zeros((0, 0))
+    for bin_, noisy in enumerate(tables.single_bins(name)):
         second_moments = np.array([[noisy.value, noisy.value], [noisy.value, n]])
         ratio = Ratio(
             numerator=noisy.value,
@@ -555,9 +596,12 @@ def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
             step=1.0,
         )
         sampling = n * _SCORE
+        population = replace(ratio, sampling=survey.factor * sampling)
+        if survey.groups:
+            population = population.by_groups(cells, np.arange(len(cells)) == bin_, np.ones(len(cells)))
         yield Average(
             file=replace(ratio, sampling=tables.kept.left_out * sampling),
-            population=replace(ratio, sampling=survey.factor * sampling),
+            population=population,
             squares=float(possible(second_moments)[0, 0]),
         )
 

@@ -178,6 +178,9 @@ def _covariance(first: Ratio, second: Ratio) -> float:
         return 0.0
     of_quotients = [(ratio.weights[:1] - ratio.quotient * ratio.weights[1:]) / ratio.denominator for ratio in (first, second)]
     of_noise = float(first.noises.covariance(of_quotients[0], of_quotients[1])[0, 0])
+    if len(first.between) and len(second.between):  # of the same clusters
+        between = np.cov(first.between / first.denominator, second.between / second.denominator)[0, 1]
+        return of_noise + len(first.between) * float(between)
     return of_noise - (math.sqrt(_drawing(first) * _drawing(second)) if first.clustered else 0.0)
 
 

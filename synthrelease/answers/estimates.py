@@ -210,6 +210,9 @@ def _design(release: PublishedRelease, question: Question, survey: Sampling) -> 
         sentences.append("The rows are taken as drawn one by one with their weights; nothing is taken off for strata.")
     if release.design is not None and survey.effect > 1:
         sentences.append(f"The variance of sampling has the design effect {survey.effect:g} ({release.design.source}).")
+    if survey.groups:
+        n_groups = len(release.by_name[survey.groups].labels)
+        sentences.append(f"The variance of sampling is that between {n_groups} random groups of clusters ({survey.groups}).")
     if survey.not_drawn < 1:
         sentences.append(f"It is finite, of {release.population:,} records ([population]).")
     return " ".join(sentences)

@@ -74,6 +74,7 @@ class NoisyTables:
         self.release = release
         self.kept = KeptRows.of(release)
         self._hold([_without_impossible(release, table) for table in published])
+        self._all = self.tables
 
     def over(self, names: Iterable[str]) -> NoisyTables:
         """Return the tables that hold these columns together, added up to them, for questions about no other column.
@@ -155,6 +156,14 @@ class NoisyTables:
             weights[:, self.starts[index] : self.starts[index + 1]] = spread.reshape(len(figures), -1)
         n = self.release.n_rows
         return NoisySums(values=centred @ cells + moved * n, weights=weights, moments=further[0] @ cells + further[1] * n)
+
+    def cells(self, names: Iterable[str], last: str) -> np.ndarray:
+        """Return (n_cells, n_bins) estimates of the rows in the cells of some columns and in each bin of one more, which
+        `over` may have left out."""
+        columns = [column.name for column in self.columns({*names, last})]
+        values = _combined([table for table in self._all if set(columns) <= set(table.columns)], columns)[0]
+        by_bin = values.reshape([len(self.release.by_name[name].labels) for name in columns])
+        return np.moveaxis(by_bin, columns.index(last), -1).reshape(-1, by_bin.shape[columns.index(last)])
 
     def single_bins(self, name: str) -> Iterator[NoisyCount]:
         """Yield how many rows are in each bin of a column: what `sums` gives for each.

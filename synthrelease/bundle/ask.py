@@ -185,7 +185,8 @@ def _population(release: PublishedRelease, column: str) -> dict[str, Any]:
     a column, and why there is no interval for a population."""
     every = Condition(text="", rule=None)
     survey = Sampling.of(Question(kind="share", text="", column=column, met=every, where=every), release)
-    return {"factor": _rounded(survey.factor), "reasons": list(survey.reasons)}
+    reasons = [*survey.reasons, *(["clusters"] if survey.groups else [])]  # the page does not compare groups of clusters
+    return {"factor": _rounded(survey.factor), "reasons": reasons}
 
 
 def _rounded(value: float) -> float | int:

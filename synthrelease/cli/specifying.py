@@ -309,14 +309,16 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
 
 def _print_weighted(spec: ReleaseSpec) -> None:
     """Say which columns `estimate ... weighted` will answer: those of a published noisy table with the design weight."""
-    weight = None if spec.options.design is None else spec.options.design.weight
-    if weight is None or not spec.publish_measurements:
+    if (design := spec.options.design) is None or not spec.publish_measurements:
         return
     from synthrelease.studio.rehearsal.measured_tables import measured_tables
 
-    together = {name for table in measured_tables(spec) if weight in table.columns for name in table.columns} - {weight}
-    columns = listing((name for name in spec.schema.names if name in together), 200) or "none"
-    screen.print(f"Weighted answers: {columns}, measured with {weight}. Another column needs a table COLUMN:{weight}.")
+    for answers, name in (("Weighted answers", design.weight), ("Intervals for a population", design.groups)):
+        if name is None:
+            continue
+        together = {column for table in measured_tables(spec) if name in table.columns for column in table.columns} - {name}
+        columns = listing((column for column in spec.schema.names if column in together), 200) or "none"
+        screen.print(f"{answers}: {columns}, measured with {name}. Another column needs a table COLUMN:{name}.")
 
 
 def _print_models(spec: ReleaseSpec, rows: int) -> None:

@@ -246,6 +246,7 @@ class Column:
     alternatives : name -> binning that a transformation may choose.
     counts : of a column that the file does not have, the columns whose marks it counts in a row, each with the atomic bins that
         are one; None for a column of the file.
+    dealt : whether a text has the bin that a digest of it says, and no text is listed: random groups of clusters.
     """
 
     name: str
@@ -272,6 +273,7 @@ class Column:
     step: float | None = None
     bounds_by: str = ""
     counts: Mapping[str, frozenset[int]] | None = None
+    dealt: bool = False
 
     @property
     def unlisted(self) -> int | None:

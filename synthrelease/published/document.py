@@ -353,11 +353,13 @@ class ReleaseDocument(Part):
         """Return whether the table has one column more than `columns`, "weight"."""
         return self.calibration is not None and self.calibration.weights is not None
 
-    def role_of(self, column: ColumnPart) -> Literal["weight", "stratum", "answer"]:
+    def role_of(self, column: ColumnPart) -> Literal["weight", "cluster group", "stratum", "answer"]:
         """Return what a column is in the design of the sample; keys and clusters are no columns of the table."""
         if self.design is None:
             return "answer"
-        return "weight" if column.name == self.design.weight else "stratum" if column.source in self.design.strata else "answer"
+        if column.name in (self.design.weight, self.design.groups):
+            return "weight" if column.name == self.design.weight else "cluster group"
+        return "stratum" if column.source in self.design.strata else "answer"
 
     @property
     def not_a_sample(self) -> tuple[NotSample, ...]:
@@ -372,7 +374,7 @@ class ReleaseDocument(Part):
             "design weights": design_weights,
             "calibration to totals": self.weighted,
             "several rows of a person": self.guarantee.person.records > 1,
-            "clusters": self.design is not None and self.design.clusters is not None and self.design.effect is None,
+            "clusters": self.design is not None and self.design.clusters is not None and self.design.unknown,
         }
         return tuple(reason for reason, holds in reasons.items() if holds)
 

@@ -517,6 +517,7 @@ class DesignPart(Part):
     ----------
     weight : the column of the table with the design weight; null where rows have none.
     strata, clusters : columns of the private file; no column of the table says which cluster a row is in.
+    groups : the column of the table with random groups of clusters; optional.
     effect : the design effects that are published in `source`: one for all columns, or one for each of some columns.
     """
 
@@ -526,11 +527,17 @@ class DesignPart(Part):
     clusters: str | None
     effect: Number | dict[str, Number] | None
     source: str
+    groups: str | None = None
 
     @classmethod
     def of(cls, table: DesignTable) -> DesignPart:
         """Return the part of release.json for a table [design]."""
         return cls.like(table)
+
+    @property
+    def unknown(self) -> bool:
+        """Return whether nothing tells the effect of clusters: no statement, and no random groups of them."""
+        return self.effect is None and self.groups is None
 
     def effect_on(self, columns: Iterable[str]) -> float | None:
         """Return the largest stated design effect of some columns; None where one of them has none."""

@@ -389,8 +389,11 @@ class DesignTable(SpecTable):
         Example: `weight = "design_weight"`.
     strata : the columns of the private file that name the stratum of a row. Example: `strata = ["region"]`.
     clusters : the column of the private file that names the primary sampling unit (PSU) of a row, such as a census tract or a
-        school. It is not read, and no released column may be read from it. Without `effect` an answer has no interval for a
-        population. Example: `clusters = "tract"`.
+        school. No released column may be read from it, but for `groups`. Without `effect` and `groups` an answer has no
+        interval for a population. Example: `clusters = "tract"`.
+    groups : the column with `role = "cluster_group"`: random groups of clusters, at least 5. A noisy table that holds it beside
+        the columns of a share, mean or median tells how far groups differ, and so the interval for a population.
+        Example: `clusters = "tract"`, `groups = "tract_group"`.
     effect : published design effects. A design effect says how many times larger weights, strata and clusters together make
         the variance of an estimate than in a simple random sample of the same size; it is at least 1. Give one number for all
         columns, or one for each column whose share, mean or median is estimated. Example: `effect = 1.8`, `source = "Survey
@@ -403,6 +406,7 @@ class DesignTable(SpecTable):
     weight: str | None = None
     strata: list[str] = Field(default=[], max_length=20)
     clusters: str | None = None
+    groups: str | None = None
     effect: Annotated[float | dict[str, float] | None, BeforeValidator(_effect)] = None
     source: Annotated[Line, Field(max_length=500)] = ""
 

@@ -112,7 +112,7 @@ def _absent(table: ColumnTable, kind: str, *fields: str) -> None:
 def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
     """Return a column of categories or codes; without alternatives, each of these is a bin."""
     every = "categories" if table.kind == "category" else EACH_CODE
-    listed = _categories(table) if table.kind == "category" else _codes(table)
+    listed, dealt = _categories(table) if table.kind == "category" else _codes(table), table.role == "cluster_group"
     members, labels, numbers = listed.members, listed.labels, listed.numbers
     unlisted, member = _unlisted(table, labels, members), unlisted_member(table)
     if unlisted is not None and unlisted not in labels:
@@ -130,9 +130,10 @@ def _listed_column(name: str, table: ColumnTable, policy: InputTable, groups: Bi
         description=table.description,
         unit=table.unit,
         source=table.source or name,
-        values=listed.values,
+        values={} if dealt else listed.values,
         missing=table.missing or policy.missing,
         characters=table.characters,
+        dealt=dealt,
         outside_label=unlisted or "",
         outside=outside_of(table, policy),
         ordered=bool(table.ordered),

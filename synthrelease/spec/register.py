@@ -110,8 +110,16 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
     if (table.weight or "") not in (marked or [""]):
         expected = f'the column with role = "weight" ({listing(marked)})' if marked else 'a column with role = "weight"'
         problems.add("design.weight", expected, "nothing" if table.weight is None else repr(table.weight))
+    dealt = [name for name, column in release.columns.items() if column.role == "cluster_group"]
+    if (table.groups or "") not in (dealt or [""]):
+        problems.add(
+            "design.groups", f'the column with role = "cluster_group" ({listing(dealt) or "none"})', repr(table.groups)
+        )
     for column in schema.columns:
-        if table.clusters in column.sources:
+        if column.dealt and (column.source != table.clusters or not 5 <= column.atoms.present <= 100):
+            expected = "source = the column of `clusters` in [design], and from 5 to 100 categories"
+            problems.add(f"columns.{column.name}", expected, f"{column.source!r} and {column.atoms.present}")
+        if table.clusters in column.sources and not column.dealt:
             expected = "a column of the private file that no released column is read from: clusters are places or persons"
             problems.add("design.clusters", expected, f"{table.clusters!r}, which {column.name!r} is read from")
     if isinstance(table.effect, dict):
@@ -120,6 +128,8 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
 
 def design_in_words(table: DesignTable) -> str:
     """Return what answers say of a population, as far as the design tells."""
+    if table.groups is not None and table.effect is None:
+        return f"Design: intervals for a population need a noisy table with the random groups of clusters ({table.groups})."
     if table.clusters is not None and table.effect is None:
         return f"Design: clusters ({table.clusters}) without a design effect. No answer has an interval for a population."
     assumed = "use the stated design effect" if table.effect is not None else "assume that rows are drawn independently"

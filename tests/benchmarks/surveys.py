@@ -5,12 +5,15 @@
 A population of four strata, each with 400 clusters of 20 to 180 persons whose answers agree within clusters (beta-binomial). A
 sample draws 30 clusters of each stratum and a stated part of the persons of each, so that weights differ by 3 between strata
 and sizes of clusters by 9 within. A run measures one noisy table, of the answer, a group and the weight, at epsilon 1, and asks
-three questions: about everybody, about a group that is in every cluster, and about a stratum. Coverage of intervals of 95%:
+three questions: about everybody, about a group that is in every cluster, and about a stratum. For the random groups of clusters
+it measures three tables at epsilon 1 each, one for every question. Coverage of intervals of 95%:
 
 - simple: as if the rows were a simple random sample (unweighted);
 - by weights: with the weights, as if rows were drawn one by one;
 - stated: with the design effect of everybody's share, from many other samples, as a published report would have it;
-- last year's: with the design effect that one earlier sample estimates, by the formula for ratios from clusters in strata.
+- last year's: with the design effect that one earlier sample estimates, by the formula for ratios from clusters in strata;
+- groups: weighted, with the variance between 20 random groups of clusters in the noisy tables (theory 13.20), and its half width
+  over that of "stated".
 
 Then the private design effect that is not built: squares of clipped sums of clusters with noise (docs/appendix/benchmarks.md).
 Prints Markdown.
@@ -35,6 +38,8 @@ PARTS = np.array([0.6, 0.4, 0.3, 0.2])
 """Of the persons of a drawn cluster, by stratum: weights of 1, 1.5, 2 and 3."""
 COLUMNS = (integer_column("y", [0, 1, 2]), integer_column("group", [0, 1, 2]), integer_column("stratum", [0, 1, 2, 3, 4]))
 WEIGHT = replace(integer_column("w", [0, 1, 2, 3, 4]), kind="category", numbers=tuple((PARTS[0] / PARTS).tolist()))
+GROUPS = 20
+OF_GROUPS = (("y", "w", "g"), ("y", "group", "w", "g"), ("y", "stratum", "w", "g"))
 QUESTIONS = ("share y == 1", "share y == 1 where group == 1", "share y == 1 where stratum == 3")
 CLIPPED, EACH = 40.0, Fraction(1, 10)
 """A cluster's sum of residuals is cut off here; epsilon of the private design effect of one question."""
@@ -99,6 +104,17 @@ def measured(people: Population, rows: np.ndarray, random: np.random.Generator) 
     return replace(made, measurements=Measurements(tables=tables, times=1.0))
 
 
+def of_groups(people: Population, rows: np.ndarray, random: np.random.Generator) -> PublishedRelease:
+    """A release whose tables hold the random group of each cluster."""
+    group = random.integers(0, GROUPS, int(people.cluster.max()) + 1)[people.cluster[rows]]
+    bins = np.column_stack([people.y[rows], people.group[rows], people.stratum[rows], people.stratum[rows], group])
+    columns = (*COLUMNS, WEIGHT, integer_column("g", list(range(GROUPS + 1))))
+    tables = noisy_tables(columns, bins, OF_GROUPS, Fraction(1), random)
+    stated = DesignPart(weight="w", strata=["stratum"], clusters="cluster", groups="g", effect=None, source="")
+    made = replace(published(columns, np.zeros_like(bins), ()), measurements=Measurements(tables=tables, times=1.0))
+    return replace(made, design=stated)
+
+
 def design(effect: float | None) -> DesignPart:
     clusters = None if effect is None else "cluster"
     stated = None if effect is None else max(1.0, effect)
@@ -113,20 +129,23 @@ def coverage(correlation: float, runs: int, seed: int) -> list[str]:
     truths = [people.y[inside].mean() for inside in kept]
     others = [people.sample(random) for _ in range(300)]
     effect = float(np.mean([people.design_effect(rows) for rows in others]))
-    held = np.zeros((len(QUESTIONS), 4))
+    held, widths = np.zeros((len(QUESTIONS), 5)), np.zeros((len(QUESTIONS), 5))
     for _ in range(runs):
-        release = measured(people, people.sample(random), random)
+        rows = people.sample(random)
+        release, with_groups = measured(people, rows, random), of_groups(people, rows, random)
         last_year = people.design_effect(people.sample(random))
-        ways = [(None, ""), (design(None), " weighted"), (design(effect), " weighted"), (design(last_year), " weighted")]
-        for way, (stated, weighted) in enumerate(ways):
+        ways = [(replace(release, design=None), ""), (replace(release, design=design(None)), " weighted")]
+        ways += [(replace(release, design=design(stated)), " weighted") for stated in (effect, last_year)]
+        for way, (asked, weighted) in enumerate([*ways, (with_groups, " weighted")]):
             for place, (question, truth) in enumerate(zip(QUESTIONS, truths, strict=True)):
-                [term] = estimate(replace(release, design=stated), question + weighted).terms
+                [term] = estimate(asked, question + weighted).terms
                 if term.population_low is not None and term.population_high is not None:
                     held[place, way] += term.population_low <= truth <= term.population_high
+                    widths[place, way] += term.population_high - term.population_low
     return [
         f"| {correlation} | {question.removeprefix('share y == 1').strip() or 'everybody'} | {effect:.2f} | "
         + " | ".join(f"{part:.1%}" for part in held[place] / runs)
-        + " |"
+        + f" | {widths[place, 4] / widths[place, 2]:.2f} |"
         for place, question in enumerate(QUESTIONS)
     ]
 
@@ -165,7 +184,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     print(
-        "| correlation | question | design effect | simple | by weights | stated | last year's |\n|---|---|---|---|---|---|---|"
+        "| correlation | question | design effect | simple | by weights | stated | last year's | groups | width |\n"
+        "|---|---|---|---|---|---|---|---|---|"
     )
     for correlation in (0.02, 0.05, 0.1, 0.2):
         print("\n".join(coverage(correlation, arguments.runs, arguments.seed)), flush=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
 import tracemalloc
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from synthrelease.enclave import csv as csv_files
 from synthrelease.enclave import reading
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.reading import batches
+from synthrelease.enclave.values import _bin_of_text, absent
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import InputTable
 from tests.helpers.people import HEADER, ROW, STRICT, Person, anything, read, schema_of, write_csv, write_parquet
@@ -366,3 +369,13 @@ def test_short_floats_of_parquet_are_read_in_their_own_precision(tmp_path):
     path = parquet(tmp_path / "people.parquet", height=pa.array([np.float16(1.64), None, np.float16(1.5)], pa.float16()))
     piece = next(batches(path, schema_of(), STRICT))[1]["height"]
     assert [piece.texts[code] for code in piece.codes] == ["1.64", None, "1.5"]
+
+
+def test_a_cluster_falls_into_one_group_however_its_number_is_written():
+    column = replace(schema_of()["sex"], dealt=True, values={})
+    group = _bin_of_text(column, InputTable(missing_values=("?",)), ".")
+    assert group("17") == group(" 17 ") == group("17.0") == int.from_bytes(hashlib.sha256(b"17").digest()[:8]) % 2
+    assert (group("?"), group(None)) == (absent(column), absent(column))
+    sizes = np.bincount([group(f"T{number}") for number in range(1000)])
+    assert all(400 < size < 600 for size in sizes)
+    assert group("T017") == group("T017")

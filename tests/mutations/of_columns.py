@@ -165,6 +165,14 @@ OF_COLUMNS = (
         tests=(f"{READ}::test_codes_are_read_by_their_texts_and_no_missing_text_is_a_code",),
     ),
     Mutation(
+        name="design: the group of a cluster depends on the process",
+        breaks="rows of one cluster in two groups, and a table that is no function of the rows",
+        place="enclave.values:_bin_of_text",
+        old='hashlib.sha256((number_form(text, decimal) or text.strip()).encode("utf-8", "surrogatepass")).digest()',
+        new="id(object()).to_bytes(8)",
+        tests=("tests/enclave/test_reading.py::test_a_cluster_falls_into_one_group_however_its_number_is_written",),
+    ),
+    Mutation(
         name="codes: a missing text may be a code as well",
         breaks="which of the two it is depends on the program",
         place="spec.columns:_check_missing_values",

@@ -148,6 +148,22 @@ OF_ESTIMATES = (
         tests=("tests/answers/test_survey.py",),
     ),
     Mutation(
+        name="estimates: few groups of clusters are many",
+        breaks="an interval that misses more often than it says, since a variance from few groups is itself uncertain",
+        place="answers.averages:Ratio.interval",
+        old="_wider(len(self.between) - 1, confidence)",
+        new="1.0",
+        tests=("tests/answers/test_survey.py::test_random_groups_of_clusters_give_the_interval_of_t",),
+    ),
+    Mutation(
+        name="estimates: groups of clusters do not differ",
+        breaks="an interval as if rows of one cluster were no more alike than others",
+        place="answers.averages:Ratio.by_groups",
+        old="max(1.0, len(between) * float(between.var(ddof=1)) / drawn)",
+        new="max(1.0, 0.0)",
+        tests=("tests/answers/test_survey.py::test_random_groups_of_clusters_give_the_interval_of_t",),
+    ),
+    Mutation(
         name="estimates: own weights are those of their classes",
         breaks="an interval that the file's own weighted share is outside of",
         place="answers.averages:_weightings",

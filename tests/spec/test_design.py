@@ -26,6 +26,12 @@ REFUSED = {
     "a weight that is none": ('weight = "year"', {}, "a column with role = \"weight\"; found 'year'"),
     "a weight that is not named": ('strata = ["region"]', WEIGHT, "the column with role = \"weight\" ('year'); found nothing"),
     "clusters that are released": ('clusters = "face"', {}, "found 'face', which 'face' is read from"),
+    "groups that are none": ('clusters = "tract"\ngroups = "face"', {}, 'the column with role = "cluster_group" (none)'),
+    "groups of other places": (
+        'clusters = "tract"\ngroups = "face"',
+        {'categories = ["head", "tail"]': 'role = "cluster_group"\ncategories = ["head", "tail"]'},
+        "expected source = the column of `clusters` in [design], and from 5 to 100 categories; found 'face' and 2",
+    ),
     "an effect without a source": ("effect = 2", {}, "effect and source need each other"),
     "an effect below 1": ('effect = 0.9\nsource = "x"', {}, "expected a number from 1 to 1,000"),
     "an effect of no column": ('effect = { faces = 2 }\nsource = "x"', {}, "found 'faces'"),
