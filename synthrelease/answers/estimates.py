@@ -193,8 +193,8 @@ def _weighting(release: PublishedRelease, question: Question) -> str:
     if column is None:
         return ""
     if not question.weight:
-        ask = " The same question with `weighted` at its end counts it with its weight." if question.kind != "slope" else ""
-        return f"Unweighted: every row counts once, whatever its {column} is.{ask}"
+        ask = "The same question with `weighted` at its end counts it with its weight."
+        return f"Unweighted: every row counts once, whatever its {column} is. {ask}"
     if tells_values(release.by_name[column]):
         return f"Weighted: every row counts with its {column}."
     return (
@@ -250,7 +250,7 @@ def _slopes(tables: NoisyTables, question: Question, level: float) -> tuple[list
 
     regression, published = slopes(tables, question), tables.release
     part = question.parts[0]  # the columns of a member are the same in all slots
-    exact = all(tells_values(published.by_name[name]) for name in (part.column, *part.on))
+    exact = all(tells_values(published.by_name[name]) for name in filter(None, (part.column, *part.on, part.weight)))
     terms = []
     for name, column, of_file, of_population in zip(question.on, part.on, regression.file, regression.population, strict=True):
         slope = Average(file=of_file, population=of_population)
@@ -459,6 +459,9 @@ def trend(
         together=together,
         n_intervals=n_intervals,
         not_a_sample=not_a_sample,
+        weighting=answers[0].weighting,
+        weighted=answers[0].weighted,
+        design=" ".join(f"{year.name}: {of.design}" for year, of in zip(years, answers, strict=True) if of.design),
         n_rows=sum(year.tables.release.n_rows for year in years),
         about="; ".join(f"{year.name}: {of.about}" for year, of in zip(years, answers, strict=True)),
         binned=answers[0].binned,

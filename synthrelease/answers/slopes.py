@@ -65,6 +65,11 @@ def slopes(tables: NoisyTables, question: Question) -> Slopes:
     InputError : where columns are not measured together, or their noise leaves no estimate.
     """
     joint = all(tables.number(part.columns) for part in question.parts)
+    if question.weight and not joint:
+        raise InputError(
+            f"{question.text!r}: expected one published noisy table that holds {listing(sorted(question.columns))} together, "
+            "found none: the variance of a weighted slope rests on the squares of weights and of what is off the line."
+        )
     moments = _moments(tables, question, joint)
     check_noise(moments, tables.noises, question.on)
     *units, of_target = (_middle_and_unit(tables, name)[1] for name in _named(question.parts[0]))
@@ -143,6 +148,8 @@ def _moments(tables: NoisyTables, question: Question, joint: bool) -> Moments:
             used = {names[position - 1] for position in (first, second) if position} | part.where.columns
             if gaps:
                 used |= set(names)
+            if question.weight:
+                used.add(question.weight)
             if used or slot is not None:
                 cells = counted(tables, part, used, [name for name in names if name in used], slot)
                 products = _numbers(tables, cells)
@@ -165,7 +172,8 @@ def _may_lack(tables: NoisyTables, name: str, slot: int | None) -> bool:
 
 
 def _numbers(tables: NoisyTables, cells: Counted) -> np.ndarray:
-    """Return (k + 2, n_cells) 1, and the scaled number of each column (0 where the cells do not have it)."""
+    """Return (k + 2, n_cells) 1, and the scaled number of each column (0 where the cells do not have it); all times the root of
+    the weight where rows are weighted, so that products are weighted."""
     rows = [np.ones(len(cells.counts))]
     for name in _named(cells.asked):
         if name not in cells.names:
@@ -175,6 +183,9 @@ def _numbers(tables: NoisyTables, cells: Counted) -> np.ndarray:
         column = tables.release.by_name[name]
         scaled = np.array([0.0 if value is None else (value - middle) / unit for value in column.numbers])
         rows.append(over_cells(cells.columns, name, scaled))
+    if weight := cells.asked.weight:
+        column = tables.release.by_name[weight]
+        return np.array(rows) * np.sqrt(over_cells(cells.columns, weight, np.array(column.numbers, dtype=float)))
     return np.array(rows)
 
 

@@ -301,8 +301,9 @@ def outcomes(document: ReleaseDocument) -> list[Outcome]:
         text = f"The table was released without weights: {part.failed}. Nothing is lost: change [calibration], and "
         return [Outcome(text=f"{text}`synthrelease card --bundle` adds the weights, at no cost.", failed=True)]
     weights = part.weights
-    text = f"Weights: {weights.smallest:g} to {weights.largest:g}, design effect {weights.design_effect:.3g}, totals met to "
-    return [Outcome(text=f"{text}{100 * weights.deviation:.2g}%.")]
+    met = f", totals met to {100 * weights.deviation:.2g}%" if part.margins else ""
+    text = f"Weights: {weights.smallest:g} to {weights.largest:g}, design effect {weights.design_effect:.3g}{met}."
+    return [Outcome(text=text)]
 
 
 # Weights: released rows are raked to published totals.

@@ -107,6 +107,7 @@ class Calibration:
     Attributes
     ----------
     source : which published figures the totals are.
+    margins : the totals; none where every row keeps the number that its weight starts from.
     start : the column whose numbers the weights start from; None where all start equal.
     floor, cap : the least and the largest weight, in mean weights (the total over the number of rows).
     tolerance : by what share a weighted count may differ from its total.
@@ -255,6 +256,8 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
     NotCalibrated : when the margins cannot be met.
     """
     bins = dict(zip(table.layout.columns, table.bins, strict=True))
+    if not calibration.margins and calibration.start is not None and start is not None:
+        return _weights(start[bins[calibration.start]], table.counts)
     total = calibration.margins[0].total
     limits = calibration.floor * total / table.total, calibration.cap * total / table.total
     scaled = [_scaled(margin, total) for margin in calibration.margins]
@@ -269,12 +272,9 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
     cells = [kinds[:, axis] for axis in range(len(fitted))]
     weights, cycles = _rake(rows, begin, cells, fitted, calibration.tolerance, limits)
     weights = np.array([float(f"{weight:.{DIGITS}g}") for weight in weights.tolist()])
-    mean = math.fsum(rows * weights) / table.total
-    return Weights(
+    return replace(
+        _weights(weights, rows),
         of_cells=weights[kind_of_cell],
-        smallest=float(weights.min()),
-        largest=float(weights.max()),
-        design_effect=math.fsum(rows * (weights / mean) ** 2) / table.total,
         cycles=cycles,
         deviation=float(max(_deviations(rows, weights, cells, fitted))),
         joined=tuple(
@@ -283,6 +283,21 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
             for axis, column in enumerate(given_margin.columns)
             for labels in _joined_labels(given_margin, fitted_margin, axis)
         ),
+    )
+
+
+def _weights(weights: np.ndarray, rows: np.ndarray) -> Weights:
+    """Return weights as they are, (n_cells,) with (n_cells,) rows."""
+    total = math.fsum(rows)
+    mean = math.fsum(rows * weights) / total
+    return Weights(
+        of_cells=weights,
+        smallest=float(weights.min()),
+        largest=float(weights.max()),
+        design_effect=math.fsum(rows * (weights / mean) ** 2) / total,
+        cycles=1,
+        deviation=0.0,
+        joined=(),
     )
 
 

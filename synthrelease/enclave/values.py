@@ -8,8 +8,8 @@ number meets the same word of the specification from a file of texts and from on
 missing value; a text that is a missing value is no number and no date. Where only the first characters of a text are its code,
 what means missing is told by the whole text. Integers may be written 12, 12.0, +12 or 1e+05 (as R does); 1.5, 1,000 and 1_000
 are not integers, and inf is not a number. With a decimal comma they are written 12,0, and 1.5 is no number at all. Dates are
-read by `data.dates`; the date is the one that is written, whatever the time zone. The random group of a cluster is a public digest of
-its text: a function of the row alone, like every bin.
+read by `data.dates`; the date is the one that is written, whatever the time zone. The random group of a cluster is a public
+digest of its text: a function of the row alone, like every bin.
 """
 
 from __future__ import annotations

@@ -372,7 +372,7 @@ class ReleaseDocument(Part):
         """Return the reasons from what is declared, with whether a column of the specification has design weights."""
         reasons: dict[NotSample, bool] = {
             "design weights": design_weights,
-            "calibration to totals": self.weighted,
+            "calibration to totals": self.weighted and self.calibration is not None and bool(self.calibration.margins),
             "several rows of a person": self.guarantee.person.records > 1,
             "clusters": self.design is not None and self.design.clusters is not None and self.design.unknown,
         }

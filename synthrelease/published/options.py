@@ -223,6 +223,7 @@ class CalibrationPart(Part):
     source : which published figures the totals are.
     start : the column whose numbers the weights start from; null where all start equal.
     floor, cap : the least and the largest weight, in mean weights.
+    margins : the totals; without one the weights are the numbers of `start`.
     weights : null where the margins could not be met: the table then has no column of weights, and `failed` says why.
     """
 
@@ -234,13 +235,20 @@ class CalibrationPart(Part):
     tolerance: Positive
     collapse: list[str]
     fewest_rows: Annotated[int, Field(ge=1)]
-    margins: Annotated[list[MarginPart], Field(min_length=1)]
+    margins: list[MarginPart]
     weights: WeightsPart | None
     failed: str
 
     @property
+    def described(self) -> str:
+        """Return what the weights are, for the descriptions of the column."""
+        return f"Raked to: {self.source}" if self.margins else f"Number of its class of {self.start}."
+
+    @property
     def beyond(self) -> str:
         """Return where the totals come from."""
+        if not self.margins:
+            return f"that the representative values of {self.start} are weights"
         return f"that the totals of the weights were published, as is stated: {self.source}"
 
     @classmethod

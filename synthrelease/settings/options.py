@@ -387,6 +387,9 @@ class DesignTable(SpecTable):
     ----------
     weight : the column with `role = "weight"`; `estimate` then answers weighted questions.
         Example: `weight = "design_weight"`.
+    weight_column : true adds a column "weight" with the representative value of each row's class of `weight` to the released
+        rows, at no cost. Not with [calibration], which adds its own weights. Example: `weight_column = true`, `weight =
+        "design_weight"`.
     strata : the columns of the private file that name the stratum of a row. Example: `strata = ["region"]`.
     clusters : the column of the private file that names the primary sampling unit (PSU) of a row, such as a census tract or a
         school. No released column may be read from it, but for `groups`. Without `effect` and `groups` an answer has no
@@ -404,6 +407,7 @@ class DesignTable(SpecTable):
     """
 
     weight: str | None = None
+    weight_column: bool = False
     strata: list[str] = Field(default=[], max_length=20)
     clusters: str | None = None
     groups: str | None = None

@@ -12,6 +12,7 @@ from synthrelease.criteria.scoring import JointTest
 from synthrelease.data.linked import in_slots
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
+from synthrelease.data.weights import Calibration
 from synthrelease.errors import Problem, SpecError, Unexpected
 from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.privacy.subsets import SplitRule
@@ -190,6 +191,8 @@ class SpecBuilder:
             check_population(release.population, release, problems)
         if release.design is not None:
             check_design(release.design, release, setting.schema, problems)
+            if release.design.weight_column:
+                calibration = Calibration(source="", margins=(), start=release.design.weight)
         if release.imputation is not None:
             check_imputation(release.imputation, setting.schema, problems)
         if release.geography is not None:

@@ -110,6 +110,9 @@ def check_design(table: DesignTable, release: ReleaseFile, schema: Schema, probl
     if (table.weight or "") not in (marked or [""]):
         expected = f'the column with role = "weight" ({listing(marked)})' if marked else 'a column with role = "weight"'
         problems.add("design.weight", expected, "nothing" if table.weight is None else repr(table.weight))
+    if table.weight_column and (table.weight is None or release.calibration is not None or WEIGHT in release.columns):
+        expected = f"false without `weight`, with [calibration], and where a column is called {WEIGHT!r}"
+        problems.add("design.weight_column", expected, "true")
     dealt = [name for name, column in release.columns.items() if column.role == "cluster_group"]
     if (table.groups or "") not in (dealt or [""]):
         problems.add(

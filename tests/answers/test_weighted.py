@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from synthrelease.answers.averages import groups
 from synthrelease.answers.bounds import bound
-from synthrelease.answers.estimates import estimate
+from synthrelease.answers.estimates import estimate, trend
 from synthrelease.answers.listed import listed
 from synthrelease.answers.stated import asked_of
 from synthrelease.answers.tables import NoisyTables
@@ -74,6 +75,32 @@ def test_without_noise_an_answer_is_that_of_the_weighted_rows(question: str) -> 
     terms = estimate(survey(ROWS), question).terms
     assert [term.estimate for term in terms] == pytest.approx(ASKED[question])
     assert all(ends(term) == pytest.approx((term.estimate,) * 2, abs=0.01) for term in terms)
+
+
+def test_a_weighted_slope_is_that_of_weighted_least_squares_with_its_sandwich_error() -> None:
+    [term] = estimate(survey(ROWS), "slope y on a weighted").terms
+    x = np.column_stack([np.ones(len(a)), a])
+    inverse = np.linalg.inv((x.T * w) @ x)
+    line = inverse @ (x.T @ (w * y))
+    of_rows = x * (w * (y - x @ line))[:, None]
+    error = np.sqrt((inverse @ of_rows.T @ of_rows @ inverse)[1, 1])
+    assert term.estimate == pytest.approx(line[1])
+    assert term.population_standard_error == pytest.approx(error, rel=1e-6)
+    assert "Weighted: every row counts with its w." in str(estimate(survey(ROWS), "slope y on a weighted"))
+    tables = noisy_tables([Y, A, EXACT], ROWS, ["ya", "yw", "aw"], EXACTLY)
+    in_pairs = replace(survey(ROWS), measurements=Measurements(tables=tables, times=1.0))
+    with pytest.raises(InputError, match="expected one published noisy table that holds 'a', 'w', 'y' together"):
+        estimate(in_pairs, "slope y on a weighted")
+
+
+@pytest.mark.parametrize("question", ["share y == 1 weighted", "mean y by a weighted"])
+def test_a_trend_of_weighted_answers_says_that_it_is_weighted(question: str) -> None:
+    years = [replace(survey(drawn(np.random.default_rng(seed)), seed=seed), folder=Path(str(seed))) for seed in (1, 2)]
+    answer = trend(years, question)
+    assert answer.weighted
+    assert "Weighted: every row counts with its w." in str(answer)
+    terms = [estimate(year, question).terms[0] for year in years]
+    assert answer.contrasts[0].estimate == pytest.approx(terms[1].estimate - terms[0].estimate)  # type: ignore[operator]
 
 
 def test_a_weighted_share_counts_persons_and_an_unweighted_one_says_what_it_is() -> None:
@@ -223,7 +250,7 @@ def test_estimates_csv_lists_what_was_measured_with_the_weight() -> None:
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("slope y on a weighted", "expected a share, mean, median or quantile that is weighted"),
+        ("ratio y to a weighted", "expected a share, mean, median, quantile or slope that is weighted"),
         ("share y == 1 weighted", r"expected a release that names its design weight \(\[design\] weight\)"),
     ],
 )

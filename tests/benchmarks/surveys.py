@@ -12,7 +12,7 @@ it measures three tables at epsilon 1 each, one for every question. Coverage of 
 - by weights: with the weights, as if rows were drawn one by one;
 - stated: with the design effect of everybody's share, from many other samples, as a published report would have it;
 - last year's: with the design effect that one earlier sample estimates, by the formula for ratios from clusters in strata;
-- groups: weighted, with the variance between 20 random groups of clusters in the noisy tables (theory 13.20), and its half width
+- groups: weighted, with the variance between 20 random groups of clusters in the noisy tables (theory 13.20), and its width
   over that of "stated".
 
 Then the private design effect that is not built: squares of clipped sums of clusters with noise (docs/appendix/benchmarks.md).

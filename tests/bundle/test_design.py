@@ -14,10 +14,12 @@ import pytest
 from synthrelease.answers.estimates import estimate
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.verify_plan import option_problems
+from synthrelease.bundle.write import write_bundle
 from synthrelease.published import load
 from synthrelease.published.document import read_leniently, read_strictly
+from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
-from tests.bundle.test_questions import write_measured_release
+from tests.helpers.tiny import MEASURED, write_config, write_data, write_measured_release
 
 pytestmark = pytest.mark.slow
 
@@ -33,6 +35,63 @@ WEIGHT = {
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("design")
     return write_measured_release(where, where / "bundle", {"[budget]": IN_EVERY_FORM + DESIGN + "[budget]", **WEIGHT})
+
+
+GROUPS = """[design]
+weight = "year"
+weight_column = true
+clusters = "tract"
+groups = "part"
+
+[columns.part]
+kind = "category"
+source = "tract"
+role = "cluster_group"
+categories = ["1", "2", "3", "4", "5", "6"]
+
+"""
+
+
+@pytest.fixture(scope="module")
+def clustered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a release with random groups of clusters and a column of weights; the file has the clusters."""
+    work = tmp_path_factory.mktemp("clustered")
+    changes = {**MEASURED, "[budget]": IN_EVERY_FORM + GROUPS + "[budget]", **WEIGHT}
+    spec = load_spec(write_config(work, {old: new.replace("face:year", "face:year:part") for old, new in changes.items()}))
+    lines = write_data(work).read_text().splitlines()
+    lines = [f"{lines[0]},tract", *(f"{line},{place % 40}" for place, line in enumerate(lines[1:]))]
+    (work / "coins.csv").write_text("\n".join(lines) + "\n")
+    made = release(spec, work / "coins.csv")
+    assert made is not None
+    write_bundle(made, work / "bundle")
+    return work / "bundle"
+
+
+def test_groups_of_clusters_are_released_described_and_verified(clustered: Path) -> None:
+    document = read_strictly((clustered / "release.json").read_bytes())
+    assert [document.role_of(column) for column in document.columns] == ["answer", "weight", "cluster group"]
+    assert "An answer has an interval for a population where its columns were measured with part" in words(
+        clustered / "README.md"
+    )
+    [term] = estimate(clustered, "share face == 'head' weighted").terms
+    assert term.population_low < term.low  # type: ignore[operator]
+    assert verify_bundle(clustered).passed
+
+
+def test_the_released_rows_have_the_weight_as_a_number(clustered: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO((clustered / "data.csv").read_text(encoding="utf-8"))))
+    year = load(clustered).by_name["year"]
+    numbers = dict(zip(year.labels, year.numbers, strict=True))
+    assert all(float(row["weight"]) == numbers[row["year"]] for row in rows)
+    fields = json.loads((clustered / "datapackage.json").read_text(encoding="utf-8"))["resources"][0]["schema"]["fields"]
+    assert [field["description"] for field in fields if field["name"] == "weight"] == [
+        "For how many a row stands. Number of its class of year."
+    ]
+    variables = ElementTree.fromstring((clustered / "ddi.xml").read_bytes()).iter("{ddi:codebook:2_5}var")
+    assert {variable.get("wgt-var") for variable in variables if variable.get("name") == "face"} == {"weight"}
+    assert "svyset [pweight = weight]" in words(clustered / "read.do")
+    document = read_strictly((clustered / "release.json").read_bytes())
+    assert "calibration to totals" not in document.not_a_sample
 
 
 def words(path: Path) -> str:

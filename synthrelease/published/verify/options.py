@@ -153,7 +153,11 @@ def of_calibration(part: CalibrationPart, document: ReleaseDocument, bundle: Kno
     summary = "none: the table cannot have the totals, as release.json says"
     if part.weights is not None:
         deviation = f"{100 * part.weights.deviation:.2g}%"
-        summary = f"{len(part.margins)} margins met to {deviation}, the same weight for equal rows"
+        summary = (
+            "the numbers of their classes"
+            if not part.margins
+            else f"{len(part.margins)} margins met to {deviation}, the same weight for equal rows"
+        )
     problems = tuple(f"weights: {problem}" for problem in _weight_problems(document, part, bundle.table))
     return Check(name="calibration", found=summary, problems=problems)
 

@@ -22,7 +22,7 @@ notes: {{ notice }}
 set type double
 {{ numbers_of(tables[0]) }}
 {% if document.weighted %}
-svyset [pweight = {{ weight }}]
+svyset [pweight = {{ weight }}]{{ ", strata(" ~ stratum ~ ")" if stratum and not document.calibration.margins }}
 {% elif design_weight %}
 * Shares and means with the design weight. Their standard errors leave out the error of the synthesis: see estimates.csv.
 svyset [pweight = {{ design_weight }}]{{ ", strata(" ~ stratum ~ ")" if stratum }}
