@@ -4,7 +4,7 @@
     python -m tests.benchmarks.analysts FOLDER [--runs 200] [--seed 1]
 
 The labour survey of `demo` (rows drawn one by one), and two surveys that come with R's package: NHANES (31 clusters, in 6
-random groups) and the Youth Risk Behavior Survey (54 clusters, in 10). Each run draws the noise of every table anew, at epsilon 1.
+random groups) and the Youth Risk Behavior Survey (54 clusters, in 10). Each run draws the noise of all tables, at epsilon 1.
 Counted is how often the interval for the file, and the one for the population, holds R's estimate. The width is that of the
 population's interval, its median over that of R's. Bins of hours and weights are intervals: "bin numbers" is the one by their
 representative values alone. Prints Markdown.
