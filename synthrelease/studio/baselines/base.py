@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -326,25 +326,6 @@ def draws(gamma: float, size: int, generator: np.random.Generator) -> np.ndarray
 # Noisy copies W of a column, by which data-augmented imputation is tuned: what is masked how, and what W says of a bin.
 
 
-class NoiseMask(Protocol):
-    """A way to make a noisy copy of a column of bins, and what it tells.
-
-    Attributes
-    ----------
-    continuous : whether W is a number, and not one of the bins.
-    """
-
-    continuous: ClassVar[bool]
-
-    def draw(self, bins: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Draw (n_rows,) W for these (n_rows,) bins."""
-        ...
-
-    def likelihood(self, copy: np.ndarray) -> np.ndarray:
-        """Return (n_rows, n_bins) probability, or density, of W given each bin."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class MatrixMask:
     """Pr(W = v | X = u) = pi[v, u]: randomised response.
@@ -449,6 +430,11 @@ class OrderedMask:
         of_value = np.where(is_gap[:, None], 1 - self.kept, self.kept * values)
         of_gap = np.where(is_gap, self.kept, (1 - self.kept) * np.where(inside, scaled, 0.0))
         return np.column_stack([of_value, of_gap])
+
+
+NoiseMask = MatrixMask | OrderedMask
+"""A way to make a noisy copy W of a column of bins: `draw` gives (n_rows,) W, `likelihood` the (n_rows, n_bins) probability or
+density of W given each bin, and `continuous` says whether W is a number, and not one of the bins."""
 
 
 # Each column drawn by itself, with exactly the file's shares: what no method may be worse than.

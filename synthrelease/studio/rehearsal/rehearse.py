@@ -13,7 +13,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import digest_of, read_public
 from synthrelease.errors import InputError, OutputError, on_public_data
 from synthrelease.privacy.noise import SYSTEM
@@ -22,7 +21,7 @@ from synthrelease.settings.tables import AttacksTable
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.requests import RehearsalRequest
 from synthrelease.spec.shortlist import RehearsedTable
-from synthrelease.studio.parallel import Progress, Run, running
+from synthrelease.studio.parallel import Progress, running
 from synthrelease.studio.rehearsal.advice import (
     BUDGET_FACTORS,
     CHOOSING,
@@ -264,13 +263,11 @@ def rehearse(
     }
     _make_folder(out)
     with open_store(out / STORE, about) as store:
-
-        def stored_progress(phase: str, done: int, total: int) -> None:
-            store.tell(phase, done, total)
-            progress(phase, done, total)
-
-        course = _Course(spec, public, store, running(request.jobs), comparison, deadline, stored_progress)
-        return course.rehearsal(request, table)
+        trials = Trials(spec=spec, counts=public, priors=read_priors(spec), seed=int(store.about["seed"]))
+        course = _Course(
+            request=request, trials=trials, store=store, comparison=comparison, deadline=deadline, progress=progress
+        )
+        return course.rehearsal(table)
 
 
 def _make_folder(out: Path) -> None:
@@ -287,39 +284,40 @@ def _make_folder(out: Path) -> None:
         )
 
 
+@dataclass(kw_only=True)
 class _Course:
     """A rehearsal while it runs."""
 
-    def __init__(
-        self,
-        spec: ReleaseSpec,
-        counts: Counts,
-        store: RehearsalStore,
-        run: Run,
-        comparison: CopyComparison,
-        deadline: float | None,
-        progress: Progress,
-    ):
-        self.spec, self.store, self.run, self.comparison, self.progress = spec, store, run, comparison, progress
-        self.trials = Trials(spec=spec, counts=counts, priors=read_priors(spec), seed=int(store.about["seed"]))
-        self.deadline = deadline
-        self.race_deadline = None if deadline is None else time.monotonic() + RACE_SHARE * (deadline - time.monotonic())
-        self.stopped = self.lacking = False
+    request: RehearsalRequest
+    trials: Trials
+    store: RehearsalStore
+    comparison: CopyComparison
+    deadline: float | None
+    progress: Progress
+    stopped: bool = False
+    lacking: bool = False
 
-    def rehearsal(self, request: RehearsalRequest, data: RehearsedTable) -> Rehearsal:
+    @property
+    def spec(self) -> ReleaseSpec:
+        """The specification that is rehearsed."""
+        return self.trials.spec
+
+    def rehearsal(self, data: RehearsedTable) -> Rehearsal:
         """Run the whole rehearsal, stage by stage."""
+        request, spec, planned = self.request, self.spec, self.spec.generation_budget
         goal = RaceGoal(target=request.target, keep=request.keep, width=request.width)
-        spec, planned = self.spec, self.spec.generation_budget
 
         # race: attempts of all configurations at the planned budget, those that are far from the shortlist given up early
+        now = time.monotonic()
+        race_deadline = None if self.deadline is None else now + RACE_SHARE * (self.deadline - now)
         results: list[dict[int, AttemptResult]] = [{} for _ in range(len(spec.space))]
         for result in self.store.results(planned):
             if result.number < CHOOSING:
                 results[result.configuration][result.number] = result
         race = Race.of(results, self.thresholds, goal)
-        while race.missing and not self._late(self.race_deadline):
+        while race.missing and not self._late(race_deadline):
             phase = "pilot" if race.stage == 0 else f"race, {race.stage} attempts each"
-            for result in self._attempts(race.missing, planned, phase, self.race_deadline):
+            for result in self._attempts(race.missing, planned, phase, race_deadline):
                 results[result.configuration][result.number] = result
             race = Race.of(results, self.thresholds, goal)
         shortlist = race.shortlist()
@@ -472,20 +470,24 @@ class _Course:
         results: list[Any] = []
         done = 0
         if total and not self._late(deadline):
-            self.progress(phase, done, total)
+            self._tell(phase, done, total)
             # drawn as workers become free: when the time is used no more are handed out, and those in flight are kept
             handed_out = (task for task in arguments if not self._late(deadline))
             try:
-                with closing(self.run(action, handed_out)) as finished:
+                with closing(running(self.request.jobs)(action, handed_out)) as finished:
                     for result in finished:
                         keep(result)
                         results.append(result)
                         done += size(result)
-                        self.progress(phase, done, total)
+                        self._tell(phase, done, total)
             except KeyboardInterrupt:
                 self.stopped = True
         self.lacking |= done < total
         return results
+
+    def _tell(self, phase: str, done: int, total: int) -> None:
+        self.store.tell(phase, done, total)
+        self.progress(phase, done, total)
 
     def _late(self, deadline: float | None) -> bool:
         return self.stopped or (deadline is not None and time.monotonic() >= deadline)

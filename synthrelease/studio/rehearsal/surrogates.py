@@ -678,7 +678,7 @@ class CheckedFacts:
     Attributes
     ----------
     skips : of some columns the condition under which nobody is asked.
-    shares, means : the tables of each column, by the column's name; a column is in one of the two.
+    tables : all tables that a column is drawn from, by the column's name: tables of shares, or one of means, without bands.
     """
 
     file: str
@@ -686,12 +686,7 @@ class CheckedFacts:
     columns: Mapping[str, FactColumn]
     skips: Mapping[str, Rule]
     units: Mapping[str, Units]
-    shares: Mapping[str, tuple[PublishedFigures, ...]]
-    means: Mapping[str, PublishedFigures]
-
-    def tables(self, column: str) -> tuple[PublishedFigures, ...]:
-        """All tables that a column is drawn from."""
-        return self.shares.get(column) or (self.means[column],)
+    tables: Mapping[str, tuple[PublishedFigures, ...]]
 
 
 def load_facts(path: Path) -> CheckedFacts:
@@ -745,8 +740,7 @@ def load_facts(path: Path) -> CheckedFacts:
         columns=model.columns,
         skips=skips,
         units=units,
-        shares={column: of_column for column, of_column in tables.items() if of_column[0].bands},
-        means={column: of_column[0] for column, of_column in tables.items() if not of_column[0].bands},
+        tables=tables,
     )
 
 
@@ -853,7 +847,7 @@ def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.nd
     ------
     SpecError : when a figure of a table is missed by more than the tolerance.
     """
-    tables = facts.shares[column]
+    tables = facts.tables[column]
     interpolated = facts.columns[column].within == "interpolated"
     shape = (*groups.shape, len(edges) - 1)
     published = []
@@ -878,7 +872,7 @@ def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.nd
 
 def _check_agreement(facts: CheckedFacts, column: str, margins: Sequence[GroupSums], fitted_table: np.ndarray) -> None:
     """Raise SpecError when a published figure, as a share of its row, is missed by more than the tolerance."""
-    tables = facts.shares[column]
+    tables = facts.tables[column]
     worst: tuple[float, str, str] = (facts.tolerance, "", "")
     for table, margin in zip(tables, margins, strict=True):
         sums = margin.of(fitted_table.ravel()).reshape(table.figures.shape)
@@ -942,14 +936,14 @@ def fitted(facts: CheckedFacts) -> DrawingNetwork:
     SpecError : when the tables lead round in a circle, are too large together, or contradict each other.
     """
     edges = {}
-    tables = [table for column in facts.columns for table in facts.tables(column)]
+    tables = [table for column in facts.columns for table in facts.tables[column]]
     for name, column in facts.columns.items():
         mentioned = [band for table in tables if table.of == name for band in table.bands]
         mentioned += [
             band for table in tables for parent, bands in zip(table.given, table.given_bands, strict=True) if parent == name
             for band in bands
         ]  # fmt: skip
-        interpolated = column.within == "interpolated" and name in facts.shares
+        interpolated = column.within == "interpolated" and bool(facts.tables[name][0].bands)
         edges[name] = cell_edges(facts.units[name], mentioned, interpolated=interpolated)
         if len(edges[name]) > MAX_COLUMN_CELLS:
             raise _too_large(facts, name, f"at most {MAX_COLUMN_CELLS} different bands", "more")
@@ -964,7 +958,7 @@ def _order(facts: CheckedFacts) -> list[str]:
     graph = nx.DiGraph()
     graph.add_nodes_from(facts.columns)
     for column in facts.columns:
-        for table in facts.tables(column):
+        for table in facts.tables[column]:
             graph.add_edges_from(((parent, column) for parent in table.given), path=table.path)
     if not nx.is_directed_acyclic_graph(graph):
         circle = nx.find_cycle(graph)
@@ -979,7 +973,7 @@ def _order(facts: CheckedFacts) -> list[str]:
 def _family(
     facts: CheckedFacts, column: str, families: Mapping[str, GivenParents], edges: Mapping[str, np.ndarray]
 ) -> GivenParents:
-    tables = facts.tables(column)
+    tables = facts.tables[column]
     parents = tuple(dict.fromkeys(parent for table in tables for parent in table.given))
     if len(parents) > MAX_PARENTS:
         raise _too_large(facts, column, f"at most {MAX_PARENTS} given columns", f"{len(parents)}")
@@ -989,7 +983,7 @@ def _family(
         raise _too_large(facts, column, expected, f"{cells}")
     groups = parent_groups(tables, parents, edges)
     joint = _joint(families, parents, groups.of_cells)
-    if column in facts.means:
+    if not tables[0].bands:
         moments = np.broadcast_to(tables[0].figures[groups.rows[0]], (*groups.shape, 2))
         shares = shares_of_cells(facts.units[column], moments, edges[column])
         return GivenParents(column=column, parents=parents, groups=groups.of_cells, shares=shares, moments=moments)
