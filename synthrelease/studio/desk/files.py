@@ -121,7 +121,7 @@ class BothTexts:
 
     @property
     def seen(self) -> str:
-        """What a page says of the files that it shows, so that a later edit knows them."""
+        """Return what a page says of the files that it shows, so that a later edit knows them."""
         named = repr((len(self.configuration), self.others)).encode()
         return hashlib.sha256(named + self.configuration + self.acceptance).hexdigest()
 
@@ -137,7 +137,7 @@ class DeskFiles:
         self._loaded: tuple[str, ReleaseSpec] | None = None
 
     def texts(self) -> BothTexts:
-        """What the files hold now. Raises SpecError or OSError where they cannot be read."""
+        """Return what the files hold now. Raises SpecError or OSError where they cannot be read."""
         content = self.path.read_bytes()
         file = read_configuration(self.path, content)
         acceptance_path = beside(file.file_of("acceptance"), str(file.tables.get("acceptance", "")))
@@ -274,7 +274,7 @@ def _prepared(file: ConfigurationFile, content: bytes, edits: Sequence[Edit]) ->
 
 
 def _can_be_overridden(file: ConfigurationFile, name: str, edits: Sequence[Edit]) -> bool:
-    """Whether lines can say all that is changed in a table."""
+    """Return whether lines can say all that is changed in a table."""
 
     def is_there(path: Path_) -> bool:
         tables: object = file.tables
@@ -394,7 +394,7 @@ class Rehearsals:
         self._aside: dict[tuple[Path, int], str] = {}
 
     def folder(self, spec: ReleaseSpec) -> Path:
-        """Where a rehearsal of the files as they are lies."""
+        """Return the folder of a rehearsal of the files as they are."""
         return self.config.with_name(f"{self.config.stem}-rehearsal-{spec.digest[:12]}")
 
     def running(self) -> Running | None:
@@ -480,7 +480,7 @@ class Rehearsals:
 
     @property
     def aside(self) -> list[str]:
-        """What is said of results that were left out and are still there."""
+        """Return what is said of results that were left out and are still there."""
         return [message for (path, time), message in self._aside.items() if _changed(path) == time]
 
     def _document(self, path: Path) -> dict[str, Any] | None:
@@ -566,7 +566,7 @@ class Shown:
 
 
 def changes_of(start: Shown, name: str, control: str, form: Form) -> Changes:
-    """What a control of a screen writes.
+    """Return what a control of a screen writes.
 
     Raises
     ------

@@ -76,7 +76,7 @@ NO_PUBLIC = "What a column can be is read from the public file. Start the desk w
 
 
 def left_out(path: Path, texts: BothTexts, name: str, *, dry_run: bool) -> LeftOutOf:
-    """What goes with a column, which has a table of its own; with it, unless this is a `dry_run`."""
+    """Return what goes with a column, which has a table of its own; with it, unless this is a `dry_run`."""
     if name not in texts.file.tables["columns"]:
         raise NoSuchControl
     return leave_out(path, [name], dry_run=dry_run, take_over=True)
@@ -712,7 +712,7 @@ class Desk:
         }
 
     def seen(self) -> Response:
-        """What a page that is shown now says of the files, for one that was shown before."""
+        """Return what a page that is shown now says of the files, for one that was shown before."""
         try:
             return PlainTextResponse(self.files.texts().seen)
         except (SynthreleaseError, OSError):
@@ -741,7 +741,7 @@ def _framed(folder: Path | None, name: str, missing: str) -> Response:
 
 
 def _statement(ledger: Path | None) -> Account:
-    """What a ledger says, or why it says nothing."""
+    """Return what a ledger says, or why it says nothing."""
     if ledger is None:
         return Account()
     try:

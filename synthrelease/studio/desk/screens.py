@@ -221,7 +221,7 @@ def _line(
 
 
 def _gaps(column: Column, public: PublicBins | None) -> list[str]:
-    """What becomes of the public rows without a value, and of those beyond the bounds or categories."""
+    """Return what becomes of the public rows without a value, and of those beyond the bounds or categories."""
     if public is None:
         return []
     rows = public.total + public.gaps + public.others
@@ -277,7 +277,7 @@ def _stand_ins(column: Column) -> str:
 
 
 def folder_screen(folder: Path | None, query: Mapping[str, str]) -> dict[str, Any]:
-    """What `verify` says of a published folder, and an answer with its bound and estimate."""
+    """Return what `verify` says of a published folder, and an answer with its bound and estimate."""
     if folder is None:
         return {"folder": None}
     from synthrelease.bundle.verify import verify_bundle
@@ -454,7 +454,7 @@ def cheaper(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> dict[str, Any] | 
 
 
 def progress_words(running: Running) -> str:
-    """How far a rehearsal is."""
+    """Return how far a rehearsal is."""
     progress = running.standing
     if progress is None or not progress.phase:
         return "It reads the public file."
@@ -471,7 +471,7 @@ def _share(running: Running | None) -> int | None:
 
 
 def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger: Path | None) -> dict[str, Any]:
-    """What two people sign: the claim, what is missing, the digest that can be published before, and the command.
+    """Return what two people sign: the claim, what is missing, the digest that can be published before, and the command.
 
     The commands work in the folder in which the desk was started: `path` and `ledger` are as they were typed there.
     """
@@ -514,7 +514,7 @@ def signoff_screen(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger
 
 
 def _untried(spec: ReleaseSpec) -> list[str]:
-    """What was changed since the two files were tried, in the words of a page: the desk has no options to say."""
+    """Return what was changed since the two files were tried, in the words of a page: the desk has no options to say."""
     try:
         state = standing(spec)
     except SpecError as error:
@@ -600,7 +600,7 @@ def _cost(charge: Charge, total: Charge) -> float:
 
 
 def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dict[str, Any]:
-    """What noise does to the bins of a column, beside how many public rows are in them."""
+    """Return what noise does to the bins of a column, beside how many public rows are in them."""
     linked = spec.schema.linked
     of_one_member = linked is not None and linked.place_of(column.name) is not None
     held = None if of_one_member else strips.of(column, spec.input, linked)[0]  # the file has those of all members together
@@ -636,7 +636,7 @@ def _bar(limit: Fraction, cost: Fraction, spent: Fraction = Fraction(0)) -> dict
 
 
 def _accuracy(spec: ReleaseSpec, query: Mapping[str, str]) -> dict[str, Any] | None:
-    """Which budget makes a count so accurate, of a question or of a bin; None where nothing is measured in every fit."""
+    """Return which budget makes a count so accurate, of a question or of a bin; None where nothing is measured in every fit."""
     off = accuracies(spec)
     if not off:
         return None

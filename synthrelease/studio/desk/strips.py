@@ -136,12 +136,12 @@ class Strips:
         return self._kept[key]
 
     def texts(self, column: Column, linked: Linked | None) -> Mapping[str | None, int]:
-        """How often each text of the column occurs."""
+        """Return how often each text of the column occurs."""
         file = self._file(column, linked)
         return {} if file is None else file.columns[column.source]
 
     def _file(self, column: Column, linked: Linked | None) -> PublicFile | None:
-        """The one that has the column: the first, but of a column of members theirs."""
+        """Return the file that has the column: the public one first, but for a column of members that of the members."""
         of_members = linked is not None and linked.place_of(column.name) is not None
         if linked is not None and column.name == linked.size:
             return self._numbers_of_members(linked)
@@ -149,7 +149,7 @@ class Strips:
         return next((file for file in files if file is not None and column.source in file.columns), None)
 
     def _numbers_of_members(self, linked: Linked) -> PublicFile | None:
-        """How many members roots have, in the place of their key."""
+        """Return how many members roots have, in the place of their key."""
         file = self.members or self.public
         if self.public is None or file is None or not all(linked.key in table.columns for table in (self.public, file)):
             return None
@@ -161,7 +161,7 @@ class Strips:
 
 
 def _by_key(file: PublicFile, name: str) -> Counter[str]:
-    """How many rows each key has, in its normal form."""
+    """Return how many rows each key has, in its normal form."""
     times = Counter[str]()
     for text, rows in file.columns[name].items():
         times[key_text(text or "", file.input.decimal)] += rows

@@ -217,7 +217,7 @@ class UnguardedPair:
 
     @property
     def lost(self) -> bool:
-        """Whether it is strong, and the candidates keep less than half of it."""
+        """Return whether it is strong, and the candidates keep less than half of it."""
         return self.strong and self.candidates_v is not None and self.candidates_v < self.cramers_v / 2
 
 
@@ -331,7 +331,7 @@ class Yardstick:
 
 @one_thread
 def yardsticks(spec: ReleaseSpec, public: Counts, configuration: Configuration, seed: int) -> tuple[Yardstick, ...]:
-    """For every criterion what to hold its figure against.
+    """Compute for every criterion what to hold its figure against.
 
     Parameters
     ----------
@@ -392,7 +392,7 @@ def verdicts(
     yardstick: Yardstick,
     noiseless: float,
 ) -> tuple[ThresholdProblem, ...]:
-    """What is wrong with the threshold of a criterion, as far as public rows show it.
+    """Return what is wrong with the threshold of a criterion, as far as public rows show it.
 
     Parameters
     ----------
@@ -571,7 +571,7 @@ def _verdict(
     unguarded: Sequence[UnguardedPair],
     random: np.random.Generator,
 ) -> VerdictTable:
-    """What a release from this configuration would keep of the associations, beside independent columns."""
+    """Return what a release from this configuration would keep of the associations, beside independent columns."""
     compared = [(criterion, stick) for criterion, stick in zip(spec.criteria, sticks, strict=True) if criterion.compares]
     tied = tied_pairs(strongest_pairs(original, missing=with_gaps(configuration)))
     off = [pairs_off(original, candidate, tied) for candidate in candidates]

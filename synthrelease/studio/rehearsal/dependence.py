@@ -70,11 +70,11 @@ class Pair:
 
     @property
     def strong(self) -> bool:
-        """Whether the two are associated, by Cramer's V and by the rows that would have to change."""
+        """Return whether the two are associated, by Cramer's V and by the rows that would have to change."""
         return self.cramers_v >= LEAST_STRENGTH and self.distance >= LEAST_MOVED
 
     def faint(self, n_rows: int) -> bool:
-        """Whether the two are associated, of so many rows, but in few of them alone, as rare marks do."""
+        """Return whether the two are associated, of so many rows, but in few of them alone, as rare marks do."""
         return self.cramers_v >= LEAST_STRENGTH and self.distance < LEAST_MOVED and self.largest_cell * n_rows >= LEAST_ODD
 
     @classmethod
@@ -172,20 +172,20 @@ class Purse:
     cost: Fraction
 
     def noise(self, share: Fraction) -> CountNoise:
-        """Of a table that gets this share of it."""
+        """Return the noise of a table that gets this share of the cost."""
         return self.kind.of_table(self.cost * share)
 
     def rows_of_noise(self, tables: _Sharing) -> float:
-        """Expected, in all cells of tables that share it by their weights."""
+        """Return the noise expected in all cells of tables that share the cost by their weights, in rows."""
         return self._whole * tables.weight**self._power * tables.cells
 
     @cached_property
     def _whole(self) -> float:
-        """Expected noise of a cell of a table that gets all of it."""
+        """Return the expected noise of a cell of a table that gets the whole cost."""
         return self.kind.of_table(self.cost).mean_size
 
     def sharing(self, tables: Iterable[tuple[int, Fraction]]) -> _Sharing:
-        """Of tables, each with its cells and its weight."""
+        """Add up tables, each with its cells and its weight."""
         weighted = [(cells, float(weight)) for cells, weight in tables]
         noisy = sum(cells / weight**self._power for cells, weight in weighted)
         return _Sharing(weight=sum(weight for _, weight in weighted), cells=noisy)
@@ -197,7 +197,7 @@ class Purse:
 
     @property
     def single_columns(self) -> bool:
-        """Whether each column is worth a table of its own beside those that hold it: where squares of shares add up."""
+        """Return whether each column is worth a table of its own beside those that hold it: where squares of shares add up."""
         return self.kind is RoundedGaussian
 
 
@@ -322,7 +322,7 @@ class _Search:
         self.put_first(())
 
     def errors_of_independence(self) -> dict[Columns, float]:
-        """As `errors_of`, of a model that knows single columns."""
+        """Compute `errors_of` a model that knows single columns alone."""
         errors = {}
         for pair in (pair for pair in _pairs(self.table) if not self.known(pair)):
             counts = self.exact.get(pair)
@@ -397,7 +397,7 @@ class _Search:
         ]
 
     def shows(self, pair: Pair) -> bool:
-        """Whether the noise of its table would be smaller than its error without it."""
+        """Return whether the noise of its table would be smaller than its error without it."""
         own = self._sharing([self.places(pair)])
         share = Fraction(own.weight / (self._present() + own).weight)
         noise = self.purse.noise(share).mean_size * self._cells([self.places(pair)])
@@ -438,7 +438,7 @@ class _Search:
         return any(map(frozenset(columns).issubset, self.chosen.values()))
 
     def _fits(self, columns: Columns) -> bool:
-        """Whether a model can hold this table beside those that were chosen; once it cannot, it cannot beside more."""
+        """Return whether a model can hold this table beside those that were chosen; once it cannot, it cannot beside more."""
         if columns in self._refused:
             return False
         fits = largest_clique(self.sizes, [*self.chosen, *self.rules, columns], self.most_cells) <= self.most_cells

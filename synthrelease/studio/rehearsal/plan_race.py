@@ -90,7 +90,7 @@ class Promise:
 
     @classmethod
     def of(cls, epsilon: str | None, *, pure: bool, important: tuple[str, ...] = ()) -> Promise:
-        """From what a user typed.
+        """Read what a user typed.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class Promise:
         return (Fraction(5),) if self.pure else _TOTALS[-3:]
 
     def purse(self, epsilon: Fraction) -> Purse:
-        """For tables that cost so much in all."""
+        """Return the budget of tables that cost so large an epsilon in all."""
         if self.pure:
             return Purse(kind=DiscreteLaplace, cost=rounded_down(epsilon))
         return Purse(kind=RoundedGaussian, cost=rounded_down(rho_within(epsilon, self.delta)))
@@ -162,7 +162,7 @@ class Kept:
         return tuple(pair for pair in self.lost if pair.strong)
 
     def better(self, other: Kept) -> bool:
-        """Whether fewer pairs are lost, and as much is kept."""
+        """Return whether fewer pairs are lost, and as much is kept."""
         as_much = self.share is None or other.share is None or self.share >= other.share - CLEARLY
         return as_much and len(self.lost) < len(other.lost)
 
@@ -211,7 +211,7 @@ class Comparison:
 
     @cached_property
     def shares(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """For each half, the tables of all pairs."""
+        """Return for each half the tables of all pairs."""
         left, right = (shares_of_pairs(side, self.columns, self.pairs) for side in self.sides)
         return left, right
 
@@ -460,14 +460,14 @@ class Raced:
 
     @property
     def share(self) -> float:
-        """What is kept, to compare plans by: all where nobody can tell, and less than nothing where a fit fails."""
+        """Return the share that fits keep, to compare plans: 1 where nobody can tell, and minus infinity where a fit fails."""
         if self.kept is None:
             return -math.inf
         return 1.0 if self.kept.share is None else self.kept.share
 
     @property
     def surely(self) -> float:
-        """What is kept, less its standard error: a plan must keep so much to stand in for one of a larger epsilon."""
+        """Return what is kept, less its standard error: a plan must keep so much to stand in for one of a larger epsilon."""
         return self.share - (self.kept.error / math.sqrt(self.kept.fits) if self.kept else 0.0)
 
     @property
@@ -476,7 +476,7 @@ class Raced:
 
     @property
     def family(self) -> str:
-        """Of the generator that is drafted."""
+        """Return the family of the generator that is drafted."""
         if self.finds_its_own:
             return "adaptive_pure" if self.pure else "adaptive"
         return "marginals" if self.pure else "gaussian_marginals"
@@ -598,7 +598,7 @@ class PlanRace:
         return self._promise.purse(max(total - self._others(total), total / 4))
 
     def generator(self, told: TellingTables, purse: Purse) -> Generator:
-        """What measures these tables."""
+        """Return the generator that measures these tables."""
         pure = purse.kind is DiscreteLaplace
         tables = formula_by_cells(self.terms(told), self._table.layout.columns)
         return (Marginals if pure else GaussianMarginals)(tables=tables, prior_weight=PRIOR_WEIGHT[pure], draw="evenly")

@@ -27,7 +27,7 @@ TENTH = Fraction(1, 10)
 
 @lru_cache(maxsize=1)
 def printed() -> Mapping[str, Any]:
-    """What the sources print (`printed.toml`)."""
+    """Return what the sources print (`printed.toml`)."""
     return tomllib.loads((Path(__file__).parent / "printed.toml").read_text(encoding="utf-8"))
 
 
@@ -90,7 +90,7 @@ def largest_share(epsilon: Fraction) -> float:
 
 
 def tight_bound(epsilon: Fraction, share: Fraction) -> Fraction:
-    """What the documents of a release state."""
+    """Return what the documents of a release state."""
     return of_the_population(Loss(epsilon, Fraction(0)), share.numerator, share.denominator).epsilon
 
 
