@@ -165,17 +165,13 @@ def draft_anew(files: DeskFiles, start: Shown, data: str | None, important: Sequ
         raise InputError("The draft needs lists of codes in files of their own. Draft anew with `synthrelease init`.")
     edits = list(_own_words(tables, toml_tables(configuration, files.path)))
     texts = files.texts()
-    problems = ""
     try:
         files.replace(texts, replace(texts, configuration=changed(files.path, configuration, edits), acceptance=acceptance))
     except SpecError as error:
-        problems = " ".join(
-            f"Expected {problem.expected}; found {problem.found}." for problem in error.problems if problem.path
-        )
-    if problems:
+        problems = (f"Expected {problem.expected}; found {problem.found}." for problem in error.problems if problem.path)
         raise InputError(
-            f"The new draft has other columns or bins. A text of yours does not fit it: {problems} Take it out first."
-        )
+            f"The new draft has other columns or bins. A text of yours does not fit it: {' '.join(problems)} Take it out first."
+        ) from None
     leave(files.spec(files.texts()), "draft", made.n_rows, made.strengths)
 
 
