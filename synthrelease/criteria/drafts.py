@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Literal
@@ -147,6 +147,9 @@ class FileFacts:
         return tuple(fits[:most])
 
 
+Asked = Literal["", "single columns", "shares of single columns", "pairs"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class CriterionDraft:
     """One criterion: its TOML keys in order, and a remark. Threshold and epsilon are first guesses, until figures are known.
@@ -166,7 +169,23 @@ class CriterionDraft:
     seen: str = ""
     about: float | None = None
     in_place_of: str = ""
-    asks: Literal["", "single columns", "shares of single columns", "pairs"] = ""
+    asks: Asked = ""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        kind: str,
+        remark: str,
+        settings: Mapping[str, object],
+        *,
+        epsilon: Fraction = Fraction(1, 100),
+        about: float | None = None,
+        asks: Asked = "",
+    ) -> CriterionDraft:
+        """Return the draft of a criterion, with the settings of its kind in the order in which they are written."""
+        written = {"name": name[:80], "kind": kind, **settings, "epsilon": epsilon}
+        return cls(settings=written, remark=remark, about=about, asks=asks)
 
 
 def budget(least: float) -> Fraction:
@@ -178,8 +197,6 @@ def budget(least: float) -> Fraction:
 Drafts = Iterable[CriterionDraft | str]
 """Criteria of one kind for a public file, each with first guesses; a text for what was left out, and why."""
 
-_USUAL = Fraction(1, 100)
-"""The first guess of an epsilon."""
 _MANY = 20
 """Columns beyond which a draft compares tables of two columns alone: those of three take seconds in every round."""
 _MOST_BY = 6
@@ -190,31 +207,26 @@ _ROWS_FOR_A_CELL = 4
 """Rows of a file for each cell of the columns that faithfulness compares: then most rows have a similar one."""
 
 
-def _settings(name: str, kind: str, **settings: object) -> dict[str, object]:
-    """Return the settings of a criterion in the order in which they are written; at the usual epsilon where none is given."""
-    return {"name": name[:80], "kind": kind, **settings, "epsilon": settings.get("epsilon", _USUAL)}
-
-
 def _share(part: float) -> float:
     """Round the first guess of a threshold to two digits."""
     return float(f"{part:.2g}")
 
 
+def _names(columns: Iterable[FileColumn]) -> list[str]:
+    return [column.name for column in columns]
+
+
 def absolute_marginal_error(file: FileFacts) -> Drafts:
     """Draft a limit on each cell of small tables, and one on each bin of single columns."""
     largest = LARGEST_WHEN_WIDE if len(file.columns) <= _MANY else 2
-    limit = {"threshold": file.cell, "epsilon": budget(NOISE_SHARE / (file.n_rows * file.cell))}
-    name, kind = "absolute error of", "absolute_marginal_error"
-    yield CriterionDraft(
-        settings=_settings(f"{name} marginals", kind, largest=min(largest, len(file.columns)), **limit),
-        remark=f"no cell of a table of up to {largest} columns may be off by more than this share of all rows",
-    )
-    yield CriterionDraft(
-        settings=_settings(f"{name} single columns", kind, largest=1, **limit),
-        remark="no bin of one column may be off by more than this share of all rows (independent columns pass)",
-        about=statistics.median(1 / max(1, column.n_bins) for column in file.columns),
-        asks="shares of single columns",
-    )
+    kind, epsilon = "absolute_marginal_error", budget(NOISE_SHARE / (file.n_rows * file.cell))
+    remark = f"no cell of a table of up to {largest} columns may be off by more than this share of all rows"
+    settings: dict[str, object] = {"largest": min(largest, len(file.columns)), "threshold": file.cell}
+    yield CriterionDraft.of("absolute error of marginals", kind, remark, settings, epsilon=epsilon)
+    remark = "no bin of one column may be off by more than this share of all rows (independent columns pass)"
+    about, name = statistics.median(1 / max(1, column.n_bins) for column in file.columns), "absolute error of single columns"
+    single = CriterionDraft.of(name, kind, remark, {**settings, "largest": 1}, epsilon=epsilon, about=about)
+    yield replace(single, asks="shares of single columns")
 
 
 def relative_marginal_error(file: FileFacts) -> Drafts:
@@ -227,68 +239,45 @@ def relative_marginal_error(file: FileFacts) -> Drafts:
         yield "relative_marginal_error: with so few rows in the rarest bins its noise would need a large budget"
         return
     name, kind = "relative error of single columns", "relative_marginal_error"
-    yield CriterionDraft(
-        settings=_settings(name, kind, threshold=1.2, clip=1.25, epsilon=epsilon),
-        remark="no bin of one column may be off by more than this factor (independent columns pass)",
-        asks="single columns",
-    )
+    remark = "no bin of one column may be off by more than this factor (independent columns pass)"
+    yield CriterionDraft.of(name, kind, remark, {"threshold": 1.2, "clip": 1.25}, epsilon=epsilon, asks="single columns")
 
 
 def mean_marginal_error(file: FileFacts) -> Drafts:
     """Draft a limit on the typical table of two columns, one on those most associated, and the same of members."""
-    kind = "mean_marginal_error"
-    yield CriterionDraft(
-        settings=_settings("typical error of pairs", kind, tables=["all 2-way"], threshold=0.05),
-        remark="the share of rows in a wrong cell, on average over all tables of two columns",
-        asks="pairs",
-    )
+    kind, remark = "mean_marginal_error", "the share of rows in a wrong cell, on average over all tables of two columns"
+    settings: dict[str, object] = {"tables": ["all 2-way"], "threshold": 0.05}
+    yield CriterionDraft.of("typical error of pairs", kind, remark, settings, asks="pairs")
     n = len(file.strongest)
     if 0 < n < math.comb(len(file.columns), 2):
-        tables = [":".join(pair) for pair in file.strongest]
-        yield CriterionDraft(
-            settings=_settings("typical error of the strongest pairs", kind, tables=tables, threshold=0.1),
-            remark=(
-                "the share of rows in a wrong cell of the table of the two columns that are associated"
-                if n == 1
-                else f"the share of rows in a wrong cell, on average over the tables of the {n} pairs of columns that hang "
-                "together most"
-            ),
-            asks="pairs",
-        )
+        settings = {"tables": [":".join(pair) for pair in file.strongest], "threshold": 0.1}
+        over = f", on average over the tables of the {n} pairs of columns that hang together most"
+        over = over if n > 1 else " of the table of the two columns that are associated"
+        remark = f"the share of rows in a wrong cell{over}"
+        yield CriterionDraft.of("typical error of the strongest pairs", kind, remark, settings, asks="pairs")
     if not file.members:
         return
-    slots = {f"{name}_" for name in file.members}
-    roots = [column.name for column in file.columns if not any(column.name.startswith(slot) for slot in slots)]
+    slots = tuple(f"{name}_" for name in file.members)
+    roots = [column.name for column in file.columns if not column.name.startswith(slots)]
     alone = [*combinations(file.members, 2), *product(roots, file.members)]
     together = [(name, f"other.{name}") for name in file.members]
     for of, name, pairs, share in (
         ("members", "members in pairs of columns", alone, "members in a wrong cell"),
         ("pairs", "members who belong together", together, "pairs of members of one root that are in a wrong cell"),
     ):
-        yield CriterionDraft(
-            settings=_settings(name, kind, of=of, tables=[":".join(pair) for pair in pairs], threshold=0.1),
-            remark=f"the share of {share}, on average over their tables",
-        )
+        settings = {"of": of, "tables": [":".join(pair) for pair in pairs], "threshold": 0.1}
+        yield CriterionDraft.of(name, kind, f"the share of {share}, on average over their tables", settings)
 
 
 def conditional_mean(file: FileFacts) -> Drafts:
     """Draft the means of the two columns of numbers with the strongest associations, by up to three of these."""
+    remark = "no mean of a group, nor the overall mean, may be off by more than this; values beyond `range` count as its ends"
     for column in file.outcomes[:2]:
         low, high = column.mean_range
-        yield CriterionDraft(
-            settings=_settings(
-                f"mean {column.name}",
-                "conditional_mean",
-                column=column.name,
-                by=[group.name for group in file.grouping(column, 3 * file.cell * file.n_rows, 3)],
-                range=[low, high],
-                size_margin=file.cell,
-                threshold=_share((high - low) * 0.05),
-            ),
-            remark="no mean of a group, nor the overall mean, may be off by more than this; values beyond `range` count as its "
-            "ends",
-            about=column.spread,
-        )
+        by = _names(file.grouping(column, 3 * file.cell * file.n_rows, 3))
+        settings = {"column": column.name, "by": by, "range": [low, high], "size_margin": file.cell}
+        settings["threshold"] = _share((high - low) * 0.05)
+        yield CriterionDraft.of(f"mean {column.name}", "conditional_mean", remark, settings, about=column.spread)
 
 
 def conditional_median(file: FileFacts) -> Drafts:
@@ -298,56 +287,46 @@ def conditional_median(file: FileFacts) -> Drafts:
     """
     for column in file.outcomes[:1]:
         within = 1 if column.n_bins >= _BINS_OF_NEIGHBOURS else 0
-        by = [group.name for group in file.grouping(column, 0.05 * file.n_rows, 3)]
-        name, kind = f"median {column.name}", "conditional_median"
-        yield CriterionDraft(
-            settings=_settings(name, kind, column=column.name, by=by, within=within, threshold=file.cell),
-            remark=f"whether each original median lies in the bin of the released one{' or next to it' if within else ''}",
-        )
+        by = _names(file.grouping(column, 0.05 * file.n_rows, 3))
+        settings = {"column": column.name, "by": by, "within": within, "threshold": file.cell}
+        remark = f"whether each original median lies in the bin of the released one{' or next to it' if within else ''}"
+        yield CriterionDraft.of(f"median {column.name}", "conditional_median", remark, settings)
 
 
 def difference_in_proportions(file: FileFacts) -> Drafts:
     """Draft the shares of the rarer of two categories, for the three columns with the strongest associations."""
-    least = max(300, 0.01 * file.n_rows)
-    if not any(file.grouping(column, least, _MOST_BY) for column in file.conditions[:3]):
-        yield "difference_in_proportions: no column of two frequent values has groups that are large enough"
-    for column in file.conditions[:3]:
-        by, rarer = [group.name for group in file.grouping(column, least, _MOST_BY)], column.rarest
-        name, kind = f"share of {column.name}", "difference_in_proportions"
+    least, kind = max(300, 0.01 * file.n_rows), "difference_in_proportions"
+    groups = [(column, _names(file.grouping(column, least, _MOST_BY))) for column in file.conditions[:3]]
+    if not any(by for _, by in groups):
+        yield f"{kind}: no column of two frequent values has groups that are large enough"
+    remark = "no group's share of rows with this value, nor the overall share, may be off by more than this"
+    for column, by in groups:
         if by:
-            yield CriterionDraft(
-                settings=_settings(name, kind, column=column.name, bins=[rarer], by=by, threshold=0.05),
-                remark="no group's share of rows with this value, nor the overall share, may be off by more than this",
-                about=column.category_rows[rarer] / max(1, sum(column.category_rows.values())),
-            )
+            settings = {"column": column.name, "bins": [column.rarest], "by": by, "threshold": 0.05}
+            about = column.category_rows[column.rarest] / max(1, sum(column.category_rows.values()))
+            yield CriterionDraft.of(f"share of {column.name}", kind, remark, settings, about=about)
 
 
 def mean_of_roots(file: FileFacts) -> Drafts:
     """Draft how far members of a root are alike in the column in which the first two are most, and the mean of a number."""
-    known = {column.name: column for column in file.columns}
-    beside = {name: _first_two(known, name) for name in file.members}
+    known, kind = {column.name: column for column in file.columns}, "mean_of_roots"
+    beside = dict[str, float]()  # how much the first two members of a root are associated in a column
+    for name in file.members:
+        first, second = (slot_name(name, slot) for slot in (1, 2))
+        partner = known[first].partners.get(second) if first in known else None
+        beside[name] = partner.distance if partner else 0.0
     if not any(beside.values()):
         return
-    alike, kind = max(beside, key=lambda name: beside[name]), "mean_of_roots"
-    yield CriterionDraft(
-        settings=_settings(f"members alike in {alike}", kind, column=alike, number="agreement", threshold=0.05),
-        remark="of every two members of a root the share in the same bin: its mean over roots may be off by at most this",
-    )
+    alike = max(beside, key=beside.__getitem__)
+    remark = "of every two members of a root the share in the same bin: its mean over roots may be off by at most this"
+    settings: dict[str, object] = {"column": alike, "number": "agreement", "threshold": 0.05}
+    yield CriterionDraft.of(f"members alike in {alike}", kind, remark, settings)
     limits = {name: known[slot_name(name, 1)].limits or () for name in file.members}
+    remark = "no mean over roots of the mean of their members, within `range`, may be off by more than this"
     for name, edges in [(name, edges) for name, edges in limits.items() if len(edges) > 2][:1]:
-        low, high = edges[0], edges[-1]
-        members = {"column": name, "number": "mean", "range": [low, high], "values": "bins"}
-        yield CriterionDraft(
-            settings=_settings(f"mean {name} of roots", kind, **members, threshold=_share((high - low) * 0.05)),
-            remark="no mean over roots of the mean of their members, within `range`, may be off by more than this",
-        )
-
-
-def _first_two(known: Mapping[str, FileColumn], name: str) -> float:
-    """Return how much the first two members of a root are associated in a column."""
-    first, second = (slot_name(name, slot) for slot in (1, 2))
-    partner = known[first].partners.get(second) if first in known else None
-    return partner.distance if partner else 0.0
+        settings = {"column": name, "number": "mean", "range": [edges[0], edges[-1]], "values": "bins"}
+        settings["threshold"] = _share((edges[-1] - edges[0]) * 0.05)
+        yield CriterionDraft.of(f"mean {name} of roots", kind, remark, settings)
 
 
 def regression_one_step(file: FileFacts) -> Drafts:
@@ -355,69 +334,52 @@ def regression_one_step(file: FileFacts) -> Drafts:
 
     It is that of the file; or, where bins of the features are too wide for that, the file's on their bins.
     """
+    remark = (
+        "the sum of the errors of the regression coefficients, per standard deviation of each feature; values beyond `ranges` "
+        "count as their ends"
+    )
     for column in file.outcomes[:1]:
-        features = file.numeric_partners(column, 3)
-        low, high = column.line_range
-        yield from _regression(
-            column,
-            features,
-            "regression_one_step",
-            names=("line of", "line on the bins for"),
-            on_bins="own target",
-            limits={
-                "ranges": {ranged.name: list(ranged.line_range) for ranged in [*features, column]},
-                "range": [low, high],
-                "threshold": _share((high - low) * 0.1),
-            },
-            remark="the sum of the errors of the regression coefficients, per standard deviation of each feature; values "
-            "beyond `ranges` count as their ends",
-        )
+        features, (low, high) = file.numeric_partners(column, 3), column.line_range
+        ranges = {ranged.name: list(ranged.line_range) for ranged in [*features, column]}
+        limits = {"ranges": ranges, "range": [low, high], "threshold": _share((high - low) * 0.1)}
+        yield from _regression(column, features, ("line of", "line on the bins for"), "own target", limits, remark)
 
 
 def logistic_regression(file: FileFacts) -> Drafts:
     """Draft the odds of the two categories with the strongest associations, on up to three columns of numbers."""
     if not any(file.numeric_partners(column, 3) for column in file.conditions[:1]):
         yield "logistic_regression: no column of two frequent values has columns of numbers beside it"
+    remark = (
+        "no log odds ratio per standard deviation of a feature may be off by more than this; values beyond `ranges` count as "
+        "their ends"
+    )
     for column in file.conditions[:1]:
         features = file.numeric_partners(column, 3)
-        yield from _regression(
-            column,
-            features,
-            "logistic_regression",
-            names=("odds of", "odds on the bins for"),
-            on_bins="bins",
-            limits={"ranges": {feature.name: list(feature.line_range) for feature in features}, "threshold": 0.2},
-            remark="no log odds ratio per standard deviation of a feature may be off by more than this; values beyond `ranges` "
-            "count as their ends",
-            positive=[column.rarest],
-        )
+        limits = {"ranges": {feature.name: list(feature.line_range) for feature in features}, "threshold": 0.2}
+        yield from _regression(column, features, ("odds of", "odds on the bins for"), "bins", limits, remark)
 
 
 def _regression(
     target: FileColumn,
     features: Sequence[FileColumn],
-    kind: str,
-    *,
     names: tuple[str, str],
     on_bins: str,
     limits: Mapping[str, object],
     remark: str,
-    positive: Sequence[str] = (),
 ) -> Iterable[CriterionDraft]:
     """Draft a regression by the own values of the features, and one by their bins that may stand in its place."""
     if not features:
         return
+    kind = "regression_one_step" if target.limits is not None else "logistic_regression"
     columns = {
         "target": target.name,
-        **({"positive": positive} if positive else {}),
-        "features": [feature.name for feature in features],
+        **({} if target.limits is not None else {"positive": [target.rarest]}),
+        "features": _names(features),
         "representation": {column.name: column.alternative for column in [target, *features]},
     }
     own, binned = (f"{name} {target.name}" for name in names)
-    yield CriterionDraft(settings=_settings(own, kind, **columns, **limits), remark=remark)
-    yield CriterionDraft(
-        settings=_settings(binned, kind, **columns, values=on_bins, **limits), remark=remark, in_place_of=own[:80]
-    )
+    yield CriterionDraft.of(own, kind, remark, {**columns, **limits})
+    yield replace(CriterionDraft.of(binned, kind, remark, {**columns, "values": on_bins, **limits}), in_place_of=own[:80])
 
 
 def faithfulness(file: FileFacts) -> Drafts:
@@ -428,19 +390,16 @@ def faithfulness(file: FileFacts) -> Drafts:
         if not column.weight and cells * column.n_bins <= file.n_rows * near / _ROWS_FOR_A_CELL:
             compared.append(column)
             cells *= column.n_bins
-    ignored = [column.name for column in file.columns if column not in compared]
-    yield CriterionDraft(
-        settings=_settings(
-            "faithfulness",
-            "faithfulness",
-            exact=[column.name for column in compared if column.limits is None],
-            within_one_bin=[column.name for column in compared if column.limits is not None],
-            **({"ignored": ignored} if ignored else {}),
-            threshold=0.2,
-        ),
-        remark="the share of rows without a similar original row of their own"
-        + ("; in all columns at once hardly any row has one" if ignored else ""),
-    )
+    ignored = _names(column for column in file.columns if column not in compared)
+    settings = {
+        "exact": _names(column for column in compared if column.limits is None),
+        "within_one_bin": _names(column for column in compared if column.limits is not None),
+        **({"ignored": ignored} if ignored else {}),
+        "threshold": 0.2,
+    }
+    why = "; in all columns at once hardly any row has one" if ignored else ""
+    remark = f"the share of rows without a similar original row of their own{why}"
+    yield CriterionDraft.of("faithfulness", "faithfulness", remark, settings)
 
 
 def face_privacy(file: FileFacts) -> Drafts:
@@ -451,10 +410,8 @@ def face_privacy(file: FileFacts) -> Drafts:
             "twice would be made of repetitions. Fewer columns or coarser bins would allow it"
         )
         return
-    yield CriterionDraft(
-        settings={"name": "face privacy", "kind": "face_privacy", "minimum_count": 2},
-        remark="no row of the release may look unique; costs nothing",
-    )
+    settings = {"name": "face privacy", "kind": "face_privacy", "minimum_count": 2}
+    yield CriterionDraft(settings=settings, remark="no row of the release may look unique; costs nothing")
 
 
 DRAFTS: Mapping[str, Callable[[FileFacts], Drafts] | str] = {

@@ -8,6 +8,9 @@ from typing import Any
 
 from synthrelease.spec.requests import DraftRequest
 from synthrelease.studio.drafting import draft as drafting
+from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
+from synthrelease.studio.drafting.columns import draft_column, with_kind_doubt
+from synthrelease.studio.drafting.public_file import Order
 from synthrelease.studio.drafting.text import Draft
 from synthrelease.studio.rehearsal.plan_race import Promise
 
@@ -35,3 +38,9 @@ def write_draft(
 ) -> tuple[Path, Path, Draft]:
     """Draft a release and write its files under a folder."""
     return drafting.write_draft(request_of(name, public, into=Path(into), **settings), progress)
+
+
+def column_alone(answers: Answers) -> ColumnDraft | LeftOut:
+    """Draft a column that no other column says anything of, with all that is asked about it."""
+    drafted = draft_column(answers, (), Order())
+    return drafted if isinstance(drafted, LeftOut) else with_kind_doubt(drafted)

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
@@ -86,13 +86,13 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
         a fraction without the point.
     order : what the other columns say.
     """
-    if _are_years(values):
+    in_range = values[0] in _YEARS and values[-1] in _YEARS and values[-1] - values[0] <= 150
+    if in_range and _filled(values) >= 0.4:  # of years many occur, or every fifth
         return Kind(codes=False, because="years")
     evidence = [(points, reason) for points, reason in (*_of_numbers(answers, values, rows), *_of_others(order)) if points]
     total = sum(points for points, _ in evidence)
-    codes = total > 0 or (
-        len(values) <= _RATHER_FEW and total >= -_DOUBT
-    )  # of few codes each stands by itself: nothing is lost
+    # of few codes each stands by itself: nothing is lost
+    codes = total > 0 or (len(values) <= _RATHER_FEW and total >= -_DOUBT)
     plain = (len(values) >= _FILLED and _filled(values) > 0.9 and rows.max() < rows.sum() / 20) or _named_a_quantity(answers)
     silent = order.unlike is None and rows.sum() >= _FEW * len(values) and not plain
     evidence.sort(key=lambda item: -abs(item[0]))
@@ -103,12 +103,6 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
         because=" and ".join(reasons[:2]) or ("few different values" if codes else "nothing says that it holds codes"),
         doubt=(" and ".join(against[:2]) or "no other column tells") if doubtful else "",
     )
-
-
-def _are_years(values: np.ndarray) -> bool:
-    """Return whether all are years of four digits in no more than 150 years, of which many occur, or every fifth."""
-    in_range = values[0] in _YEARS and values[-1] in _YEARS and values[-1] - values[0] <= 150
-    return bool(in_range and _filled(values) >= 0.4)
 
 
 def _step(values: np.ndarray) -> int:
@@ -151,62 +145,53 @@ def _points(figure: float, steps: Sequence[tuple[float, float]]) -> float:
     return next(points for limit, points in steps if figure < limit)
 
 
-def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> list[tuple[float, str]]:
-    """Return points for codes, below 0 for a quantity, from the numbers themselves."""
-    n, total, filled = len(values), int(rows.sum()), _filled(values)
-    evidence = []
-    if n <= _RATHER_FEW:
-        evidence.append((3.0 if n <= _VERY_FEW else 0.5, "few different values"))
-    if n > total / 10:
-        evidence.append((-3.0 if n > total / 4 else -1.5, "nearly every row has its own number"))
+def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> Iterable[tuple[float, str]]:
+    """Yield points for codes, below 0 for a quantity, from the numbers themselves."""
+    n, total, filled, name = len(values), int(rows.sum()), _filled(values), words_in(answers.source)
     mostly_none = n > _VERY_FEW and rows[values == 0].sum() > total / 2
-    if mostly_none:
-        evidence.append((-2.5, "most are 0"))
-    if values[0] in (0, 1, 2) and filled > 0.75 and n > 5 and _fall(rows):
-        evidence.append((-1.5, "larger numbers are rarer, as in counts"))
-    if _named_a_quantity(answers) and n > _VERY_FEW:
-        evidence.append((-1.5, "named like a quantity"))
-    elif _named_codes(answers):
-        evidence.append((4.0, "named like a classification"))
-    elif n <= MAX_WELL_FILLED and NAMES["group"].search(words_in(answers.source)):
-        evidence.append((1.5, "named like a group"))
-    if widths := _widths_of_fractions(answers):
-        evidence.append((-1.0, "they have fractions"))
-        evidence.append((1.5 if len(widths) == 1 and min(widths)[0] > 1 else 0.0, "all are written with as many digits"))
-    if n > _MANY_VALUES and _thin_out(values, rows):
-        evidence.append((-2.0, "there are hundreds of them, densest where most rows are"))
-    if n > _FEW and _are_rounded(values, rows):
-        evidence.append((-1.5, "most are round"))
-    elif filled < 0.2 and values[0] > 0 and (total / n >= _MANY or _come_again(values, rows)):
-        evidence.append((2.0, "few of the numbers in between occur"))
-    elif not mostly_none and total / n >= _FEW and _has_holes(values, rows):  # between 0 and amounts is a hole
-        evidence.append((1.0, "some numbers in between are missing"))
-    if n > 200 and filled > 0.95:
-        evidence.append((-1.0, "all numbers in between occur"))
+    named_codes = NAMES["classification"].search(name) or NAMES["classification"].search(words_in(answers.entry.description))
+    named: list[Evidence] = [
+        (_named_a_quantity(answers) and n > _VERY_FEW, -1.5, "named like a quantity"),
+        (named_codes or NAMES["place"].search(name), 4.0, "named like a classification"),
+        (n <= MAX_WELL_FILLED and NAMES["group"].search(name), 1.5, "named like a group"),
+    ]
+    signless = [text.lstrip("+-").partition(".") for text in answers.texts]
+    digits = set[tuple[int, int]]() if answers.are_whole else {(len(whole), len(rest)) for whole, _, rest in signless}
+    apart = filled < 0.2 and values[0] > 0 and (total / n >= _MANY or _come_again(values, rows))
+    # between 0 and amounts is a hole
+    gaps: list[Evidence] = [
+        (n > _FEW and _are_rounded(values, rows), -1.5, "most are round"),
+        (apart, 2.0, "few of the numbers in between occur"),
+        (not mostly_none and total / n >= _FEW and _has_holes(values, rows), 1.0, "some numbers in between are missing"),
+    ]
     jumps = _jumps(values, rows)
-    if jumps is not None:
-        points = _points(jumps, _POINTS_OF_JUMPS)
-        evidence.append((points, f"neighbouring numbers are {'unequally' if points > 0 else 'about equally'} frequent"))
-    return evidence
+    points = 0.0 if jumps is None else _points(jumps, _POINTS_OF_JUMPS)
+    are_counts = values[0] in (0, 1, 2) and filled > 0.75 and n > 5 and _fall(rows)
+    thin_out = n > _MANY_VALUES and _thin_out(values, rows)
+    evidence: list[Evidence] = [
+        (n <= _RATHER_FEW, 3.0 if n <= _VERY_FEW else 0.5, "few different values"),
+        (n > total / 10, -3.0 if n > total / 4 else -1.5, "nearly every row has its own number"),
+        (mostly_none, -2.5, "most are 0"),
+        (are_counts, -1.5, "larger numbers are rarer, as in counts"),
+        *[piece for piece in named if piece[0]][:1],
+        (digits, -1.0, "they have fractions"),
+        (len(digits) == 1 and min(digits)[0] > 1, 1.5, "all are written with as many digits"),
+        (thin_out, -2.0, "there are hundreds of them, densest where most rows are"),
+        *[piece for piece in gaps if piece[0]][:1],
+        (n > 200 and filled > 0.95, -1.0, "all numbers in between occur"),
+        (True, points, f"neighbouring numbers are {'unequally' if points > 0 else 'about equally'} frequent"),
+    ]
+    return ((points, reason) for holds, points, reason in evidence if holds)
 
 
-def _named_codes(answers: Answers) -> bool:
-    """Return whether the name, or the label, is that of a classification or of places."""
-    name, label = words_in(answers.source), words_in(answers.entry.description)
-    return any(map(NAMES["classification"].search, (name, label))) or bool(NAMES["place"].search(name))
+Evidence = tuple[object, float, str]
+"""Whether something is so, points for codes where it is (below 0 for a quantity), and the reason in words."""
 
 
 def _named_a_quantity(answers: Answers) -> bool:
     """Return whether the name is that of a quantity, and not that of codes as well, as in age_code."""
     name = words_in(answers.source)
     return bool(NAMES["quantity"].search(name) and not NAMES["classification"].search(name))
-
-
-def _widths_of_fractions(answers: Answers) -> set[tuple[int, int]]:
-    """Return how many digits stand before and behind the points; nothing where all numbers are whole."""
-    if answers.are_whole:
-        return set()
-    return {(len(whole), len(rest)) for whole, _, rest in (text.lstrip("+-").partition(".") for text in answers.texts)}
 
 
 _MANY_VALUES = 200
@@ -221,18 +206,16 @@ def _thin_out(values: np.ndarray, rows: np.ndarray) -> bool:
     return bool(below > 0.5 and above < 0.8 * below)
 
 
-def _of_others(order: Order) -> list[tuple[float, str]]:
-    """Return points for codes, below 0 for a quantity, from the other columns."""
-    evidence = []
+def _of_others(order: Order) -> Iterable[tuple[float, str]]:
+    """Yield points for codes, below 0 for a quantity, from the other columns."""
     if order.part_of:
-        evidence.append((4.0, f"{order.part_of!r} has the same first or last digits"))
+        yield 4.0, f"{order.part_of!r} has the same first or last digits"
     if order.tells:
-        evidence.append((1.5, f"each goes with one {order.tells!r}, in no order"))
+        yield 1.5, f"each goes with one {order.tells!r}, in no order"
     if order.unlike is not None:
         points = _points(order.unlike, _POINTS_OF_NEIGHBOURS) * min(1, order.witnesses / 3)
         alike, unlike = "neighbours are alike in other columns", "neighbours are no more alike in other columns than any two"
-        evidence.append((points, unlike if points > 0 else alike))
-    return evidence
+        yield points, unlike if points > 0 else alike
 
 
 def _fall(rows: np.ndarray) -> bool:
@@ -272,11 +255,6 @@ def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
     return min(figures, default=None)
 
 
-def labelled_scale(labels: Mapping[str, str], values: np.ndarray) -> bool:
-    """Return whether numbers without gaps are a scale of which only the ends, or some, have names."""
-    return len(values) >= 7 and len(values) == values[-1] - values[0] + 1 and 0 < len(labels) < len(values) / 2
-
-
 MAX_CODES = 20_000
 LEAST_NAMED = 0.2
 """Share of the rows that frequent codes have, at least, where there are more than 40: "all others" alone is no column."""
@@ -299,22 +277,16 @@ _DESIGN = {
     "stratum": ("strata", 6, "no estimate from the release uses strata; [design] names it"),
 }
 """By name: the setting, how many groups are not taken for it (social strata are six), and what becomes of the column."""
-_NO_ORDER = Order()
 
 
-def draft_column(answers: Answers, taken: Collection[str], order: Order = _NO_ORDER) -> ColumnDraft | LeftOut:
-    """Draft one column that holds no dates, with all that is asked about it.
+def draft_column(answers: Answers, taken: Collection[str], order: Order) -> ColumnDraft | LeftOut:
+    """Draft one column that holds no dates; `with_kind_doubt` adds the question whether it holds numbers or codes.
 
     Parameters
     ----------
     taken : names that other columns have.
     order : what the other columns say of it, where its texts are whole numbers.
     """
-    drafted = _draft(answers, taken, order)
-    return drafted if isinstance(drafted, LeftOut) else with_kind_doubt(drafted)
-
-
-def _draft(answers: Answers, taken: Collection[str], order: Order) -> ColumnDraft | LeftOut:
     texts, rows, missing = answers.texts, answers.rows, answers.missing_rows
     if len(texts) == 1 and missing and rows + missing < 50 * min(rows, missing):
         return draft_codes(answers, taken, "one value, or none")
@@ -507,7 +479,9 @@ def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) 
         return Kind(codes=entry.code, because="the codebook says so")
     if sum(texts[text] for text in labels) >= 0.9 * answers.rows:
         return Kind(codes=True, because=f"{answers.named_by!r} names them" if answers.named_by else "the codebook names them")
-    if any(re.fullmatch(r"0\d+", text) for text in texts) or _are_dotted_codes(texts):
+    beginnings = {text.partition(".")[0] for text in texts}
+    like_01_11 = any(begin[:1] == "0" for begin in beginnings) and {len(begin) for begin in beginnings} == {2}
+    if like_01_11 or any(re.fullmatch(r"0\d+", text) for text in texts):
         return Kind(codes=True, because="some start with a 0")
     if not answers.are_whole:
         decimals = max(len(text.partition(".")[2].rstrip("0")) for text in texts)
@@ -516,15 +490,10 @@ def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) 
         values = np.rint(values * 10**decimals)
     if len(values) <= 2:
         return Kind(codes=True, because="two values")
-    if labelled_scale(labels, values):
+    without_gaps = len(values) >= 7 and len(values) == values[-1] - values[0] + 1
+    if without_gaps and 0 < len(labels) < len(values) / 2:
         return Kind(codes=False, because="a scale of which the ends have names")
     return number_or_code(answers, values, rows, order)
-
-
-def _are_dotted_codes(texts: Collection[str]) -> bool:
-    """Return whether they look like 01.11: as many digits before each point, also where a 0 is among them."""
-    beginnings = {text.partition(".")[0] for text in texts}
-    return any(begin[:1] == "0" for begin in beginnings) and {len(begin) for begin in beginnings} == {2}
 
 
 def numbers(
@@ -844,7 +813,9 @@ def drafted_columns(
     left_out += [LeftOut(source=key, because=as_key)] if key is not None else []
 
     # dates together, then what says the same as another column, then what the columns say of each other's order
-    dated = draft_dates(_date_columns(file, answers), [])
+    with_dates = [source for source, column in answers.items() if date_format(column.texts) and not column.entry.number]
+    read = [date_column(answers[source], *of_rows) for source, of_rows in every_row(file, with_dates).items()]
+    dated = draft_dates([column for column in read if column is not None], [])
     dates = list(dated)
     dated |= {name: mixed for name, column in answers.items() if name not in dated and (mixed := _mixed_dates(column))}
     rows = public_rows(file, answers)
@@ -857,7 +828,7 @@ def drafted_columns(
     drafts = dict[str, ColumnDraft | LeftOut]()
     for source in (source for source in answers if source in dated or source in once.answers):
         taken = [column.name for column in columns]
-        drafted = dated.get(source) or _draft(once.answers[source], taken, order.get(source, _NO_ORDER))
+        drafted = dated.get(source) or draft_column(once.answers[source], taken, order.get(source, Order()))
         if not isinstance(drafted, list):
             drafts[source] = drafted
         if isinstance(drafted, LeftOut):
@@ -984,13 +955,6 @@ def answers_of(file: PublicFile, source: str, texts: Mapping[str | None, int], e
         declared = frozenset(text for text in {**present, **labels} if notes.means_missing(text))
         entry = entry.or_else(CodebookEntry(description=notes.label, labels=labels, missing=declared | no_answers(labels)))
     return Answers.of(source, present, empty, entry)
-
-
-def _date_columns(file: PublicFile, answers: Mapping[str, Answers]) -> list[DateColumn]:
-    """Return the columns of dates, row by row: only they need a second look at the file."""
-    dated = [source for source, column in answers.items() if date_format(column.texts) and not column.entry.number]
-    columns = [date_column(answers[source], *rows) for source, rows in every_row(file, dated).items()]
-    return [column for column in columns if column is not None]
 
 
 def with_areas(

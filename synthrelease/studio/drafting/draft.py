@@ -152,7 +152,6 @@ def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) 
     for codelist in (into / "configs" / name for name in drafted.codelists):
         if os.path.lexists(codelist):
             raise OutputError(f"{codelist}: expected no such file, found one. Nothing was written: choose another name.")
-    problem = ""
     try:
         paths = write_files(into, name, drafted)
         leave(load_spec(paths[0]), "draft", drafted.n_rows, drafted.strengths)
@@ -161,9 +160,7 @@ def write_draft(request: DraftRequest, progress: Progress = lambda doing: None) 
             if not os.path.lexists(path):
                 path.write_text(schema_text(name), encoding="utf-8", newline="\n")
     except OSError as error:
-        problem = f"{error.filename or into}: the draft could not be written ({error.strerror})."
-    if problem:
-        raise OutputError(problem)
+        raise OutputError(f"{error.filename or into}: the draft could not be written ({error.strerror}).") from None
     return *paths, drafted
 
 
@@ -177,12 +174,10 @@ def draft(request: DraftRequest, progress: Progress = lambda doing: None) -> Dra
         has fewer than two columns for a release.
     """
     subject = read_subject(request, Voice(progress))
-    problems: tuple[Problem, ...] = ()
     try:
         return written(tried_in_steps(subject))
-    except SpecError as error:  # told of the file, not of a draft that nobody has seen
-        problems = error.problems
-    raise no_draft(subject.file, problems)
+    except SpecError as error:  # the message is about the public file: the user has not seen the draft
+        raise no_draft(subject.file, error.problems) from None
 
 
 def tried_in_steps(subject: Subject) -> Tried:
@@ -269,11 +264,6 @@ class Subject:
     def of_members(self) -> list[str]:
         """The columns that several members of a root have."""
         return [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
-
-    @property
-    def has_persons(self) -> bool:
-        """Whether a release works with some rows of each person, or root, of the file."""
-        return self.members is not None or (self.unit is not None and self.unit.key is not None)
 
     def without(self, reasons: Mapping[str, LeftOut]) -> Subject:
         """Return the subject without some columns, by name, and why."""
@@ -437,8 +427,9 @@ def ground_of(subject: Subject, narrower: Ground | None = None) -> Ground:
     unique = once_only(table)
     of_persons = subject.unit.later + subject.unit.without_key if subject.unit else 0
     n_rows = members.n_roots if members else file.n_rows - of_persons
+    by_key = members is not None or (subject.unit is not None and subject.unit.key is not None)
     choices = replace(
-        _first_choices(subject, round(table.total) if subject.has_persons else file.n_rows),
+        _first_choices(subject, round(table.total) if by_key else file.n_rows),
         gaps=n_rows - round(table.total),
         rules=tuple(rules),
         unique=unique,
@@ -582,15 +573,12 @@ def files_of(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) ->
 
 def loaded(subject: Subject, choices: Choices, acceptance: AcceptanceDraft) -> ReleaseSpec:
     """Load a draft so far as a release would load it."""
-    drafted, problems = files_of(subject, choices, acceptance), tuple[Problem, ...]()
     with tempfile.TemporaryDirectory() as folder:
         try:
-            return load_spec(write_files(Path(folder), subject.name, drafted)[0])
-        except SpecError as error:  # told of the file that it would become
-            problems = tuple(
-                replace(problem, file=f"{Path(problem.file).parent.name}/{subject.name}.toml") for problem in error.problems
-            )
-    raise SpecError(problems)
+            return load_spec(write_files(Path(folder), subject.name, files_of(subject, choices, acceptance))[0])
+        except SpecError as error:  # the message names the file that the draft would become
+            named = {problem: f"{Path(problem.file).parent.name}/{subject.name}.toml" for problem in error.problems}
+            raise SpecError([replace(problem, file=file) for problem, file in named.items()]) from None
 
 
 def _undrafted(problem: Problem) -> str:
@@ -753,15 +741,11 @@ def _criteria(ground: Ground) -> AcceptanceDraft:
     important = [column.name for column in subject.columns if column.name in subject.promise.important]
     if not important:
         return drafted
-    settings = {
-        "name": f"pairs with {' and '.join(important)}"[:80],
-        "kind": "mean_marginal_error",
-        "tables": [f"all 2-way with {name}" for name in important],
-        "threshold": 0.5,
-        "epsilon": Fraction(1, 100),
-    }
+    settings = {"tables": [f"all 2-way with {name}" for name in important], "threshold": 0.5}
     remark = f"the share of rows in a wrong cell, on average over all pairs with {listing(important)}: said to be important"
-    return replace(drafted, criteria=(*drafted.criteria, CriterionDraft(settings=settings, remark=remark, asks="pairs")))
+    name = f"pairs with {' and '.join(important)}"
+    pairs = CriterionDraft.of(name, "mean_marginal_error", remark, settings, asks="pairs")
+    return replace(drafted, criteria=(*drafted.criteria, pairs))
 
 
 def with_more(
@@ -776,8 +760,7 @@ def with_more(
         choices = replace(choices, generation=subject.promise.purse(choices.limit - other_epsilon).cost)
         spec = spec.with_budget(generation=choices.generation)
     standing = replace(standing, kept=held_out(spec).kept_by_draft(spec, voice.patiently))
-    changed = {"subject": subject, "choices": choices, "acceptance": acceptance, "standing": standing, "others": other_epsilon}
-    return replace(whole, **changed)  # type: ignore[arg-type]
+    return replace(whole, subject=subject, choices=choices, acceptance=acceptance, standing=standing, others=other_epsilon)
 
 
 # The first bins or wider ones: plans race in each, measured in the first.

@@ -10,8 +10,8 @@ import pytest
 
 from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
-from synthrelease.studio.drafting.columns import draft_column
 from synthrelease.studio.drafting.text import column_settings, settings_text
+from tests.helpers.drafts import column_alone
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +28,7 @@ Values = np.ndarray | dict[str, int]
 
 def drafted(source: str, values: Values, entry: CodebookEntry | None = None, empty: int = 0) -> ColumnDraft | LeftOut:
     texts = values if isinstance(values, dict) else texts_of(values)
-    return draft_column(Answers.of(source, texts, empty, entry or CodebookEntry()), ())
+    return column_alone(Answers.of(source, texts, empty, entry or CodebookEntry()))
 
 
 def column(source: str, values: Values, entry: CodebookEntry | None = None, empty: int = 0) -> ColumnDraft:

@@ -19,7 +19,7 @@ from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, Left
 from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.public_file import read_public_file
 from synthrelease.studio.drafting.text import Draft
-from tests.helpers.drafts import draft, write_draft
+from tests.helpers.drafts import column_alone, draft, write_draft
 
 pytestmark = pytest.mark.slow
 
@@ -86,7 +86,7 @@ def test_a_weight_adds_up_to_the_rows_and_is_no_body_s(name: str, values: np.nda
 )
 def test_a_weight_may_be_told_by_its_description(description: str, role: bool) -> None:
     texts = {str(value): int(times) for value, times in zip(*np.unique(STAYS.astype(int), return_counts=True), strict=True)}
-    found = columns.draft_column(Answers.of("V0815", texts, 0, CodebookEntry(description=description)), ())
+    found = column_alone(Answers.of("V0815", texts, 0, CodebookEntry(description=description)))
     assert isinstance(found, ColumnDraft)
     assert found.weight == role
 

@@ -6,7 +6,7 @@ import pytest
 
 from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, missing_texts
-from synthrelease.studio.drafting.columns import draft_column
+from tests.helpers.drafts import column_alone
 
 AGES = {str(age): 50 for age in range(18, 91)}
 MARRIED = {"1": 500, "2": 300, "3": 80}
@@ -77,13 +77,13 @@ def test_codes_below_a_quantity_that_is_never_negative_are_not_averaged(
 
 
 def test_a_code_below_zero_is_named_and_asked_about() -> None:
-    found = draft_column(Answers.of("x", quantity(("-1", 300)), 0, CodebookEntry()), ())
+    found = column_alone(Answers.of("x", quantity(("-1", 300)), 0, CodebookEntry()))
     assert isinstance(found, ColumnDraft)
     assert (found.missing_label, found.missing_rows) == ("code -1", 300)
     assert found.facts
     assert min(found.facts.numbers.values(), default=0) >= 0
     assert "take it out of missing_values" in found.doubt
-    named = draft_column(Answers.of("x", quantity(("-1", 300)), 0, CodebookEntry(labels={"-1": "Never"})), ())
+    named = column_alone(Answers.of("x", quantity(("-1", 300)), 0, CodebookEntry(labels={"-1": "Never"})))
     assert isinstance(named, ColumnDraft)
     assert named.missing_label == "Never"
     assert "missing_values" not in named.doubt

@@ -30,14 +30,13 @@ from synthrelease.studio.drafting.coarser import (
     what_stays,
 )
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft
-from synthrelease.studio.drafting.columns import draft_column
 from synthrelease.studio.drafting.criteria import LEAST_KEPT, LEAST_OF_STRONGEST, MOST_OFF, DraftStanding
 from synthrelease.studio.drafting.text import Draft
 from synthrelease.studio.rehearsal.closer_look import yardsticks
 from synthrelease.studio.rehearsal.dependence import Pair
 from synthrelease.studio.rehearsal.plan_race import Kept, Promise
 from tests.conftest import ROOT
-from tests.helpers.drafts import draft, write_draft
+from tests.helpers.drafts import column_alone, draft, write_draft
 
 RANDOM = np.random.default_rng(20261123)
 
@@ -165,7 +164,7 @@ def test_what_a_good_draft_is(changes: dict[str, object], good: bool) -> None:
 
 def drafted(source: str, values: np.ndarray) -> ColumnDraft:
     texts = {str(value): int((values == value).sum()) for value in np.unique(values)}
-    found = draft_column(Answers.of(source, texts, 0, CodebookEntry(number=values.dtype.kind != "U")), ())
+    found = column_alone(Answers.of(source, texts, 0, CodebookEntry(number=values.dtype.kind != "U")))
     assert isinstance(found, ColumnDraft)
     return found
 

@@ -8,7 +8,8 @@ import pytest
 
 from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft
-from synthrelease.studio.drafting.columns import date_format, draft_column, without_typing_errors
+from synthrelease.studio.drafting.columns import date_format, without_typing_errors
+from tests.helpers.drafts import column_alone
 
 AGES = {str(age): 40 for age in range(18, 98)}
 DAYS = {f"{year}-{month:02}-{day:02}": 10 for year in (2019, 2020) for month in range(1, 13) for day in range(1, 29)}
@@ -21,7 +22,7 @@ def read(texts: Mapping[str, int], entry: CodebookEntry | None = None) -> tuple[
 def test_one_text_among_numbers_leaves_them_numbers() -> None:
     found, asked = read(AGES | {"4O": 1})
     assert (dict(found.texts), found.missing_rows, found.missing_values) == (AGES, 6, ("4O",))
-    drafted = draft_column(found, ())
+    drafted = column_alone(found)
     assert isinstance(drafted, ColumnDraft)
     assert drafted.kind == "integer"
     assert asked.startswith("the public file has 1 row ('4O') without a number in it. The draft lists such texts as missing")

@@ -10,8 +10,9 @@ import pytest
 
 from synthrelease.scouting.codebook import CodebookEntry
 from synthrelease.studio.drafting.column_draft import Answers, ColumnDraft, LeftOut
-from synthrelease.studio.drafting.columns import draft_column, drafted_columns
+from synthrelease.studio.drafting.columns import drafted_columns
 from synthrelease.studio.drafting.public_file import read_public_file
+from tests.helpers.drafts import column_alone
 
 RANDOM = np.random.default_rng(65)
 N = 6000
@@ -20,7 +21,7 @@ N = 6000
 def drafted(name: str, values: object, entry: CodebookEntry | None = None) -> ColumnDraft | LeftOut:
     texts, times = np.unique(np.asarray(values).astype(str), return_counts=True)
     counts = dict(zip(texts.tolist(), times.tolist(), strict=True))
-    return draft_column(Answers.of(name, counts, 0, entry or CodebookEntry()), ())
+    return column_alone(Answers.of(name, counts, 0, entry or CodebookEntry()))
 
 
 REGIONS = RANDOM.choice(["11.0", "11.1", "12.0", "12.1", "21.0", "21.3", "24.0", "27.2"], N)
